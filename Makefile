@@ -7,6 +7,7 @@
 #   make test-cuda  ops and kernels on an NVIDIA GPU; says why if that is not possible
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
+#   make docs       write docs/json.md and docs/tables.md from the program
 #   make install PREFIX=/usr/local [DESTDIR=]      make uninstall [DESTDIR=] takes back what the last install put there
 #   make deb        a Debian package in build/     make dist    a source archive in build/ that builds without a repository
 # GGSCOPE_ENGINE=DIR in the environment (or on the command line) builds for another llama.cpp.
@@ -15,7 +16,7 @@ PREFIX ?= /usr/local
 VERSION := $(shell awk '/^project/ { print $$3 }' CMakeLists.txt)
 export GGSCOPE_ENGINE
 
-.PHONY: all demo test test-full test-matrix test-cuda check bench install uninstall deb dist clean format
+.PHONY: all demo test test-full test-matrix test-cuda check bench docs install uninstall deb dist clean format
 
 all:
 	@scripts/bootstrap build
@@ -52,6 +53,10 @@ check:
 
 bench: all
 	@tests/bench/run
+
+docs: all
+	@build/bin/contract markdown docs/json.md
+	@build/bin/ggscope export --tables > docs/tables.md
 
 install: all
 	@cmake --install build --prefix '$(PREFIX)'

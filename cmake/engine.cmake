@@ -76,8 +76,9 @@ if(header_llama STREQUAL unknown) # an install prefix tells in its pkg-config fi
     endforeach()
 endif()
 
+# The arguments become one command line, which spaces divide.
 try_run(version_ran version_compiled ${CMAKE_BINARY_DIR}/engine-version ${PROJECT_SOURCE_DIR}/cmake/engine-version.c
-        LINK_LIBRARIES ${CMAKE_DL_LIBS} RUN_OUTPUT_VARIABLE library_versions ARGS "${llama_library}")
+        LINK_LIBRARIES ${CMAKE_DL_LIBS} RUN_OUTPUT_VARIABLE library_versions ARGS "\"${llama_library}\"")
 if(library_versions MATCHES "llama=([^ ]+) ggml=([^ ]+) commit=([^ ]+)")
     set(library_llama ${CMAKE_MATCH_1})
     set(library_ggml ${CMAKE_MATCH_2})

@@ -15,12 +15,14 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/ui/package.json)
         message(FATAL_ERROR "The page's packages are not installed: run scripts/bootstrap build, which does so by ui/package-lock.json.")
     endif()
     file(GLOB_RECURSE ui_sources CONFIGURE_DEPENDS ui/src/*)
+    list(REMOVE_ITEM ui_sources ${PROJECT_SOURCE_DIR}/ui/src/api.ts) # written by the build: cmake/contract.cmake
     file(GLOB ui_files CONFIGURE_DEPENDS ui/*.json ui/*.mjs ui/*.html)
     set(ui_folder ${CMAKE_BINARY_DIR}/ui)
     add_custom_command(OUTPUT ${ui_assets}
+        COMMAND ${CMAKE_COMMAND} -E copy_if_different ${contract_types} ${PROJECT_SOURCE_DIR}/ui/src/api.ts
         COMMAND ${CMAKE_COMMAND} -E env GGSCOPE_UI_OUT=${ui_folder} GGSCOPE_WASM=${wasm_module} ${NPM} --prefix ${PROJECT_SOURCE_DIR}/ui --silent run build
         COMMAND embed ${ui_assets} ${ui_folder}
-        DEPENDS embed ${wasm_module} ${ui_sources} ${ui_files}
+        DEPENDS embed ${wasm_module} ${contract_types} ${ui_sources} ${ui_files}
         COMMENT "Building the page" VERBATIM)
 else()
     set(ui_folder ${PROJECT_SOURCE_DIR}/src/serve/placeholder)

@@ -22,9 +22,9 @@ endif()
 
 # The same sources as the program's, less what needs files, threads, terminals or the machine.
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
-    src/base/*.c src/gguf/*.c src/trace/*.c src/analyze/*.c src/answer/*.c src/serve/routes/*.c src/wasm/*.c)
+    src/base/*.c src/gguf/*.c src/trace/*.c src/analyze/*.c src/answer/*.c src/figure/*.c src/serve/routes/*.c src/wasm/*.c)
 list(FILTER wasm_sources EXCLUDE REGEX
-    "^src/(base/(system/(file|guard|interrupt|lock|probe|room|terminal|progress)|table)|gguf/(extents|gguf-write)|trace/(seal/.*|join/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
+    "^src/(base/(code/.*|system/(cache|disk-speed|file|guard|interrupt|lock|maps|probe|room|terminal|progress)|table)|gguf/extents|trace/(seal/.*|join/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
 list(APPEND wasm_sources src/serve/reply.c src/serve/log-cache.c src/serve/site.c src/serve/snapshot.c)
 set(wasm_objects "")
 foreach(source ${wasm_sources})
@@ -32,12 +32,12 @@ foreach(source ${wasm_sources})
     get_filename_component(folder ${object} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
     add_custom_command(OUTPUT ${object} DEPENDS ${source} src/wasm/prelude.h DEPFILE ${object}.d
-        COMMAND ${WASM_CLANG} ${wasm_flags} -include ${PROJECT_SOURCE_DIR}/src/wasm/prelude.h -MD -MF ${object}.d
+        COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${WASM_CLANG} ${wasm_flags} -include ${PROJECT_SOURCE_DIR}/src/wasm/prelude.h -MD -MF ${object}.d
                 -c ${PROJECT_SOURCE_DIR}/${source} -o ${object}
         COMMENT "" VERBATIM)
     list(APPEND wasm_objects ${object})
 endforeach()
-list(JOIN wasm_objects "\n" wasm_list)
-file(CONFIGURE OUTPUT ${wasm_folder}/objects CONTENT "${wasm_list}\n")
+list(JOIN wasm_objects "\"\n\"" wasm_list) # in quotes: the folder's path may have spaces
+file(CONFIGURE OUTPUT ${wasm_folder}/objects CONTENT "\"${wasm_list}\"\n")
 add_custom_command(OUTPUT ${wasm_module} DEPENDS ${wasm_objects}
     COMMAND ${WASM_CLANG} ${wasm_flags} ${wasm_link} @${wasm_folder}/objects -o ${wasm_module} COMMENT "Building ggscope.wasm" VERBATIM)

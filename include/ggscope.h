@@ -1,7 +1,7 @@
 // ggscope.h: open a trace that ggscope recorded, and walk it.
 //
-// A trace is a set of tables. Every table has named columns, every row is a struct below whose members are all
-// 64 bits wide and stand in the order of the columns. One loop reads any of them:
+// A trace is a set of tables. Every table has named columns, every row is a struct below whose
+// members are all 64 bits wide and stand in the order of the columns. One loop reads any of them:
 //
 //     struct ggs_error    error;
 //     struct ggs_reader * reader;
@@ -22,17 +22,18 @@
 //     tokens.step -> steps     runs.decode -> decodes   tensors.buffer -> buffers, tensors.file -> files
 //     runs.device -> devices   lanes.device -> devices  lod.lane -> lanes
 //
-// A column `process` names the process that a row belongs to: a row of processes. An op run's lane is the one with the run's
-// process, device and slot whose queue is the op run's thread.
+// A column `process` names the process that a row belongs to: a row of processes. An op run's lane
+// is the one with the run's process, device and slot whose queue is the op run's thread.
 //
-// Opening reads a few hundred bytes, however long the trace; a cursor holds one chunk of rows at a time. A trace is
-// untrusted input: every length, offset and checksum is verified before it is used, and what is damaged is an error
-// that says where. A trace that lost its end (a copy that was cut off) opens with a warning and has all chunks that
-// are whole.
+// Opening reads a few hundred bytes, however long the trace; a cursor holds one chunk of rows at a
+// time. A trace is untrusted input: every length, offset and checksum is verified before it is
+// used, and what is damaged is an error that says where. A trace that lost its end (a copy that was
+// cut off) opens with a warning and has all chunks that are whole.
 //
-// Times are nanoseconds since the experiment's start. Columns of type GGS_COLUMN_STRING hold a number for
-// ggs_reader_string. Functions return 0 (or what they say), or a negative ggs_status with one sentence in `error`, which
-// may be NULL. One reader may be used by several threads at once; a cursor by one at a time.
+// Times are nanoseconds since the experiment's start. Columns of type GGS_COLUMN_STRING hold a
+// number for ggs_reader_string. Functions return 0 (or what they say), or a negative ggs_status
+// with one sentence in `error`, which may be NULL. One reader may be used by several threads at
+// once; a cursor by one at a time.
 #pragma once
 
 #include <stddef.h>
@@ -103,7 +104,9 @@ enum ggs_trace_table {
     GGS_TABLE_WINDOWS        = 34, // struct ggs_window, in order of time
     GGS_TABLE_STREAMED       = 35, // struct ggs_streamed, by run
     GGS_TABLE_SUBMITS        = 36, // struct ggs_submit, by run
-    GGS_TABLE_COUNT          = 37,
+    GGS_TABLE_OP_VALUES      = 37, // struct ggs_op_value, by run
+    GGS_TABLE_OP_DUMPS       = 38, // struct ggs_op_dump, by run
+    GGS_TABLE_COUNT          = 39,
 };
 
 enum ggs_column_type {
@@ -113,6 +116,7 @@ enum ggs_column_type {
     GGS_COLUMN_SPAN   = 4, // uint64_t: ns
     GGS_COLUMN_STRING = 5, // uint64_t: for ggs_reader_string, 0 is the empty string
     GGS_COLUMN_BYTES  = 6, // a pointer and a length (two members); always the last column
+    GGS_COLUMN_REAL   = 7, // double
 };
 
 struct ggs_column {
@@ -152,7 +156,8 @@ struct ggs_process {
     uint64_t page_size;
     uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
     uint64_t host;  // string: the machine it ran on; empty if there is only one
-    // Of experiments that were joined from several (ggscope join): which one it comes from, and how its times came onto the common clock.
+    // Of experiments that were joined from several (ggscope join): which one it comes from, and how
+    // its times came onto the common clock.
     uint64_t recording; // string: id of the experiment; empty: it was not joined
     uint64_t boot;      // string: id of the machine's boot; empty if not known
     uint64_t clock;     // enum ggs_clock_source
@@ -258,6 +263,7 @@ struct ggs_tensor {
     uint64_t view; // tensor it is a view of, 0 for none
     uint64_t view_offset;
     uint64_t process;
+    uint64_t packed_bytes; // BUFFER: what it takes in a layout of the buffer's own (AMX); 0: what type and shape say
 };
 
 struct ggs_graph_row {
@@ -352,6 +358,7 @@ struct ggs_decode {
     int64_t  status;
     uint64_t process;
     uint64_t embeddings; // 1: the program took embeddings from it
+    uint64_t verify;     // 1: drafted tokens are checked together with the last token of a prompt
 };
 
 struct ggs_step {
@@ -378,6 +385,13 @@ struct ggs_token {
     uint64_t output; // 1: the engine was asked for its output
     uint64_t decode; // 0 if the call was not seen
     uint64_t text;   // string: what the token reads as, maybe only part of a character; 0 if no vocabulary was there
+    uint64_t read;   // enum ggs_output_read, of its output
+};
+
+enum ggs_output_read {
+    GGS_READ_NOT_KNOWN  = 0, // reading was not seen, or there is no output
+    GGS_READ_NEVER      = 1,
+    GGS_READ_BY_PROGRAM = 2, // logits, or a token that the engine sampled
 };
 
 enum ggs_op_run_flags {
@@ -458,6 +472,7 @@ struct ggs_context {
     int64_t  begin_ns;
     uint64_t process;
     uint64_t target; // the context that it drafts tokens for, + 1; 0 for none
+    uint64_t read;   // enum ggs_output_read, of all its outputs
 };
 
 enum ggs_memory_change_kind {
@@ -467,7 +482,12 @@ enum ggs_memory_change_kind {
     GGS_MEMORY_KEEP   = 4, // all but `sequence` were dropped
     GGS_MEMORY_ADD    = 5, // `delta` was added to their positions
     GGS_MEMORY_DIVIDE = 6, // their positions were divided by `delta`
-    GGS_MEMORY_COUNT  = 7,
+    // No cells changed: the sampler of `sequence` was set, as at the begin and the end of a request
+    GGS_MEMORY_SAMPLER = 7,
+    // A state was loaded: `sequence` has cells at [from, to) and no others; negative if that was
+    // not seen
+    GGS_MEMORY_LOAD  = 8,
+    GGS_MEMORY_COUNT = 9,
 };
 
 // What a program did to the sequences in a context's memory. Negative `from` and `to` are open.
@@ -518,7 +538,8 @@ struct ggs_loss {
     uint64_t process;
 };
 
-// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins in which nothing happened have no row.
+// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins in which
+// nothing happened have no row.
 struct ggs_lod {
     uint64_t level;
     int64_t  slot; // -1: backends that are seen as whole graphs
@@ -597,7 +618,8 @@ struct ggs_kernel {
     uint64_t block_x, block_y, block_z; // threads of a block
 };
 
-// When the host handed a node to a device whose op times were not seen. The nodes between this one and the next were handed over with it.
+// When the host handed a node to a device whose op times were not seen. The nodes between this one
+// and the next were handed over with it.
 struct ggs_submit {
     uint64_t run;
     uint64_t node;
@@ -613,7 +635,8 @@ enum ggs_window_kind {
     GGS_WINDOW_COUNT    = 3,
 };
 
-// If there are rows, recording was paused: what happened outside of the windows is not in the trace. Without any, all of it is.
+// If there are rows, recording was paused: what happened outside of the windows is not in the
+// trace. Without any, all of it is.
 struct ggs_window {
     uint64_t window; // from 1, marks included
     uint64_t kind;   // enum ggs_window_kind
@@ -633,7 +656,8 @@ enum ggs_streamed_place {
     GGS_STREAMED_COUNT   = 5,
 };
 
-// A weight that an op used in a run of `ggscope stream`: where it was, and what had to be read for it.
+// A weight that an op used in a run of `ggscope stream`: where it was, and what had to be read for
+// it.
 struct ggs_streamed {
     uint64_t run;
     uint64_t node;
@@ -680,7 +704,8 @@ enum ggs_read_kind {
     GGS_READ_COUNT    = 5,
 };
 
-// Bytes of a file that the engine asked for by a call, not by touching them, while it loaded a model. Adjacent calls may be one row.
+// Bytes of a file that the engine asked for by a call, not by touching them, while it loaded a
+// model. Adjacent calls may be one row.
 struct ggs_read {
     uint64_t kind; // enum ggs_read_kind
     uint64_t file;
@@ -700,7 +725,8 @@ enum ggs_moment {
     GGS_MOMENT_COUNT = 4,
 };
 
-// Pages of a file that are in memory at one moment. A file of which none is has one row with 0 pages.
+// Pages of a file that are in memory at one moment. A file of which none is has one row with 0
+// pages.
 struct ggs_residency {
     uint64_t snapshot; // from 1
     uint64_t moment;   // enum ggs_moment
@@ -731,7 +757,8 @@ struct ggs_block_request {
 
 enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be told
 
-// Pages of a mapped file that an op really touched: recordings with --prove only, and all their times are distorted.
+// Pages of a mapped file that an op really touched: recordings with --prove only, and all their
+// times are distorted.
 struct ggs_pages {
     uint64_t run;
     uint64_t node;
@@ -739,6 +766,43 @@ struct ggs_pages {
     uint64_t page; // number of the first one, in units of the process's page size
     uint64_t pages;
     uint64_t flags;
+};
+
+// ---- values ----
+
+enum { GGS_OP_VALUE_SKETCH = 16 };
+
+// What an op computed for one token: recordings with --values only. Outputs that are not made (of
+// ops that were fused with the next one) have no rows.
+struct ggs_op_value {
+    uint64_t     run;
+    uint64_t     node;     // whose output it is
+    int64_t      row;      // of the batch that the graph run computes: a token; -1: the output is not divided by tokens
+    int64_t      position; // of the token; -1 if it is not known
+    uint64_t     elements;
+    uint64_t     nan; // elements that are NaN, and infinite ones: all that follows is of the others
+    uint64_t     inf;
+    double       min; // all 0 if no element is finite
+    double       max;
+    double       mean;
+    double       rms;     // root of the mean square
+    uint64_t     largest; // index of the element with the largest absolute value
+    uint64_t     hash;    // of all elements' bits, as F32
+    uint64_t     flags;   // 0
+    const void * sketch;  // float[GGS_OP_VALUE_SKETCH]: sums of elements with signs, linear in them
+    uint64_t     length;  // in bytes
+};
+
+// A piece of a tensor that an op read or wrote: recordings with --values-dump only. Weights are not
+// among them; they are in the model's file. Of the same piece the last row holds.
+struct ggs_op_dump {
+    uint64_t     run;
+    uint64_t     node;
+    int64_t      slot;   // source of the node, as in edges; -1: what it wrote
+    uint64_t     offset; // in the tensor
+    uint64_t     total;  // bytes of the tensor as it lies in memory, strides included
+    const void * data;
+    uint64_t     length;
 };
 
 // ---- opening ----
@@ -753,6 +817,9 @@ void ggs_reader_close(struct ggs_reader * reader); // NULL is fine
 
 // NULL if the trace is whole; else a sentence on what is missing.
 const char * ggs_reader_warning(const struct ggs_reader * reader);
+// The trace's format version. What a version does not have was not recorded: 3 added values of ops,
+// conditions and scheduling.
+uint32_t ggs_reader_version(const struct ggs_reader * reader);
 // 16 bytes, the experiment's UUID.
 const uint8_t * ggs_reader_uuid(const struct ggs_reader * reader);
 uint64_t        ggs_reader_rows(const struct ggs_reader * reader, enum ggs_trace_table table);
@@ -760,13 +827,15 @@ uint64_t        ggs_reader_size(const struct ggs_reader * reader); // bytes of t
 
 // experiment.json's text, "" if it is missing or damaged. Lives as long as the reader.
 const char * ggs_reader_experiment(struct ggs_reader * reader);
-// The text of a string column; "" for numbers that are unknown or whose chunk is damaged. Lives as long as the reader.
+// The text of a string column; "" for numbers that are unknown or whose chunk is damaged. Lives as
+// long as the reader.
 const char * ggs_reader_string(struct ggs_reader * reader, uint64_t string);
 // The same with its length, for strings that hold bytes; NULL if unknown or damaged.
 const void * ggs_reader_bytes(struct ggs_reader * reader, uint64_t string, uint64_t * length);
 
-// One row by number. `row` points to the table's struct. Random access decodes a chunk for each call: use a cursor to walk.
-// Tables with bytes (strings, index, experiment) are refused: their rows live in a cursor's chunk.
+// One row by number. `row` points to the table's struct. Random access decodes a chunk for each
+// call: use a cursor to walk. Tables with bytes (strings, index, experiment) are refused: their
+// rows live in a cursor's chunk.
 int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint64_t number, void * row,
                    struct ggs_error * error);
 
@@ -784,7 +853,8 @@ void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the r
 
 // Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
 void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
-// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers, losses, faults, reads and block_requests have none.
+// The table's key in [first, last]: its first column; experiment, strings, mappings, transfers,
+// losses, faults, reads and block_requests have none.
 void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
 // Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
 void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);
@@ -792,15 +862,16 @@ void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_
 int  ggs_cursor_steps(struct ggs_cursor * cursor, int64_t first, int64_t last, struct ggs_error * error);
 void ggs_cursor_rewind(struct ggs_cursor * cursor);
 
-// Fills `row`, the table's struct, and returns 1; 0 at the end; negative on failure. Pointers in the row live until the
-// next call on this cursor.
+// Fills `row`, the table's struct, and returns 1; 0 at the end; negative on failure. Pointers in
+// the row live until the next call on this cursor.
 int ggs_cursor_next(struct ggs_cursor * cursor, void * row, struct ggs_error * error);
 // Number of the row that next returned last.
 uint64_t ggs_cursor_row(const struct ggs_cursor * cursor);
 
-// The fast way: the rest of the current chunk, column by column, or the next one. words[i] is the array of the i-th
-// member of the row struct, `*rows` long. Returns 1, 0 or negative as next does. Chunks that limits exclude are left
-// out, but rows of a chunk that they exclude in part are not: test them.
+// The fast way: the rest of the current chunk, column by column, or the next one. words[i] is the
+// array of the i-th member of the row struct, `*rows` long. Returns 1, 0 or negative as next does.
+// Chunks that limits exclude are left out, but rows of a chunk that they exclude in part are not:
+// test them.
 int ggs_cursor_next_chunk(struct ggs_cursor * cursor, const uint64_t * const ** words, uint64_t * rows,
                           struct ggs_error * error);
 

@@ -7,7 +7,7 @@
         recording.string(runs_name_number)          # the text of a string column
         recording.experiment["command"]             # experiment.json
 
-A Column is a sequence of integers in one block of memory: numpy.asarray(column) and memoryview(column.data) use it without a copy.
+A Column is a sequence of numbers in one block of memory: numpy.asarray(column) and memoryview(column.data) use it without a copy.
 Columns of texts hold numbers of strings; column.texts() gives the texts. The tables are those of ggscope-trace(5); `ggscope export` and
 `ggscope sql` have the joined ones of docs/tables.md.
 """
@@ -16,15 +16,20 @@ import ctypes
 import ctypes.util
 import json
 import os
+import warnings
 
-__all__ = ["open", "Recording", "Column", "Error"]
+__all__ = ["open", "Recording", "Column", "Error", "Incomplete"]
 
-_U64, _I64, _TIME, _SPAN, _STRING, _BYTES = range(1, 7)
+_U64, _I64, _TIME, _SPAN, _STRING, _BYTES, _REAL = range(1, 8)
 _OK = 0
 
 
 class Error(Exception):
     """What went wrong, as one sentence."""
+
+
+class Incomplete(UserWarning):
+    """The recording is not whole: every figure is of a part."""
 
 
 class _Error(ctypes.Structure):
@@ -93,11 +98,11 @@ def _tables():
 
 
 class Column:
-    """Integers of one column. `data` is an array.array of 64-bit integers: numpy.asarray(column) shares its memory."""
+    """Numbers of one column. `data` is an array.array of 64-bit integers, or of doubles: numpy.asarray(column) shares its memory."""
 
     def __init__(self, recording, name, kind):
-        self.name, self.kind = name, {_U64: "u64", _I64: "i64", _TIME: "time", _SPAN: "span", _STRING: "string"}[kind]
-        self.data = array.array("q" if kind in (_I64, _TIME) else "Q")
+        self.name, self.kind = name, {_U64: "u64", _I64: "i64", _TIME: "time", _SPAN: "span", _STRING: "string", _REAL: "real"}[kind]
+        self.data = array.array("d" if kind == _REAL else "q" if kind in (_I64, _TIME) else "Q")
         self._recording = recording
 
     def __len__(self):
@@ -112,7 +117,7 @@ class Column:
     @property
     def __array_interface__(self):
         address, length = self.data.buffer_info()
-        return {"version": 3, "shape": (length,), "typestr": "<i8" if self.data.typecode == "q" else "<u8", "data": (address, True)}
+        return {"version": 3, "shape": (length,), "typestr": {"d": "<f8", "q": "<i8", "Q": "<u8"}[self.data.typecode], "data": (address, True)}
 
     def texts(self):
         """The texts of a column of strings, one for each row."""
@@ -130,6 +135,8 @@ class Recording:
             raise Error(error.text.decode(errors="replace"))
         warning = _library.ggs_reader_warning(self._reader)
         self.warning = warning.decode(errors="replace") if warning else None  # what is missing of the trace
+        if self.warning:
+            warnings.warn(self.warning, Incomplete, stacklevel=3)
 
     def close(self):
         if self._reader:

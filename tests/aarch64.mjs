@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { root, run } from "./lib.mjs";
+import { leaveEngineAlone, root, run } from "./lib.mjs";
+
+leaveEngineAlone();
 
 export const cross = join(root, "build", "aarch64-root");
 

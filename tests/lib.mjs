@@ -6,6 +6,16 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { engineOf, variant } from "./variant.mjs";
+
+const given = process.env.GGSCOPE_ENGINE;
+if (variant !== "best") process.env.GGSCOPE_ENGINE = engineOf(variant);
+
+// For tests of what is built or installed, which has an engine of its own.
+export function leaveEngineAlone() {
+    if (given === undefined) delete process.env.GGSCOPE_ENGINE;
+    else process.env.GGSCOPE_ENGINE = given;
+}
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
@@ -58,6 +68,19 @@ export function model(preset, ...options) {
         renameSync(temporary, path);
     }
     return path;
+}
+
+// Why the engine cannot run a model on this CPU variant, with or without us: "" if it can. Some layouts of weights lack operations that
+// some architectures need.
+const tried = new Map();
+export function engineFails(path, ...options) {
+    const words = ["run", "-m", path, "-p", "Once", "-n", "1", "-t", "1", ...options], key = words.join(" ");
+    if (!tried.has(key)) {
+        const { status, signal, stderr } = run(engine, words);
+        const said = /^.*GGML_ASSERT.*$/m.exec(stderr)?.[0] ?? stderr.trim().split("\n").at(-1);
+        tried.set(key, status === 0 ? "" : `the engine itself ends with ${signal ?? status}: ${said}`);
+    }
+    return tried.get(key);
 }
 
 // The folder below build/ into which the packages of a lock file are installed; the source tree stays as it is.

@@ -28,7 +28,7 @@ async function freePort() {
     return port;
 }
 
-const until = [[/^ggscope serve /, /http:\/\/\S+token=\S+/], [/ llama-server /, /listening on http/]]; // what stays, and what it says when it is ready
+const until = [[/^ggscope serve /, /http:\/\/\S+\/\s/], [/ llama-server /, /listening on http/]]; // what stays, and what it says when it is ready
 const words = (line) => line.replace(/[\d.,▏▎▍▌▋▊▉█]+/g, " ").replace(/\b(us|ms|ns|s|B|KiB|MiB|GiB|K|M)\b/g, " ").replace(/[-+]+ /g, " ").replace(/\s+/g, " ").trim();
 
 // A test for each command of the sections that `wanted` takes. `meanwhile(said)` is called while something that stays is running, before it is ended, with its command and
@@ -73,7 +73,7 @@ export function follow({ wanted = () => true, path = [], meanwhile = async () =>
                     }
                 });
             if (kind !== "sh") continue;
-            for (const line of text.trim().split("\n"))
+            for (const line of text.trim().replaceAll(/\\\n\s*/g, "").split("\n"))
                 test(line, async () => {
                     port ??= await freePort(); // not everybody's 8080 is free
                     const command = line.replaceAll("8080", port);

@@ -86,114 +86,140 @@ void ggs_buffers_release(struct ggs_buffers * buffers) {
     *buffers = (struct ggs_buffers){0};
 }
 
-// ---- writing ----
+// ---- the answer ----
 
-static void write_classes(struct ggs_json * json, const struct ggs_occupancy * o) {
-    ggs_json_array(json, "by_class");
-    for (unsigned c = 0; c < GGS_CLASSES; c++) {
-        if (o->class_buffers[c] == 0) continue;
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "class", ggs_word_class(c));
-        ggs_json_u64(json, "count", o->class_buffers[c]);
-        ggs_json_u64(json, "peak_bytes", o->class_peak[c]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
+struct class_row {
+    uint64_t class_, count, peak_bytes;
+};
+
+GGS_NEXT(next_class) {
+    const struct ggs_occupancy * o = &((const struct ggs_buffers *) at)->occupancy;
+    while (*i < GGS_CLASSES && o->class_buffers[*i] == 0) ++*i;
+    if (*i == GGS_CLASSES) return NULL;
+    *(struct class_row *) room = (struct class_row){*i, o->class_buffers[*i], o->class_peak[*i]};
+    ++*i;
+    return room;
 }
 
-static void write_buffers(struct ggs_json * json, const struct ggs_buffers * buffers) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_buffer, buffer, "buffer"),
-        GGS_FIELD_WORD(struct ggs_buffer, class_, "class", ggs_word_class),
-        GGS_FIELD_WORD(struct ggs_buffer, usage, "usage", ggs_word_usage),
-        GGS_FIELD(struct ggs_buffer, size, "bytes"),
-        GGS_FIELD_BOOLEAN(struct ggs_buffer, host, "host"),
-        GGS_FIELD_OR_NULL(struct ggs_buffer, file, "file"),
-        GGS_FIELD_OR_NULL(struct ggs_buffer, load, "load"),
-        GGS_FIELD(struct ggs_buffer, begin_ns, "begin_ns"),
-        GGS_FIELD_OR_NULL(struct ggs_buffer, end_ns, "end_ns"),
-        {0},
-    };
-    static const struct ggs_field layer[] = {{"layer", 0, GGS_FIELD_INT, true, NULL}, {0}};
-    const struct ggs_trace *      trace   = buffers->trace;
-    ggs_json_array(json, "buffers");
-    for (uint64_t i = 0; i < trace->n_buffers; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_fields_members(json, fields, &trace->buffers[i]);
-        ggs_json_string(json, "type", ggs_reader_string(trace->reader, trace->buffers[i].type));
-        const char * device = ggs_trace_device_name(trace, trace->buffers[i].device);
-        ggs_json_string(json, "device", device[0] == '\0' ? NULL : device);
-        ggs_fields_members(json, layer, &buffers->layers[i]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
+static const struct ggs_field class_fields[] = {
+    GGS_FIELD_WORD(struct class_row, class_, "class", ggs_word_class),
+    GGS_FIELD(struct class_row, count, "count"),
+    GGS_FIELD(struct class_row, peak_bytes, "peak_bytes"),
+    {0},
+};
+static const struct ggs_object class_ = {.fields = class_fields};
+
+#define BUFFER(member, key, ...)      GGS_FIELD(struct ggs_buffer, member, key, __VA_ARGS__)
+#define BUFFER_NULL(member, key, ...) GGS_FIELD_OR_NULL(struct ggs_buffer, member, key, __VA_ARGS__)
+
+GGS_GET_TEXT(device_of, struct ggs_buffer, ggs_trace_device_name(trace, it->device))
+
+static const struct ggs_field recorded_fields[] = {
+    BUFFER(buffer, "buffer", "number, from 1"),
+    GGS_FIELD_WORD(struct ggs_buffer, class_, "class", ggs_word_class),
+    GGS_FIELD_WORD(struct ggs_buffer, usage, "usage", ggs_word_usage),
+    BUFFER(size, "bytes"),
+    GGS_FIELD_FLAG(struct ggs_buffer, host, "host", "the CPU can read it"),
+    BUFFER_NULL(file, "file", "file whose mapping it lies in"),
+    BUFFER_NULL(load, "load", "model load that made it"),
+    BUFFER(begin_ns, "begin_ns", "when it was allocated"),
+    BUFFER_NULL(end_ns, "end_ns", "when it was freed; null if it never was"),
+    GGS_FIELD_NUMBER(struct ggs_buffer, type, "type", "ggml's name of the buffer type"),
+    GGS_TEXT_OR_NULL("device", device_of, "device whose memory it is; null for the host's"),
+    {0},
+};
+static const struct ggs_object recorded = {.fields = recorded_fields};
+
+struct buffer_row {
+    const struct ggs_buffer * recorded;
+    int                       layer;
+};
+
+GGS_NEXT(next_buffer) {
+    const struct ggs_buffers * buffers = at;
+    if (*i == buffers->trace->n_buffers) return NULL;
+    *(struct buffer_row *) room = (struct buffer_row){&buffers->trace->buffers[*i], buffers->layers[*i]};
+    ++*i;
+    return room;
 }
 
-static void write_tensors(struct ggs_json * json, const struct ggs_buffers * buffers) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_buffers_resident, name, "name"),
-        GGS_FIELD(struct ggs_buffers_resident, buffer, "buffer"),
-        GGS_FIELD(struct ggs_buffers_resident, offset, "buffer_offset"),
-        GGS_FIELD(struct ggs_buffers_resident, bytes, "bytes"),
-        GGS_FIELD_OR_NULL(struct ggs_buffers_resident, layer, "layer"),
-        {0},
-    };
-    const struct ggs_buffers_resident * list = buffers->residents;
-    ggs_json_object(json, "tensors");
-    ggs_fields_lists(json, fields, list, sizeof(*list), buffers->n_residents);
-    ggs_json_array_inline(json, "component");
-    for (uint64_t i = 0; i < buffers->n_residents; i++) {
-        char            component[GGS_COMPONENT_LENGTH];
-        struct ggs_name parsed = ggs_name_parse(list[i].name, strlen(list[i].name));
-        ggs_json_string(json, NULL, ggs_name_component(component, sizeof(component), &parsed, -1));
-    }
-    ggs_json_end(json);
-    ggs_json_end(json);
+GGS_GET_VIEW(recorded_of, struct buffer_row, it->recorded)
+
+static const struct ggs_field buffer_fields[] = {
+    GGS_MEMBERS_VIEW(recorded_of, &recorded),
+    GGS_FIELD_OR_NULL(struct buffer_row, layer, "layer", "layer that all its tensors belong to"),
+    {0},
+};
+static const struct ggs_object buffer = {.fields = buffer_fields};
+
+static const char * component_of(const void * at, const void * trace, char * room, size_t * length) {
+    const char *    name   = ((const struct ggs_buffers_resident *) at)->name;
+    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
+    (void) trace, (void) length;
+    return ggs_name_component(room, GGS_COMPONENT_LENGTH, &parsed, -1);
 }
 
-static void write_timeline(struct ggs_json * json, const struct ggs_occupancy * o) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_occupancy_event, ns, "time_ns"),
-        GGS_FIELD(struct ggs_occupancy_event, end, "freed"),
-        GGS_FIELD(struct ggs_occupancy_event, buffer, "buffer"),
-        GGS_FIELD(struct ggs_occupancy_event, bytes, "bytes"),
-        GGS_FIELD(struct ggs_occupancy_event, total, "bytes_total"),
-        GGS_FIELD(struct ggs_occupancy_event, live, "buffers"),
-        {0},
-    };
-    ggs_fields_rows(json, "timeline", fields, o->events, sizeof(*o->events), o->n_events);
-}
+static const struct ggs_field tensor_fields[] = {
+    GGS_FIELD(struct ggs_buffers_resident, name, "name"),
+    GGS_FIELD(struct ggs_buffers_resident, buffer, "buffer"),
+    GGS_FIELD(struct ggs_buffers_resident, offset, "buffer_offset"),
+    GGS_FIELD(struct ggs_buffers_resident, bytes, "bytes"),
+    GGS_FIELD_OR_NULL(struct ggs_buffers_resident, layer, "layer"),
+    GGS_TEXT("component", component_of, "what the weight or cache is for"),
+    {0},
+};
+static const struct ggs_object tensors = {.fields = tensor_fields};
 
-static void write_transfers(struct ggs_json * json, const struct ggs_occupancy * o) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD_WORD(struct ggs_transfer_totals, kind, "kind", ggs_word_transfer),
-        GGS_FIELD_OR_NULL(struct ggs_transfer_totals, from_buffer, "from_buffer"),
-        GGS_FIELD_OR_NULL(struct ggs_transfer_totals, to_buffer, "to_buffer"),
-        GGS_FIELD_OR_NULL(struct ggs_transfer_totals, from_file, "file"),
-        GGS_FIELD(struct ggs_transfer_totals, count, "count"),
-        GGS_FIELD(struct ggs_transfer_totals, bytes, "bytes"),
-        GGS_FIELD(struct ggs_transfer_totals, ns, "duration_ns"),
-        {0},
-    };
-    ggs_fields_rows(json, "transfers", fields, o->transfers, sizeof(*o->transfers), o->n_transfers);
-}
+static const struct ggs_field event_fields[] = {
+    GGS_FIELD(struct ggs_occupancy_event, ns, "time_ns"),
+    GGS_FIELD(struct ggs_occupancy_event, end, "freed", "false: allocated"),
+    GGS_FIELD(struct ggs_occupancy_event, buffer, "buffer"),
+    GGS_FIELD(struct ggs_occupancy_event, bytes, "bytes", "of the buffer"),
+    GGS_FIELD(struct ggs_occupancy_event, total, "bytes_total", "of all buffers, from then on"),
+    GGS_FIELD(struct ggs_occupancy_event, live, "buffers", "buffers that live from then on"),
+    {0},
+};
+static const struct ggs_object event = {.fields = event_fields};
+
+static const struct ggs_field transfer_fields[] = {
+    GGS_FIELD_WORD(struct ggs_transfer_totals, kind, "kind", ggs_word_transfer),
+    GGS_FIELD_OR_NULL(struct ggs_transfer_totals, from_buffer, "from_buffer"),
+    GGS_FIELD_OR_NULL(struct ggs_transfer_totals, to_buffer, "to_buffer"),
+    GGS_FIELD_OR_NULL(struct ggs_transfer_totals, from_file, "file", "file whose mapping the bytes came from"),
+    GGS_FIELD(struct ggs_transfer_totals, count, "count"),
+    GGS_FIELD(struct ggs_transfer_totals, bytes, "bytes"),
+    GGS_FIELD(struct ggs_transfer_totals, ns, "duration_ns"),
+    {0},
+};
+static const struct ggs_object transfer = {.fields = transfer_fields};
+
+GGS_GET(int64_t, count_of, void, (int64_t) trace->n_buffers)
+GGS_GET(bool, wants_transfers, struct ggs_buffers, it->transfers)
+
+#define OCCUPANCY(member, key, ...) GGS_FIELD(struct ggs_buffers, occupancy.member, key, __VA_ARGS__)
+
+static const struct ggs_field fields[] = {
+    GGS_ABOUT,
+    GGS_COUNT("count", count_of, "buffers"),
+    OCCUPANCY(peak_bytes, "peak_bytes", "the most that all took together; mapped files do not count"),
+    OCCUPANCY(peak_ns, "peak_ns", "when"),
+    OCCUPANCY(mapped_bytes, "bytes_mapped", "of buffers that lie in mapped files"),
+    GGS_EACH("by_class", next_class, &class_),
+    GGS_EACH("buffers", next_buffer, &buffer),
+    GGS_COLUMNS(struct ggs_buffers, residents, n_residents, "tensors", &tensors,
+                "weights and caches that live in buffers"),
+    GGS_ROWS(struct ggs_buffers, occupancy.events, occupancy.n_events, "timeline", &event),
+    GGS_ROWS(struct ggs_buffers, occupancy.transfers, occupancy.n_transfers, "transfers", &transfer,
+             "kinds of transfers, most bytes first; the server sends them with transfers=1", .asked = wants_transfers),
+    {0},
+};
+const struct ggs_object ggs_buffers_object = {
+    .name   = "Buffers",
+    .text   = "Runtime buffers, what lives in them, how much they took when, and what was moved.",
+    .fields = fields,
+    .lines  = true,
+};
 
 void ggs_buffers_write(struct ggs_json * json, const struct ggs_buffers * buffers) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_occupancy, peak_bytes, "peak_bytes"),
-        GGS_FIELD(struct ggs_occupancy, peak_ns, "peak_ns"),
-        GGS_FIELD(struct ggs_occupancy, mapped_bytes, "bytes_mapped"),
-        {0},
-    };
-    const struct ggs_occupancy * o = &buffers->occupancy;
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, buffers->trace);
-    ggs_json_u64(json, "count", buffers->trace->n_buffers);
-    ggs_fields_members(json, fields, o);
-    write_classes(json, o);
-    write_buffers(json, buffers);
-    write_tensors(json, buffers);
-    write_timeline(json, o);
-    if (buffers->transfers) write_transfers(json, o);
-    ggs_json_end(json);
+    ggs_object_write(json, NULL, &ggs_buffers_object, buffers, buffers->trace);
 }

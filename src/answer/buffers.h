@@ -1,9 +1,10 @@
-// Runtime buffers, what lives in them, how much they took when, and what was moved: docs/schemas/buffers.schema.json.
+// Runtime buffers, what lives in them, how much they took when, and what was moved.
 #pragma once
 
 #include <stdbool.h>
 
 #include "analyze/memory/occupancy.h"
+#include "answer/fields.h"
 
 struct ggs_json;
 
@@ -20,4 +21,6 @@ struct ggs_buffers {
 int  ggs_buffers_compute(struct ggs_buffers * buffers, struct ggs_trace * trace, bool transfers,
                          struct ggs_error * error);
 void ggs_buffers_release(struct ggs_buffers * buffers); // a zeroed struct is fine
-void ggs_buffers_write(struct ggs_json * json, const struct ggs_buffers * buffers);
+
+extern const struct ggs_object ggs_buffers_object; // of a struct ggs_buffers
+void                           ggs_buffers_write(struct ggs_json * json, const struct ggs_buffers * buffers);

@@ -1,10 +1,9 @@
-#include "answer/answer.h"
+#include "answer/diff.h"
 
-#include "analyze/walk/trace.h"
 #include "analyze/walk/words.h"
 #include "base/uuid.h"
 
-static const char * verdict_word(enum ggs_verdict verdict) {
+static const char * verdict_word(uint64_t verdict) {
     static const char * const words[] = {[GGS_SAME]         = "same",
                                          [GGS_WITHIN_NOISE] = "noise",
                                          [GGS_UNCERTAIN]    = "uncertain",
@@ -12,135 +11,172 @@ static const char * verdict_word(enum ggs_verdict verdict) {
                                          [GGS_FASTER]       = "faster",
                                          [GGS_STALLS]       = "stalls",
                                          [GGS_FEWER_STALLS] = "fewer stalls"};
-    return words[verdict];
+    return verdict < sizeof(words) / sizeof(words[0]) ? words[verdict] : NULL;
 }
+#define VERDICT "B against A; stalls: by sum, because a few were held up"
 
-static void put_id(struct ggs_json * json, const struct ggs_trace * trace) {
-    char id[GGS_UUID_LENGTH];
-    ggs_json_string(json, NULL, ggs_uuid_format(id, ggs_reader_uuid(trace->reader)));
-}
+// ---- totals ----
 
-static void put_totals(struct ggs_json * json, const struct ggs_diff * diff) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_totals, steps, "tokens"),
-                                              GGS_FIELD(struct ggs_totals, threads, "threads"),
-                                              GGS_FIELD(struct ggs_totals, ops, "ops"),
-                                              GGS_FIELD(struct ggs_totals, op_runs, "op_runs"),
-                                              GGS_FIELD(struct ggs_totals, wall_ns, "wall_ns"),
-                                              GGS_FIELD(struct ggs_totals, read, "bytes_read"),
-                                              GGS_FIELD(struct ggs_totals, written, "bytes_written"),
-                                              GGS_FIELD(struct ggs_totals, disk, "bytes_disk"),
-                                              GGS_FIELD(struct ggs_totals, touched_bytes, "bytes_touched"),
-                                              GGS_FIELD(struct ggs_totals, nodes, "nodes"),
-                                              GGS_FIELD(struct ggs_totals, executed, "executed"),
-                                              GGS_FIELD(struct ggs_totals, absorbed, "absorbed"),
-                                              GGS_FIELD(struct ggs_totals, opaque, "opaque"),
-                                              GGS_FIELD(struct ggs_totals, unseen, "unseen"),
-                                              GGS_FIELD(struct ggs_totals, cut, "cut"),
-                                              GGS_FIELD(struct ggs_totals, dropped, "lost"),
-                                              GGS_FIELD(struct ggs_totals, buffers, "buffers"),
-                                              GGS_FIELD(struct ggs_totals, peak_bytes, "peak_bytes"),
-                                              {0}};
-    ggs_json_object(json, "totals");
-    for (const struct ggs_field * field = fields; field->key != NULL; field++) {
-        struct ggs_field a[2] = {*field, {0}}, b[2] = {*field, {0}};
-        a[0].key = "a", b[0].key = "b";
-        ggs_json_object_inline(json, field->key);
-        ggs_fields_members(json, a, &diff->a);
-        ggs_fields_members(json, b, &diff->b);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
+#define TOTAL(member, key) GGS_FIELD(struct ggs_totals, member, key)
 
-// Several values of the same: their number, their sum and their quartiles.
-static void put_quartiles(struct ggs_json * json, uint64_t sum_ns, const struct ggs_quartiles * quartiles) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_quartiles, low, "low_ns"),
-                                              GGS_FIELD(struct ggs_quartiles, median, "median_ns"),
-                                              GGS_FIELD(struct ggs_quartiles, high, "high_ns"),
-                                              {0}};
-    ggs_json_u64(json, "wall_ns", sum_ns);
-    ggs_fields_members(json, fields, quartiles);
-}
+static const struct ggs_field total_fields[] = {
+    TOTAL(steps, "tokens"),
+    TOTAL(threads, "threads"),
+    TOTAL(ops, "ops"),
+    TOTAL(op_runs, "op_runs"),
+    TOTAL(wall_ns, "wall_ns"),
+    TOTAL(read, "bytes_read"),
+    TOTAL(written, "bytes_written"),
+    TOTAL(disk, "bytes_disk"),
+    TOTAL(touched_bytes, "bytes_touched"),
+    TOTAL(nodes, "nodes"),
+    TOTAL(executed, "executed"),
+    TOTAL(absorbed, "absorbed"),
+    TOTAL(opaque, "opaque"),
+    TOTAL(unseen, "unseen"),
+    TOTAL(cut, "cut"),
+    TOTAL(dropped, "lost"),
+    TOTAL(buffers, "buffers"),
+    TOTAL(peak_bytes, "peak_bytes"),
+    {0},
+};
+static const struct ggs_object totals = {.fields = total_fields};
 
-static void put_steps(struct ggs_json * json, const char * key, const struct ggs_diff_times * times) {
-    if (times->a.n == 0 && times->b.n == 0) {
-        ggs_json_null(json, key);
-        return;
-    }
-    ggs_json_object(json, key);
-    for (int i = 0; i < 2; i++) {
-        const struct ggs_quartiles * quartiles = i == 0 ? &times->a : &times->b;
-        ggs_json_object_inline(json, i == 0 ? "a" : "b");
-        ggs_json_u64(json, "tokens", quartiles->n);
-        put_quartiles(json, i == 0 ? times->a_ns : times->b_ns, quartiles);
-        ggs_json_end(json);
-    }
-    ggs_json_string(json, "verdict", verdict_word(times->verdict));
-    ggs_json_end(json);
-}
+// ---- times ----
 
-static void put_side(struct ggs_json * json, const char * key, const struct ggs_diff_side * side) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_diff_side, ops, "ops"),
-                                              GGS_FIELD(struct ggs_diff_side, only, "ops_only"),
-                                              GGS_FIELD(struct ggs_diff_side, read, "bytes_read"),
-                                              GGS_FIELD(struct ggs_diff_side, written, "bytes_written"),
-                                              {0}};
-    ggs_json_object_inline(json, key);
-    ggs_fields_members(json, fields, side);
-    put_quartiles(json, side->wall_ns, &side->time);
-    ggs_json_end(json);
-}
+static const struct ggs_field quartile_fields[] = {
+    GGS_FIELD(struct ggs_quartiles, low, "low_ns", "lower quartile"),
+    GGS_FIELD(struct ggs_quartiles, median, "median_ns"),
+    GGS_FIELD(struct ggs_quartiles, high, "high_ns", "upper quartile"),
+    {0},
+};
+static const struct ggs_object quartiles = {.fields = quartile_fields};
 
-static void put_change(struct ggs_json * json, const struct ggs_diff_item * item) {
-    ggs_json_object_inline(json, NULL);
-    ggs_json_string(json, "phase", ggs_word_phase(item->prompt ? GGS_PHASE_PROMPT : GGS_PHASE_GENERATE));
-    ggs_json_bool(json, "all_layers", item->layer == GGS_DIFF_LAYERS);
-    ggs_json_natural(json, "layer", item->layer);
-    ggs_json_string(json, "op", item->op);
-    ggs_json_string(json, "name", item->tensor);
-    ggs_json_string(json, "verdict", verdict_word(item->verdict));
-    ggs_json_u64(json, "ops_bytes_differ", item->bytes_differ);
-    put_side(json, "a", &item->a);
-    put_side(json, "b", &item->b);
-    ggs_json_end(json);
-}
+#define STEPS(side)                                                    \
+    static const struct ggs_field steps_##side##_fields[] = {          \
+        GGS_FIELD(struct ggs_diff_times, side.n, "tokens"),            \
+        GGS_FIELD(struct ggs_diff_times, side##_ns, "wall_ns", "sum"), \
+        GGS_MEMBERS(struct ggs_diff_times, side, &quartiles),          \
+        {0},                                                           \
+    };                                                                 \
+    static const struct ggs_object steps_##side = {.fields = steps_##side##_fields};
+STEPS(a)
+STEPS(b)
 
-void ggs_diff_members(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
-                      const struct ggs_diff * diff) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_diff, tokens, "tokens"),
-                                              GGS_FIELD(struct ggs_diff, tokens_only_a, "tokens_only_a"),
-                                              GGS_FIELD(struct ggs_diff, tokens_only_b, "tokens_only_b"),
-                                              GGS_FIELD_OR_NULL(struct ggs_diff, parted, "token_parted"),
-                                              GGS_FIELD(struct ggs_diff, ops, "ops"),
-                                              GGS_FIELD(struct ggs_diff, fused, "ops_fused"),
-                                              GGS_FIELD(struct ggs_diff, only_a, "ops_only_a"),
-                                              GGS_FIELD(struct ggs_diff, only_b, "ops_only_b"),
-                                              GGS_FIELD(struct ggs_diff, bytes_differ, "ops_bytes_differ"),
-                                              GGS_FIELD(struct ggs_diff, choices, "expert_ops"),
-                                              GGS_FIELD(struct ggs_diff, choices_differ, "expert_ops_differ"),
-                                              GGS_FIELD(struct ggs_diff, shift, "shift"),
-                                              {0}};
-    ggs_json_array_inline(json, "experiment_ids");
-    put_id(json, a);
-    put_id(json, b);
-    ggs_json_end(json);
-    if (a->damaged + b->damaged > 0) ggs_json_bool(json, "partial", true);
-    ggs_json_bool(json, "identical", diff->identical);
-    ggs_json_array(json, "warnings");
-    for (unsigned i = 0; i < diff->n_warnings; i++) ggs_json_string(json, NULL, diff->warnings[i]);
-    ggs_json_end(json);
-    ggs_fields_members(json, fields, diff);
-    put_totals(json, diff);
-    put_steps(json, "prompt", &diff->prompt);
-    put_steps(json, "generate", &diff->generate);
-    ggs_json_array(json, "changes");
-    for (uint64_t i = 0; i < diff->n_items; i++) put_change(json, &diff->items[i]);
-    ggs_json_end(json);
-}
+static const struct ggs_field steps_fields[] = {
+    GGS_OBJECT_OF("a", &steps_a),
+    GGS_OBJECT_OF("b", &steps_b),
+    GGS_FIELD_WORD(struct ggs_diff_times, verdict, "verdict", verdict_word, VERDICT),
+    {0},
+};
+static const struct ggs_object steps = {.name = "DiffSteps", .fields = steps_fields, .lines = true};
 
-void ggs_diff_write(struct ggs_json * json, const struct ggs_trace * a, const struct ggs_trace * b,
-                    const struct ggs_diff * diff) {
-    ggs_json_object(json, NULL);
-    ggs_diff_members(json, a, b, diff);
-    ggs_json_end(json);
-}
+GGS_GET_VIEW(prompt_of, struct ggs_diff, it->prompt.a.n + it->prompt.b.n > 0 ? &it->prompt : NULL)
+GGS_GET_VIEW(generate_of, struct ggs_diff, it->generate.a.n + it->generate.b.n > 0 ? &it->generate : NULL)
+
+// ---- what changed ----
+
+#define SIDE(member, key, ...) GGS_FIELD(struct ggs_diff_side, member, key, __VA_ARGS__)
+
+static const struct ggs_field side_fields[] = {
+    SIDE(ops, "ops", "that were compared"),
+    SIDE(only, "ops_only", "ops that the other one does not have"),
+    SIDE(read, "bytes_read"),
+    SIDE(written, "bytes_written"),
+    SIDE(wall_ns, "wall_ns", "sum"),
+    GGS_MEMBERS(struct ggs_diff_side, time, &quartiles),
+    {0},
+};
+static const struct ggs_object side = {.name = "DiffSide", .fields = side_fields};
+
+static const char * const change_phases[] = {"PROMPT", "GENERATE", NULL};
+GGS_GET_TEXT(phase_of, struct ggs_diff_item, change_phases[it->prompt ? 0 : 1])
+GGS_GET(bool, is_of_all_layers, struct ggs_diff_item, it->layer == GGS_DIFF_LAYERS)
+
+static const struct ggs_field change_fields[] = {
+    GGS_TEXT("phase", phase_of, "", .words = change_phases),
+    GGS_TEST("all_layers", is_of_all_layers, "the ops of all layers together"),
+    GGS_FIELD_OR_NULL(struct ggs_diff_item, layer, "layer"),
+    GGS_FIELD(struct ggs_diff_item, op, "op"),
+    GGS_FIELD(struct ggs_diff_item, tensor, "name",
+              "result, without the layer's number if all layers are meant; empty if it has no name of its own"),
+    GGS_FIELD_WORD(struct ggs_diff_item, verdict, "verdict", verdict_word, VERDICT),
+    GGS_FIELD(struct ggs_diff_item, bytes_differ, "ops_bytes_differ"),
+    GGS_OBJECT(struct ggs_diff_item, a, "a", &side),
+    GGS_OBJECT(struct ggs_diff_item, b, "b", &side),
+    {0},
+};
+static const struct ggs_object change = {.fields = change_fields};
+
+// ---- conditions ----
+
+GGS_GET_TEXT(condition_of, struct ggs_judgement, it->condition->text)
+GGS_GET_TEXT(figure_of, struct ggs_judgement, it->condition->figure->name)
+GGS_GET(bool, is_percent, struct ggs_judgement, it->condition->percent)
+
+static const struct ggs_field judgement_fields[] = {
+    GGS_TEXT("condition", condition_of, "as it was given"),
+    GGS_TEXT("figure", figure_of, ""),
+    GGS_FIELD_OR_NULL(struct ggs_judgement, a, "a", "null: not seen"),
+    GGS_FIELD_OR_NULL(struct ggs_judgement, b, "b"),
+    GGS_FIELD_OR_NULL(struct ggs_judgement, change, "change", "from A to B"),
+    GGS_TEST("percent", is_percent, "the change is in percent of A"),
+    GGS_FIELD(struct ggs_judgement, failed, "failed"),
+    {0},
+};
+const struct ggs_object ggs_judgement_object = {.name = "Condition", .fields = judgement_fields};
+
+// ---- the answer ----
+
+GGS_GET_TEXT(id_of, struct ggs_trace, ggs_uuid_format(room, ggs_reader_uuid(it->reader)))
+
+static const struct ggs_field  id_fields[] = {GGS_TEXT("", id_of, ""), {0}};
+static const struct ggs_object id          = {.fields = id_fields, .tuple = true};
+
+GGS_GET_VIEW(a_of, struct ggs_diff_answer, it->a)
+GGS_GET_VIEW(b_of, struct ggs_diff_answer, it->b)
+
+static const struct ggs_field  ids_fields[] = {GGS_MEMBERS_VIEW(a_of, &id), GGS_MEMBERS_VIEW(b_of, &id), {0}};
+static const struct ggs_object ids          = {.fields = ids_fields, .tuple = true};
+
+#define DIFF(member, key, ...) GGS_FIELD(struct ggs_diff, member, key, __VA_ARGS__)
+
+static const struct ggs_field diff_fields[] = {
+    DIFF(identical, "identical", "nothing differs at all, not even times"),
+    GGS_LIST(struct ggs_diff, warnings, n_warnings, "warnings", "what makes the two hard to compare", .inside = true),
+    GGS_LIST(struct ggs_diff, causes, n_causes, "causes", "findings of ggscope explain that one of the two has",
+             .inside = true),
+    DIFF(tokens, "tokens", "token steps that were compared"),
+    DIFF(tokens_only_a, "tokens_only_a"),
+    DIFF(tokens_only_b, "tokens_only_b"),
+    GGS_FIELD_OR_NULL(struct ggs_diff, parted, "token_parted", "first step that was fed other tokens"),
+    DIFF(ops, "ops", "that were compared"),
+    DIFF(fused, "ops_fused", "ops of one that the other computed as part of another op; compared as part of that"),
+    DIFF(only_a, "ops_only_a"),
+    DIFF(only_b, "ops_only_b"),
+    DIFF(bytes_differ, "ops_bytes_differ"),
+    DIFF(choices, "expert_ops", "ops on experts that were compared"),
+    DIFF(choices_differ, "expert_ops_differ", "of these, with other experts"),
+    DIFF(shift, "shift", "B's time over A's of the typical kind of op"),
+    GGS_PAIRS(struct ggs_diff, a, b, "totals", &totals, "of each recording"),
+    GGS_OBJECT_OR_NULL("prompt", prompt_of, &steps, "prompt steps"),
+    GGS_OBJECT_OR_NULL("generate", generate_of, &steps, "steps that generate"),
+    GGS_ROWS(struct ggs_diff, items, n_items, "changes", &change, "most time first"),
+    {0},
+};
+static const struct ggs_object diff = {.fields = diff_fields};
+
+GGS_GET(bool, is_partial, struct ggs_diff_answer, ggs_trace_missing(it->a) != NULL || ggs_trace_missing(it->b) != NULL)
+GGS_GET_VIEW(diff_of, struct ggs_diff_answer, it->diff)
+GGS_GET(bool, has_conditions, struct ggs_diff_answer, it->n_judgements > 0)
+
+static const struct ggs_field fields[] = {
+    GGS_OBJECT_OF("experiment_ids", &ids, "of A and B"),
+    GGS_TRUE("partial", GGS_PARTIAL_TEXT, .asked = is_partial),
+    GGS_MEMBERS_VIEW(diff_of, &diff),
+    GGS_ROWS(struct ggs_diff_answer, judgements, n_judgements, "conditions", &ggs_judgement_object, "with --fail-if",
+             .asked = has_conditions),
+    {0},
+};
+const struct ggs_object ggs_diff_object = {
+    .name = "Diff", .text = "What changed from recording A to recording B.", .fields = fields, .lines = true};

@@ -3,118 +3,161 @@
 #include <math.h>
 
 static double share(uint64_t part, uint64_t whole) {
-    return whole == 0 ? NAN : (double) part / (double) whole;
+    return whole == 0 ? (double) NAN : (double) part / (double) whole;
 }
 
-static void put_time(struct ggs_json * json, const struct ggs_experts_time * time) {
-    if (time->n == 0) {
-        ggs_json_null(json, "prefetch");
-        return;
-    }
-    ggs_json_object_inline(json, "prefetch");
-    ggs_json_u64(json, "count", time->n);
-    ggs_json_u64(json, "least_ns", time->least_ns);
-    ggs_json_u64(json, "mean_ns", ggs_experts_mean(time));
-    ggs_json_u64(json, "most_ns", time->most_ns);
-    ggs_json_end(json);
+// ---- prefetch ----
+
+GGS_GET(int64_t, mean_of, struct ggs_experts_time, (int64_t) ggs_experts_mean(it))
+
+static const struct ggs_field time_fields[] = {
+    GGS_FIELD(struct ggs_experts_time, n, "count"),
+    GGS_FIELD(struct ggs_experts_time, least_ns, "least_ns"),
+    GGS_COUNT("mean_ns", mean_of, ""),
+    GGS_FIELD(struct ggs_experts_time, most_ns, "most_ns"),
+    {0},
+};
+static const struct ggs_object time_ = {.name = "Prefetch", .fields = time_fields};
+
+#define PREFETCH(type)                                      \
+    GGS_OBJECT_OR_NULL("prefetch", type##_prefetch, &time_, \
+                       "from the router's result to the first byte of an expert; null if it was not seen")
+
+GGS_GET_VIEW(layer_prefetch, struct ggs_experts_layer, it->prefetch.n > 0 ? &it->prefetch : NULL)
+GGS_GET_VIEW(matrix_prefetch, struct ggs_experts_matrix, it->prefetch.n > 0 ? &it->prefetch : NULL)
+GGS_GET_VIEW(sums_prefetch, struct ggs_experts_sums, it->prefetch.n > 0 ? &it->prefetch : NULL)
+
+// ---- by layer, by component ----
+
+#define LAYER(member, key, ...) GGS_FIELD(struct ggs_experts_layer, member, key, __VA_ARGS__)
+
+GGS_GET(double, imbalance_of, struct ggs_experts_layer, ggs_experts_imbalance(it))
+GGS_GET(double, layer_reuse, struct ggs_experts_layer, share(it->reused, it->chosen))
+
+static const struct ggs_field layer_fields[] = {
+    LAYER(layer, "layer"),
+    LAYER(experts, "experts", "experts that there are"),
+    LAYER(used, "chosen_per_token"),
+    LAYER(bytes, "bytes", "of one expert"),
+    LAYER(tokens, "tokens"),
+    LAYER(activations, "activations", "choices"),
+    LAYER(distinct, "distinct", "experts that were chosen at least once"),
+    LAYER(follows, "follows", "tokens whose predecessor is known"),
+    LAYER(chosen, "chosen", "experts that they chose"),
+    LAYER(reused, "reused", "of these, chosen by the predecessor too"),
+    LAYER(all_predicted, "all_predicted", "of follows: the predecessor chose the same experts"),
+    LAYER(none_predicted, "none_predicted", "of follows: the predecessor chose others"),
+    GGS_REAL("imbalance", imbalance_of, "busiest expert against the mean: 1 is even"),
+    GGS_REAL_OR_NULL("reuse_share", layer_reuse, "reused / chosen"),
+    PREFETCH(layer),
+    GGS_LIST(struct ggs_experts_layer, counts, experts, "counts", "choices by expert"),
+    {0},
+};
+static const struct ggs_object layer = {.name = "ExpertsLayer", .fields = layer_fields, .lines = true};
+
+static const char * component_of(const void * at, const void * trace, char * room, size_t * length) {
+    const struct ggs_experts_matrix * matrix = at;
+    (void) trace, (void) room;
+    *length = (size_t) matrix->component_length;
+    return matrix->component;
 }
 
-static void put_layer(struct ggs_json * json, const struct ggs_experts_layer * layer) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_experts_layer, layer, "layer"),
-                                              GGS_FIELD(struct ggs_experts_layer, experts, "experts"),
-                                              GGS_FIELD(struct ggs_experts_layer, used, "chosen_per_token"),
-                                              GGS_FIELD(struct ggs_experts_layer, bytes, "bytes"),
-                                              GGS_FIELD(struct ggs_experts_layer, tokens, "tokens"),
-                                              GGS_FIELD(struct ggs_experts_layer, activations, "activations"),
-                                              GGS_FIELD(struct ggs_experts_layer, distinct, "distinct"),
-                                              GGS_FIELD(struct ggs_experts_layer, follows, "follows"),
-                                              GGS_FIELD(struct ggs_experts_layer, chosen, "chosen"),
-                                              GGS_FIELD(struct ggs_experts_layer, reused, "reused"),
-                                              GGS_FIELD(struct ggs_experts_layer, all_predicted, "all_predicted"),
-                                              GGS_FIELD(struct ggs_experts_layer, none_predicted, "none_predicted"),
-                                              {0}};
-    ggs_json_object(json, NULL);
-    ggs_fields_members(json, fields, layer);
-    ggs_json_double(json, "imbalance", ggs_experts_imbalance(layer));
-    ggs_json_double(json, "reuse_share", share(layer->reused, layer->chosen));
-    put_time(json, &layer->prefetch);
-    ggs_json_array_inline(json, "counts");
-    for (uint64_t i = 0; i < layer->experts; i++) ggs_json_u64(json, NULL, layer->counts[i]);
-    ggs_json_end(json);
-    ggs_json_end(json);
+static const struct ggs_field matrix_fields[] = {
+    GGS_TEXT("component", component_of, ""),
+    GGS_FIELD(struct ggs_experts_matrix, bytes, "bytes_read"),
+    PREFETCH(matrix),
+    {0},
+};
+static const struct ggs_object matrix = {.fields = matrix_fields};
+
+// ---- working sets, pairs ----
+
+#define SET(member, ...) GGS_FIELD(struct ggs_experts_set, member, #member, __VA_ARGS__)
+
+GGS_GET(double, mean_experts, struct ggs_experts_set, share(it->sum_experts, it->samples))
+GGS_GET(double, mean_bytes, struct ggs_experts_set, share(it->sum_bytes, it->samples))
+
+static const struct ggs_field set_fields[] = {
+    SET(window, "consecutive tokens"),
+    SET(samples),
+    GGS_REAL_OR_NULL("mean_experts", mean_experts, ""),
+    SET(most_experts),
+    GGS_REAL_OR_NULL("mean_bytes", mean_bytes, ""),
+    SET(most_bytes),
+    {0},
+};
+static const struct ggs_object set = {.fields = set_fields};
+
+#define PAIR(member, ...) GGS_FIELD(struct ggs_experts_pair, member, #member, __VA_ARGS__)
+
+static const struct ggs_field pair_fields[] = {
+    PAIR(layer),
+    PAIR(a, "an expert"),
+    PAIR(b, "another one"),
+    PAIR(times, "chosen together"),
+    PAIR(expected, "times, if choices did not depend on each other"),
+    {0},
+};
+static const struct ggs_object pair = {.fields = pair_fields};
+
+// ---- the answer ----
+
+#define SUM(member, key, ...) GGS_FIELD(struct ggs_experts_sums, member, key, __VA_ARGS__)
+
+GGS_GET(double, sums_reuse, struct ggs_experts_sums, share(it->reused, it->chosen))
+GGS_GET(double, sums_chance, struct ggs_experts_sums, it->chosen == 0 ? share(0, 0) : it->chance)
+
+static const struct ggs_field reuse_fields[] = {
+    SUM(follows, "follows", "tokens whose predecessor is known, over all layers"),
+    SUM(chosen, "chosen", "experts that they chose"),
+    SUM(reused, "reused", "of these, chosen by the predecessor too"),
+    SUM(all_predicted, "all_predicted", "of follows: the predecessor chose the same experts"),
+    SUM(none_predicted, "none_predicted", "of follows: the predecessor chose others"),
+    GGS_REAL_OR_NULL("by_chance", sums_chance, "share that would be reused if each token chose at random"),
+    GGS_REAL_OR_NULL("share", sums_reuse, "reused / chosen"),
+    {0},
+};
+static const struct ggs_object reuse = {.fields = reuse_fields};
+
+static const struct ggs_field sums_fields[] = {
+    SUM(experts, "experts", "of all layers"),
+    SUM(used, "chosen_per_token", "the most of any layer"),
+    SUM(bytes, "bytes", "of all experts"),
+    SUM(distinct, "distinct", "experts that were chosen at least once"),
+    SUM(distinct_bytes, "distinct_bytes"),
+    SUM(activations, "activations", "choices"),
+    GGS_OBJECT_OF("reuse", &reuse, "how often a token chooses what its predecessor chose"),
+    PREFETCH(sums),
+    {0},
+};
+static const struct ggs_object sums = {.fields = sums_fields};
+
+static const void * sums_of(const void * at, const void * trace, void * room) {
+    (void) trace;
+    *(struct ggs_experts_sums *) room = ggs_experts_sum(at);
+    return room;
 }
 
-static void put_matrices(struct ggs_json * json, const struct ggs_experts * experts) {
-    ggs_json_array(json, "by_component");
-    for (unsigned i = 0; i < experts->n_matrices; i++) {
-        const struct ggs_experts_matrix * matrix = &experts->matrices[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string_n(json, "component", matrix->component, (size_t) matrix->component_length);
-        ggs_json_u64(json, "bytes_read", matrix->bytes);
-        put_time(json, &matrix->prefetch);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
+#define EXPERTS(member, key, ...) GGS_FIELD(struct ggs_experts, member, key, __VA_ARGS__)
 
-static void put_sets(struct ggs_json * json, const struct ggs_experts * experts) {
-    ggs_json_array(json, "working_sets");
-    for (unsigned i = 0; i < experts->n_sets; i++) {
-        const struct ggs_experts_set * set = &experts->sets[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "window", set->window);
-        ggs_json_u64(json, "samples", set->samples);
-        ggs_json_double(json, "mean_experts", share(set->sum_experts, set->samples));
-        ggs_json_u64(json, "most_experts", set->most_experts);
-        ggs_json_double(json, "mean_bytes", share(set->sum_bytes, set->samples));
-        ggs_json_u64(json, "most_bytes", set->most_bytes);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
-static void put_sums(struct ggs_json * json, const struct ggs_experts_sums * sums) {
-    static const struct ggs_field all[]   = {GGS_FIELD(struct ggs_experts_sums, experts, "experts"),
-                                             GGS_FIELD(struct ggs_experts_sums, used, "chosen_per_token"),
-                                             GGS_FIELD(struct ggs_experts_sums, bytes, "bytes"),
-                                             GGS_FIELD(struct ggs_experts_sums, distinct, "distinct"),
-                                             GGS_FIELD(struct ggs_experts_sums, distinct_bytes, "distinct_bytes"),
-                                             GGS_FIELD(struct ggs_experts_sums, activations, "activations"),
-                                             {0}};
-    static const struct ggs_field reuse[] = {GGS_FIELD(struct ggs_experts_sums, follows, "follows"),
-                                             GGS_FIELD(struct ggs_experts_sums, chosen, "chosen"),
-                                             GGS_FIELD(struct ggs_experts_sums, reused, "reused"),
-                                             GGS_FIELD(struct ggs_experts_sums, all_predicted, "all_predicted"),
-                                             GGS_FIELD(struct ggs_experts_sums, none_predicted, "none_predicted"),
-                                             GGS_FIELD(struct ggs_experts_sums, chance, "by_chance"),
-                                             {0}};
-    ggs_fields_members(json, all, sums);
-    ggs_json_object_inline(json, "reuse");
-    ggs_fields_members(json, reuse, sums);
-    ggs_json_double(json, "share", share(sums->reused, sums->chosen));
-    ggs_json_end(json);
-    put_time(json, &sums->prefetch);
-}
-
-void ggs_experts_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_experts * experts) {
-    static const struct ggs_field pairs[] = {GGS_FIELD(struct ggs_experts_pair, layer, "layer"),
-                                             GGS_FIELD(struct ggs_experts_pair, a, "a"),
-                                             GGS_FIELD(struct ggs_experts_pair, b, "b"),
-                                             GGS_FIELD(struct ggs_experts_pair, times, "times"),
-                                             GGS_FIELD(struct ggs_experts_pair, expected, "expected"),
-                                             {0}};
-    struct ggs_experts_sums       sums    = ggs_experts_sum(experts);
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, trace);
-    ggs_json_bool(json, "has_experts", experts->any);
-    ggs_json_u64(json, "tokens", experts->tokens);
-    ggs_json_u64(json, "unknown", experts->unknown);
-    put_sums(json, &sums);
-    ggs_json_array(json, "by_layer");
-    for (uint64_t i = 0; i < experts->n_layers; i++) put_layer(json, &experts->layers[i]);
-    ggs_json_end(json);
-    put_matrices(json, experts);
-    put_sets(json, experts);
-    ggs_fields_rows(json, "pairs", pairs, experts->pairs, sizeof(*experts->pairs), experts->n_pairs);
-    ggs_json_end(json);
-}
+static const struct ggs_field fields[] = {
+    GGS_ABOUT,
+    EXPERTS(any, "has_experts", "there are ops on experts"),
+    EXPERTS(tokens, "tokens"),
+    EXPERTS(unknown, "unknown", "ops on experts whose choice was not recorded"),
+    GGS_MEMBERS_VIEW(sums_of, &sums),
+    GGS_ROWS(struct ggs_experts, layers, n_layers, "by_layer", &layer),
+    GGS_ROWS(struct ggs_experts, matrices, n_matrices, "by_component", &matrix,
+             "kinds of matrices that experts consist of", .inside = true),
+    GGS_ROWS(struct ggs_experts, sets, n_sets, "working_sets", &set,
+             "different experts that so many consecutive tokens need", .inside = true),
+    GGS_ROWS(struct ggs_experts, pairs, n_pairs, "pairs", &pair, "experts that were chosen together most often",
+             .inside = true),
+    {0},
+};
+const struct ggs_object ggs_experts_object = {
+    .name   = "Experts",
+    .text   = "Which experts were chosen, how evenly, and how often again.",
+    .fields = fields,
+    .lines  = true,
+};

@@ -1,86 +1,50 @@
 #include "answer/fields.h"
 
+#include <math.h>
+
+#include "analyze/walk/words.h"
 #include "base/json.h"
+#include "base/uuid.h"
 
-static void put_signed(struct ggs_json * json, const char * key, int64_t value, bool or_null) {
-    if (or_null && value < 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_i64(json, key, value);
-    }
+const char * ggs_answer_string(const void * trace, uint64_t number) {
+    return ggs_reader_string(((const struct ggs_trace *) trace)->reader, number);
 }
 
-static void put_unsigned(struct ggs_json * json, const char * key, uint64_t value, bool or_null) {
-    if (or_null && value == 0) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_json_u64(json, key, value);
-    }
+GGS_GET_TEXT(id_of, void, ggs_uuid_format(room, ggs_reader_uuid(trace->reader)))
+GGS_GET(bool, is_partial, void, ggs_trace_missing(trace) != NULL)
+
+static const struct ggs_field about_fields[] = {
+    GGS_TEXT("experiment_id", id_of, "UUID of the recording", .pattern = GGS_UUID_PATTERN),
+    GGS_TRUE("partial", GGS_PARTIAL_TEXT, .asked = is_partial),
+    {0},
+};
+const struct ggs_object ggs_answer_about = {
+    .name = "About", .text = "The first keys of every answer about a recording.", .fields = about_fields};
+
+static const char * const step_kinds[] = {"token", "graph run", NULL};
+GGS_GET_TEXT(step_kind_of, void, ggs_word_step(trace))
+
+static const struct ggs_field step_kind_fields[] = {
+    GGS_TEXT("step_kind", step_kind_of, "what a step is: a graph run in programs that have no tokens",
+             .words = step_kinds),
+    {0},
+};
+const struct ggs_object ggs_answer_step_kind = {.fields = step_kind_fields};
+
+void ggs_answer_write(struct ggs_json * json, const struct ggs_object * object, const void * it,
+                      const struct ggs_trace * trace) {
+    ggs_object_write(json, NULL, object, it, trace);
 }
 
-static void put_text(struct ggs_json * json, const char * key, const char * text, bool or_null) {
-    ggs_json_string(json, key, or_null && text != NULL && text[0] == '\0' ? NULL : text);
+const char * ggs_answer_path(const struct ggs_trace * trace, uint64_t file) {
+    return file == 0 || file > trace->n_files ? NULL : ggs_reader_string(trace->reader, trace->files[file - 1].path);
 }
 
-static void put_field(struct ggs_json * json, const char * key, const struct ggs_field * field, const void * object) {
-    const void * at = (const char *) object + field->offset;
-    switch (field->type) {
-        case GGS_FIELD_U64:
-            if (field->word != NULL) {
-                ggs_json_string(json, key, field->word(*(const uint64_t *) at));
-            } else {
-                put_unsigned(json, key, *(const uint64_t *) at, field->or_null);
-            }
-            break;
-        case GGS_FIELD_FLAG:
-            ggs_json_bool(json, key, *(const uint64_t *) at != 0);
-            break;
-        case GGS_FIELD_U32:
-            put_unsigned(json, key, *(const uint32_t *) at, field->or_null);
-            break;
-        case GGS_FIELD_I64:
-            put_signed(json, key, *(const int64_t *) at, field->or_null);
-            break;
-        case GGS_FIELD_INT:
-            put_signed(json, key, *(const int *) at, field->or_null);
-            break;
-        case GGS_FIELD_BOOL:
-            ggs_json_bool(json, key, *(const bool *) at);
-            break;
-        case GGS_FIELD_DOUBLE:
-            ggs_json_double(json, key, *(const double *) at);
-            break;
-        case GGS_FIELD_STRING:
-            put_text(json, key, *(const char * const *) at, field->or_null);
-            break;
-        case GGS_FIELD_CHARS:
-            put_text(json, key, at, field->or_null);
-            break;
-    }
+double ggs_answer_speed(uint64_t tokens, uint64_t ns) {
+    return ns == 0 ? (double) NAN : (double) tokens / ((double) ns / 1e9);
 }
 
-void ggs_fields_members(struct ggs_json * json, const struct ggs_field * fields, const void * object) {
-    for (; fields->key != NULL; fields++) put_field(json, fields->key, fields, object);
-}
-
-void ggs_fields_object(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * object) {
-    ggs_json_object_inline(json, key);
-    ggs_fields_members(json, fields, object);
-    ggs_json_end(json);
-}
-
-void ggs_fields_rows(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * first,
-                     size_t stride, uint64_t n) {
-    ggs_json_array(json, key);
-    for (uint64_t i = 0; i < n; i++) ggs_fields_object(json, NULL, fields, (const char *) first + i * stride);
-    ggs_json_end(json);
-}
-
-void ggs_fields_lists(struct ggs_json * json, const struct ggs_field * fields, const void * first, size_t stride,
-                      uint64_t n) {
-    for (; fields->key != NULL; fields++) {
-        ggs_json_array_inline(json, fields->key);
-        for (uint64_t i = 0; i < n; i++) put_field(json, NULL, fields, (const char *) first + i * stride);
-        ggs_json_end(json);
-    }
+struct ggs_list ggs_answer_bins(const uint64_t * bins, unsigned n) {
+    while (n > 0 && bins[n - 1] == 0) n--;
+    return (struct ggs_list){bins, n, sizeof(*bins)};
 }

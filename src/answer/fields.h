@@ -1,70 +1,70 @@
-// The members of a struct as members of a JSON object: a list says once which of them go under which keys.
+// The tables of answers (base/object.h): values that take more than a member to say, and what all
+// answers have.
 //
-//     static const struct ggs_field group_fields[] = {
-//         GGS_FIELD(struct ggs_group, ops, "ops"),
-//         GGS_FIELD_OR_NULL(struct ggs_group, order, "layer"),
-//         {0},
-//     };
-//     ggs_fields_rows(json, "by_layer", group_fields, groups->group, sizeof(*groups->group), groups->n);
+//     GGS_GET(int64_t, busy_of, struct ggs_group, it->untimed > 0 ? -1 : (int64_t) it->busy_ns)
+//     GGS_GET_TEXT(path_of, struct ggs_weight, ggs_answer_path(trace, it->file))
+//     ...
+//         GGS_NATURAL("busy_ns", busy_of, "sum over threads; null if some ops have no times"),
+//         GGS_TEXT("path", path_of, "of its file"),
 //
-// The type of a member is taken from its declaration: one that is none of those below does not compile.
+// `it` is the struct that is written, `trace` the recording.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "analyze/walk/trace.h"
+#include "base/object.h"
 
-struct ggs_json;
+// A function for GGS_INTEGER, GGS_COUNT, GGS_NATURAL (int64_t), GGS_REAL (double), GGS_TEST, .asked
+// and .known (bool).
+#define GGS_GET(result_, name_, type_, ...)                         \
+    static result_ name_(const void * at_, const void * context_) { \
+        const type_ *            it    = at_;                       \
+        const struct ggs_trace * trace = context_;                  \
+        (void) it, (void) trace;                                    \
+        return __VA_ARGS__;                                         \
+    }
+// For GGS_TEXT. `room` has GGS_ROOM bytes; a text that does not end in NUL sets *length.
+#define GGS_GET_TEXT(name_, type_, ...)                                                                \
+    static const char * name_(const void * at_, const void * context_, char * room, size_t * length) { \
+        const type_ *            it    = at_;                                                          \
+        const struct ggs_trace * trace = context_;                                                     \
+        (void) it, (void) trace, (void) room, (void) length;                                           \
+        return __VA_ARGS__;                                                                            \
+    }
+// For GGS_OBJECT_OR_NULL and GGS_MEMBERS_VIEW: another struct.
+#define GGS_GET_VIEW(name_, type_, ...)                                               \
+    static const void * name_(const void * at_, const void * context_, void * room) { \
+        const type_ *            it    = at_;                                         \
+        const struct ggs_trace * trace = context_;                                    \
+        (void) it, (void) trace, (void) room;                                         \
+        return __VA_ARGS__;                                                           \
+    }
+// The head of a function for GGS_EACH: the row behind the one before, NULL behind the last. *i is
+// the function's own.
+#define GGS_NEXT(name_)                                                                                    \
+    static const void * name_(const void * at, __attribute__((unused)) const void * context, uint64_t * i, \
+                              __attribute__((unused)) void * room)
 
-enum ggs_field_type {
-    GGS_FIELD_U64,
-    GGS_FIELD_U32,
-    GGS_FIELD_I64,
-    GGS_FIELD_INT,
-    GGS_FIELD_BOOL,
-    GGS_FIELD_DOUBLE,
-    GGS_FIELD_STRING, // const char *; NULL gives null
-    GGS_FIELD_CHARS,  // char member[N]
-    GGS_FIELD_FLAG,   // uint64_t, 0 or 1
-};
+// A member that is the number of a string of the trace.
+#define GGS_FIELD_NUMBER(type_, member_, key_, ...) \
+    { .key = (key_), GGS_MEMBER_AT(type_, member_), .number = ggs_answer_string, GGS_SAY(__VA_ARGS__) }
+const char * ggs_answer_string(const void * trace, uint64_t number);
 
-struct ggs_field {
-    const char *        key; // NULL ends a list
-    size_t              offset;
-    enum ggs_field_type type;
-    bool                or_null;
-    const char * (*word)(uint64_t); // what a uint64_t is called, if that is to be written; see analyze/walk/words.h
-};
+// "experiment_id", and "partial" if the trace is not whole: the first members of every answer about
+// a recording.
+extern const struct ggs_object ggs_answer_about;
+#define GGS_ABOUT        GGS_MEMBERS_OF(&ggs_answer_about)
+#define GGS_PARTIAL_TEXT "the trace is not whole: every figure is of what is intact"
+// "step_kind"
+extern const struct ggs_object ggs_answer_step_kind;
+#define GGS_STEP_KIND GGS_MEMBERS_OF(&ggs_answer_step_kind)
 
-#define GGS_FIELD_TYPE(expression) \
-    _Generic((expression),                                                                                             \
-        uint64_t: GGS_FIELD_U64,                                                                                       \
-        uint32_t: GGS_FIELD_U32,                                                                                       \
-        int64_t: GGS_FIELD_I64,                                                                                        \
-        int: GGS_FIELD_INT,                                                                                            \
-        bool: GGS_FIELD_BOOL,                                                                                          \
-        double: GGS_FIELD_DOUBLE,                                                                                      \
-        const char *: GGS_FIELD_STRING,                                                                                \
-        char *: GGS_FIELD_CHARS)
+// A whole answer about a recording.
+void ggs_answer_write(struct ggs_json * json, const struct ggs_object * object, const void * it,
+                      const struct ggs_trace * trace);
 
-#define GGS_FIELD(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type){}).member), false, NULL }
-// null for what means "none": a negative number, an unsigned 0, an empty text.
-#define GGS_FIELD_OR_NULL(type, member, key) \
-    { key, offsetof(type, member), GGS_FIELD_TYPE(((type){}).member), true, NULL }
-// A uint64_t as its word, or as true or false.
-#define GGS_FIELD_WORD(type, member, key, word) \
-    { key, offsetof(type, member), _Generic(((type){}).member, uint64_t : GGS_FIELD_U64), false, word }
-#define GGS_FIELD_BOOLEAN(type, member, key) \
-    { key, offsetof(type, member), _Generic(((type){}).member, uint64_t : GGS_FIELD_FLAG), false, NULL }
-
-// The members, into an object that is open.
-void ggs_fields_members(struct ggs_json * json, const struct ggs_field * fields, const void * object);
-// An object of them, on one line.
-void ggs_fields_object(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * object);
-// An array of such objects, from `n` structs that lie `stride` bytes apart.
-void ggs_fields_rows(struct ggs_json * json, const char * key, const struct ggs_field * fields, const void * first,
-                     size_t stride, uint64_t n);
-// The same as one array for each field, into an object that is open: for long lists.
-void ggs_fields_lists(struct ggs_json * json, const struct ggs_field * fields, const void * first, size_t stride,
-                      uint64_t n);
+// The path of a file of the trace, from 1; NULL if there is no such file.
+const char * ggs_answer_path(const struct ggs_trace * trace, uint64_t file);
+// Tokens a second; NaN if there was no time.
+double ggs_answer_speed(uint64_t tokens, uint64_t ns);
+// Bins without those behind the last that is not 0.
+struct ggs_list ggs_answer_bins(const uint64_t * bins, unsigned n);

@@ -1,5 +1,5 @@
-// A GGUF model as JSON: docs/schemas/gguf*.schema.json. Tensors and metadata have the layout of memory-map.json, and are written by the same
-// functions there.
+// A GGUF model as JSON. Tensors and metadata have the layout of memory-map.json, and are written by
+// the same functions there.
 #pragma once
 
 #include "gguf/gguf-map.h"
@@ -9,6 +9,8 @@
 struct ggs_error;
 struct ggs_gguf_value;
 struct ggs_json;
+
+extern const struct ggs_object ggs_gguf_object, ggs_gguf_regions_object, ggs_gguf_kv_object, ggs_gguf_extents_object;
 
 // `maps`: one for each file of the model.
 int  ggs_gguf_write_map(struct ggs_json * json, const struct ggs_model * model, const struct ggs_gguf_map * maps,
@@ -33,7 +35,8 @@ struct ggs_gguf_line {
     bool             size_known;
 };
 void ggs_gguf_write_line(struct ggs_json * json, const struct ggs_gguf_line * line);
-// All tensors of a file, experts one by one, into an array that is open. `file` is what its name is to be.
+// All tensors of a file, experts one by one, into an array that is open. `file` is what its name is
+// to be.
 int ggs_gguf_write_lines(struct ggs_json * json, const struct ggs_gguf * gguf, const struct ggs_gguf_map * map,
                          const char * file, struct ggs_error * error);
 // "metadata"; `gguf` NULL: nothing is known but the number of tensors.
@@ -41,5 +44,6 @@ void ggs_gguf_write_metadata(struct ggs_json * json, const struct ggs_gguf * ggu
 
 // The model's own name (general.name), else that of its first file. Not NUL-terminated.
 const char * ggs_gguf_model_name(const struct ggs_model * model, size_t * length);
-// A float as its writer meant it: 1e-05, not 9.999999747378752e-06, which is what the nearest f32 is as a double.
+// A float as its writer meant it: 1e-05, not 9.999999747378752e-06, which is what the nearest f32
+// is as a double.
 double ggs_gguf_float(const struct ggs_gguf_value * value);

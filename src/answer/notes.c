@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/system/file.h"
+#include "base/system/terminal.h"
 
 // "2026-11-15T20:42:31Z": is that what the line begins with?
 static bool has_time(const char * line) {
@@ -43,6 +44,9 @@ int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_
     struct ggs_mapping file;
     *notes = (struct ggs_notes){0};
     if (snprintf(path, sizeof(path), "%s/" GGS_NOTES_FILE, directory) >= (int) sizeof(path)) return 0;
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+        return ggs_fail(error, GGS_FORMAT, "%s is a link: notes are kept in a file of the experiment", path);
     errno      = 0;
     int status = ggs_mapping_open(&file, path, error);
     if (status < 0) return errno == ENOENT || errno == ENOTDIR ? 0 : status;
@@ -58,19 +62,26 @@ int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_
     return status;
 }
 
+void ggs_notes_disarm(struct ggs_notes * notes) {
+    for (uint64_t i = 0; i < notes->n; i++) ggs_terminal_disarm(notes->note[i].text);
+}
+
 void ggs_notes_release(struct ggs_notes * notes) {
     free(notes->note);
     free(notes->data);
     *notes = (struct ggs_notes){0};
 }
 
-void ggs_notes_answer(struct ggs_json * json, const struct ggs_notes * notes) {
-    ggs_json_array(json, "notes");
-    for (uint64_t i = 0; i < notes->n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "time_utc", notes->note[i].when[0] == '\0' ? NULL : notes->note[i].when);
-        ggs_json_string(json, "text", notes->note[i].text);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
+static const struct ggs_field note_fields[] = {
+    GGS_FIELD_OR_NULL(struct ggs_note, when, "time_utc", "when it was written; null if that is not known"),
+    GGS_FIELD(struct ggs_note, text, "text"),
+    {0},
+};
+static const struct ggs_object note = {.fields = note_fields};
+
+static const struct ggs_field fields[] = {
+    GGS_ROWS(struct ggs_notes, note, n, "notes", &note, "what people noted, oldest first (ggscope note)"),
+    {0},
+};
+const struct ggs_object ggs_notes_object = {
+    .name = "Notes", .text = "What people noted about an experiment.", .fields = fields, .lines = true};

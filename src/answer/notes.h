@@ -1,4 +1,5 @@
-// Notes on an experiment: DIR/notes.txt, a line each, with the time at which it was written in front:
+// Notes on an experiment: DIR/notes.txt, a line each, with the time at which it was written in
+// front:
 //
 //     2026-11-15T20:42:31Z warm page cache, governor set to performance
 //
@@ -7,15 +8,16 @@
 
 #include <stdint.h>
 
+#include "base/object.h"
+
 struct ggs_error;
-struct ggs_json;
 
 #define GGS_NOTES_FILE "notes.txt"
 enum { GGS_NOTES_MOST = 1 << 20 }; // bytes of the file
 
 struct ggs_note {
-    char         when[21]; // "" if it is not known
-    const char * text;
+    char   when[21]; // "" if it is not known
+    char * text;
 };
 
 struct ggs_notes {
@@ -24,8 +26,10 @@ struct ggs_notes {
     char *            data;
 };
 
-// An experiment without the file has none.
-int  ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_error * error);
-void ggs_notes_release(struct ggs_notes * notes);
-// The member "notes".
-void ggs_notes_answer(struct ggs_json * json, const struct ggs_notes * notes);
+// An experiment without the file has none. A link is refused: an experiment that somebody sent must
+// not show other files.
+int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_error * error);
+// For a terminal: control characters become "?".
+void                           ggs_notes_disarm(struct ggs_notes * notes);
+void                           ggs_notes_release(struct ggs_notes * notes);
+extern const struct ggs_object ggs_notes_object; // {notes}, of a struct ggs_notes

@@ -4,11 +4,13 @@
 #include "analyze/paging/paging.h"
 #include "answer/answer.h"
 
+extern const struct ggs_object ggs_paging_object;
 void ggs_paging_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_paging * paging,
                       const struct ggs_paging_options * options);
 
-// Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a thousandth of all), at most a
-// thousand, with what it reads from there on. Start with a zeroed struct.
+// Walks the curve of the least-recently-used cache: the sizes at which it reads noticeably less (a
+// thousandth of all), at most a thousand, with what it reads from there on. Start with a zeroed
+// struct.
 struct ggs_paging_curve {
     bool                   begun;
     uint64_t               next;

@@ -1,63 +1,74 @@
 #include "answer/answer.h"
 #include "trace/schema.h"
 
-static void put_process(struct ggs_json * json, const struct ggs_process_totals * p) {
-    static const struct ggs_field sums[] = {
-        GGS_FIELD(struct ggs_process_totals, runs, "runs"),
-        GGS_FIELD(struct ggs_process_totals, matched_runs, "matched_runs"),
-        GGS_FIELD(struct ggs_process_totals, compute_ns, "compute_ns"),
-        {0},
-    };
-    ggs_json_object_inline(json, NULL);
-    ggs_json_u64(json, "process", p->row.process);
-    ggs_json_string(json, "name", p->name);
-    ggs_json_string(json, "host", p->host);
-    ggs_json_u64(json, "pid", p->row.pid);
-    ggs_json_string(json, "clock", ggs_clock_source_name(p->row.clock));
-    ggs_json_i64(json, "offset_ns", p->row.offset_ns);
-    ggs_json_i64(json, "drift_ppb", p->row.drift_ppb);
-    ggs_json_natural(json, "error_ns", p->row.error_ns);
-    ggs_json_u64(json, "pairs", p->row.pairs);
-    ggs_json_bool(json, "ended", p->row.ended != 0);
-    ggs_fields_members(json, sums, p);
-    ggs_json_end(json);
-}
+#define ROW(member, ...)   GGS_FIELD(struct ggs_process_totals, row.member, #member, __VA_ARGS__)
+#define TOTAL(member, ...) GGS_FIELD(struct ggs_process_totals, member, #member, __VA_ARGS__)
 
-void ggs_processes_answer(struct ggs_json * json, const struct ggs_process_list * list) {
-    static const struct ggs_field link[] = {
-        GGS_FIELD(struct ggs_process_link, client, "client"),
-        GGS_FIELD_OR_NULL(struct ggs_process_link, server, "server"),
-        GGS_FIELD(struct ggs_process_link, backend, "backend"),
-        GGS_FIELD(struct ggs_process_link, runs, "runs"),
-        GGS_FIELD(struct ggs_process_link, matched_runs, "matched_runs"),
-        GGS_FIELD(struct ggs_process_link, round_trip_ns, "round_trip_ns"),
-        GGS_FIELD(struct ggs_process_link, server_ns, "server_ns"),
-        GGS_FIELD(struct ggs_process_link, bytes_sent, "bytes_sent"),
-        GGS_FIELD(struct ggs_process_link, bytes_loaded, "bytes_loaded"),
-        GGS_FIELD(struct ggs_process_link, bytes_received, "bytes_received"),
-        GGS_FIELD(struct ggs_process_link, transfers, "transfers"),
-        GGS_FIELD(struct ggs_process_link, transfer_ns, "transfer_ns"),
-        {0},
-    };
-    static const struct ggs_field time[] = {
-        GGS_FIELD(struct ggs_process_list, begin_ns, "begin_ns"),
-        GGS_FIELD(struct ggs_process_list, wall_ns, "wall_ns"),
-        GGS_FIELD(struct ggs_process_list, client_compute_ns, "client_compute_ns"),
-        GGS_FIELD(struct ggs_process_list, server_compute_ns, "server_compute_ns"),
-        GGS_FIELD(struct ggs_process_list, wire_ns, "wire_ns"),
-        GGS_FIELD(struct ggs_process_list, idle_ns, "idle_ns"),
-        {0},
-    };
-    if (list->n < 2) {
-        ggs_json_null(json, "processes");
-        return;
-    }
-    ggs_json_object(json, "processes");
-    ggs_json_u64(json, "hosts", list->hosts);
-    ggs_json_array(json, "by_process");
-    for (uint64_t i = 0; i < list->n; i++) put_process(json, &list->process[i]);
-    ggs_json_end(json);
-    ggs_fields_rows(json, "links", link, list->link, sizeof(*list->link), list->n_links);
-    ggs_fields_object(json, "time", time, list);
-    ggs_json_end(json);
-}
+#define NAME ROW(process, "number, from 1", .least = 1), TOTAL(name, "program and number"), TOTAL(host)
+#define CLOCK                                                                            \
+    GGS_FIELD_WORD(struct ggs_process_totals, row.clock, "clock", ggs_clock_source_name, \
+                   "how its times came onto the common clock")
+#define ERROR                                                              \
+    GGS_FIELD_OR_NULL(struct ggs_process_totals, row.error_ns, "error_ns", \
+                      "how far its times may be off on the common clock; null if not known")
+
+static const struct ggs_field name_fields[]           = {NAME, CLOCK, ERROR, {0}};
+const struct ggs_object       ggs_process_name_object = {.fields = name_fields};
+
+static const struct ggs_field process_fields[] = {
+    NAME,
+    ROW(pid, "the operating system's number"),
+    CLOCK,
+    ROW(offset_ns, "added to its times, at its first graph run that both sides have"),
+    ROW(drift_ppb, "ns that are added more for each second after it"),
+    ERROR,
+    ROW(pairs, "graph runs that this was found from"),
+    GGS_FIELD_FLAG(struct ggs_process_totals, row.ended, "ended", "it left main or called exit; false: it was killed"),
+    TOTAL(runs, "graph runs"),
+    TOTAL(matched_runs, "of these, also recorded by another process"),
+    TOTAL(compute_ns, "graph runs of its own, those on servers left out"),
+    {0},
+};
+static const struct ggs_object process = {.fields = process_fields};
+
+#define LINK(member, ...) GGS_FIELD(struct ggs_process_link, member, #member, __VA_ARGS__)
+
+static const struct ggs_field link_fields[] = {
+    LINK(client, "process", .least = 1),
+    GGS_FIELD_OR_NULL(struct ggs_process_link, server, "server", "process; null if it was not recorded", .least = 1),
+    LINK(backend),
+    LINK(runs, "graph runs that were sent"),
+    LINK(matched_runs, "of these, recorded by the server too"),
+    LINK(round_trip_ns, "of matched runs, from begin to results"),
+    LINK(server_ns, "of these, while the server computed"),
+    LINK(bytes_sent, "of tensors"),
+    LINK(bytes_loaded, "of these, before the first token step"),
+    LINK(bytes_received, "of tensors"),
+    LINK(transfers, "calls that moved them"),
+    LINK(transfer_ns, "in these calls"),
+    {0},
+};
+static const struct ggs_object link_ = {.fields = link_fields};
+
+#define TIME(member, ...) GGS_FIELD(struct ggs_process_list, member, #member, __VA_ARGS__)
+
+static const struct ggs_field time_fields[] = {
+    TIME(begin_ns),
+    TIME(wall_ns, "sum of the next four"),
+    TIME(client_compute_ns, "a process that sends graphs to others computes by itself"),
+    TIME(server_compute_ns, "any other process computes"),
+    TIME(wire_ns, "graphs or bytes of tensors are on their way"),
+    TIME(idle_ns, "none of these"),
+    {0},
+};
+static const struct ggs_object time_ = {.fields = time_fields};
+
+static const struct ggs_field fields[] = {
+    GGS_FIELD(struct ggs_process_list, hosts, "hosts", "machines"),
+    GGS_ROWS(struct ggs_process_list, process, n, "by_process", &process),
+    GGS_ROWS(struct ggs_process_list, link, n_links, "links", &link_, "who sent graphs to whom"),
+    GGS_OBJECT_OF("time", &time_,
+                  "from the first token step to the last: each moment is the first of these that is true"),
+    {0},
+};
+const struct ggs_object ggs_processes_object = {.name = "Processes", .fields = fields, .lines = true};

@@ -1,16 +1,18 @@
-// ggscope requests --json, /api/x/N/requests: docs/schemas/requests.schema.json.
+// ggscope requests --json, /api/x/N/requests, /api/x/N/slots.
 #pragma once
 
 #include "analyze/requests/batches.h"
 #include "analyze/requests/cells.h"
 #include "analyze/requests/requests.h"
-#include "base/json.h"
+#include "analyze/requests/slots.h"
+#include "answer/fields.h"
 
 enum { GGS_MOMENTS_MOST = 512 }; // of an answer in JSON
 
 struct ggs_requests_options {
     bool     costs, cells, batches; // what is wanted beside the requests
     uint64_t most;                  // moments of cells and batches
+    uint64_t request;               // this one alone; 0: all
 };
 
 struct ggs_requests_answer {
@@ -26,5 +28,6 @@ int  ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs
 void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests_answer * answer);
 void ggs_requests_answer_release(struct ggs_requests_answer * answer);
 
-// The array "contexts" by itself.
-void ggs_request_contexts_write(struct ggs_json * json, const struct ggs_requests * requests);
+extern const struct ggs_object ggs_requests_object;  // of a struct ggs_requests_answer
+extern const struct ggs_object ggs_slots_object;     // of a struct ggs_slots
+extern const struct ggs_object ggs_request_contexts; // "contexts", of a struct ggs_requests

@@ -1,26 +1,20 @@
 #include "answer/answer.h"
 
-#include "answer/fields.h"
+#define TOTAL(member, ...) GGS_FIELD(struct ggs_streamed_totals, member, #member, __VA_ARGS__)
 
-// Absent if nothing was streamed.
-void ggs_streamed_answer(struct ggs_json * json, const struct ggs_streamed_totals * totals) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_streamed_totals, runs, "runs"),
-        GGS_FIELD(struct ggs_streamed_totals, run_ns, "run_ns"),
-        GGS_FIELD(struct ggs_streamed_totals, uses, "uses"),
-        GGS_FIELD(struct ggs_streamed_totals, mapped, "mapped"),
-        GGS_FIELD(struct ggs_streamed_totals, bytes_read, "bytes_read"),
-        GGS_FIELD(struct ggs_streamed_totals, bytes_early, "bytes_early"),
-        GGS_FIELD(struct ggs_streamed_totals, hits, "hits"),
-        GGS_FIELD(struct ggs_streamed_totals, misses, "misses"),
-        GGS_FIELD(struct ggs_streamed_totals, predicted, "predicted"),
-        GGS_FIELD(struct ggs_streamed_totals, predicted_used, "predicted_used"),
-        GGS_FIELD(struct ggs_streamed_totals, waits, "waits"),
-        GGS_FIELD(struct ggs_streamed_totals, wait_ns, "wait_ns"),
-        {0},
-    };
-    if (totals->uses == 0) return;
-    ggs_json_object(json, "streamed");
-    ggs_fields_members(json, fields, totals);
-    ggs_json_end(json);
-}
+static const struct ggs_field fields[] = {
+    TOTAL(runs, "graph runs that were streamed"),
+    TOTAL(run_ns, "of these"),
+    TOTAL(uses, "weights that their ops used"),
+    TOTAL(mapped, "of these, left to the mapping"),
+    TOTAL(bytes_read, "from the disk, for ops that needed them"),
+    TOTAL(bytes_early, "from the disk, for experts that were predicted"),
+    TOTAL(hits, "experts that were in memory when they were chosen, counted for each of their weights"),
+    TOTAL(misses, "experts that were not"),
+    TOTAL(predicted, "experts that were read early"),
+    TOTAL(predicted_used, "hits that are owed to that"),
+    TOTAL(waits, "uses that waited for the disk"),
+    TOTAL(wait_ns, "of these"),
+    {0},
+};
+const struct ggs_object ggs_streamed_object = {.fields = fields, .lines = true};

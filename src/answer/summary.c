@@ -6,58 +6,98 @@
 
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
+#include "answer/notes.h"
 #include "base/error.h"
 #include "base/json-read.h"
 #include "base/system/file.h"
 #include "base/text.h"
 #include "trace/schema.h"
 
+// A summary, and what is read for it before anything is written.
+struct facts {
+    const struct ggs_summary * summary;
+    struct ggs_json_value      root; // of experiment.json
+    struct ggs_text *          text; // the newest text of it
+    const char *               prompt;
+    struct ggs_windows         windows;
+    struct ggs_process_list    processes; // none if there is only one
+    const char *               model;     // NULL: none was opened
+    uint64_t                   model_bytes;
+    uint64_t                   page_bytes, trace_bytes;
+    uint64_t                   index; // of an entry
+    const struct ggs_notes *   notes;
+};
+
 // ---- experiment.json ----
 
-// A string of the file, null if there is none.
-static void put_text(struct ggs_json * json, const char * key, struct ggs_json_value object, const char * from) {
-    struct ggs_text text  = {0};
-    bool            found = ggs_json_append_to(ggs_json_member(object, from), &text);
-    ggs_json_string(json, key, found ? ggs_text_string(&text) : NULL);
-    ggs_text_release(&text);
+static struct ggs_json_value value_of(const struct facts * facts, const char * object, const char * key) {
+    return ggs_json_member(ggs_json_member(facts->root, object), key);
 }
 
-static void put_number(struct ggs_json * json, const char * key, struct ggs_json_value object, const char * from) {
+static const char * text_of(const struct facts * facts, struct ggs_json_value value) {
+    ggs_text_clear(facts->text);
+    return ggs_json_append_to(value, facts->text) ? ggs_text_string(facts->text) : NULL;
+}
+
+static int64_t number_of(struct ggs_json_value value) {
     uint64_t number;
-    if (ggs_json_to_u64(ggs_json_member(object, from), &number))
-        ggs_json_u64(json, key, number);
-    else
-        ggs_json_null(json, key);
+    return ggs_json_to_u64(value, &number) ? (int64_t) number : -1;
 }
 
-static void put_command(struct ggs_json * json, struct ggs_json_value command) {
-    struct ggs_json_value word = {0};
-    struct ggs_text       text = {0};
-    ggs_json_array(json, "command");
-    while (ggs_json_next(command, &word)) {
-        if (ggs_json_append_to(word, &text)) ggs_json_string(json, NULL, ggs_text_string(&text));
-        ggs_text_clear(&text);
+struct word {
+    struct ggs_json_value value;
+    const char *          text;
+};
+
+GGS_NEXT(next_word) {
+    const struct facts * facts = at;
+    struct word *        word  = room;
+    if ((*i)++ == 0) *word = (struct word){0};
+    while (ggs_json_next(ggs_json_member(facts->root, "command"), &word->value)) {
+        word->text = text_of(facts, word->value);
+        if (word->text != NULL) return &word->text;
     }
-    ggs_text_release(&text);
-    ggs_json_end(json);
+    return NULL;
 }
 
-static void put_machine(struct ggs_json * json, struct ggs_json_value root) {
-    struct ggs_json_value engine = ggs_json_member(root, "engine"), host = ggs_json_member(root, "host");
-    put_command(json, ggs_json_member(root, "command"));
-    ggs_json_object(json, "engine");
-    put_text(json, "ggml_version", engine, "ggml_version");
-    put_text(json, "llama_version", engine, "llama_version");
-    put_text(json, "ggml_commit", engine, "ggml_commit");
-    ggs_json_end(json);
-    ggs_json_object(json, "host");
-    put_text(json, "cpu", host, "cpu");
-    put_number(json, "cores", host, "cores");
-    put_number(json, "memory_bytes", host, "memory_bytes");
-    put_text(json, "kernel", host, "kernel");
-    ggs_json_end(json);
-    put_text(json, "start_utc", root, "start_utc");
-}
+#define HOST_TEXT(name, object) GGS_GET_TEXT(object##_##name, struct facts, text_of(it, value_of(it, #object, #name)))
+HOST_TEXT(ggml_version, engine)
+HOST_TEXT(llama_version, engine)
+HOST_TEXT(ggml_commit, engine)
+HOST_TEXT(cpu, host)
+HOST_TEXT(kernel, host)
+GGS_GET(int64_t, cores_of, struct facts, number_of(value_of(it, "host", "cores")))
+GGS_GET(int64_t, memory_of, struct facts, number_of(value_of(it, "host", "memory_bytes")))
+GGS_GET_TEXT(start_of, struct facts, text_of(it, ggs_json_member(it->root, "start_utc")))
+
+static const struct ggs_field engine_fields[] = {
+    GGS_TEXT_OR_NULL("ggml_version", engine_ggml_version, ""),
+    GGS_TEXT_OR_NULL("llama_version", engine_llama_version, ""),
+    GGS_TEXT_OR_NULL("ggml_commit", engine_ggml_commit, ""),
+    {0},
+};
+static const struct ggs_field host_fields[] = {
+    GGS_TEXT_OR_NULL("cpu", host_cpu, ""),
+    GGS_NATURAL("cores", cores_of, ""),
+    GGS_NATURAL("memory_bytes", memory_of, ""),
+    GGS_TEXT_OR_NULL("kernel", host_kernel, ""),
+    {0},
+};
+static const struct ggs_object engine = {.name = "Engine", .fields = engine_fields, .lines = true},
+                               host   = {.name = "Host", .fields = host_fields, .lines = true};
+
+#define MACHINE                                                                                                  \
+    GGS_LIST_EACH(STRING, "command", next_word), GGS_OBJECT_OF("engine", &engine), GGS_OBJECT_OF("host", &host), \
+        GGS_TEXT_OR_NULL("start_utc", start_of, "what 0 ns is, ISO 8601")
+
+GGS_GET(bool, is_distorted, struct facts, ggs_json_is_true(value_of(it, "settings", "prove")))
+GGS_GET(int64_t, limit_of, struct facts, number_of(value_of(it, "machine", "memory_limit")))
+GGS_GET(bool, is_cold, struct facts, ggs_json_is_there(value_of(it, "machine", "cold")))
+
+#define CONDITIONS                                                            \
+    GGS_TEST("times_distorted", is_distorted, "recorded with --prove"),       \
+        GGS_NATURAL("memory_limit", limit_of, "bytes; null without a limit"), \
+        GGS_TEST("cold", is_cold, "the model was dropped from the page cache first")
 
 // ---- the prompt ----
 
@@ -91,16 +131,11 @@ static int read_tokens(const struct ggs_trace * trace, struct ggs_text * text, s
     return status < 0 ? status : 0;
 }
 
-static int put_prompt(const struct ggs_trace * trace, struct ggs_json * json, struct ggs_json_value root,
-                      struct ggs_error * error) {
-    struct ggs_text text   = {0};
-    bool            asked  = asked_for(ggs_json_member(root, "command"), &text);
-    int             status = asked ? 0 : read_tokens(trace, &text, error);
-    if (asked || text.length > 0)
-        ggs_json_string_n(json, "prompt", ggs_text_string(&text), strnlen(ggs_text_string(&text), PROMPT_MOST));
-    else
-        ggs_json_null(json, "prompt");
-    ggs_text_release(&text);
+static int find_prompt(struct facts * facts, struct ggs_text * text, struct ggs_error * error) {
+    bool asked  = asked_for(ggs_json_member(facts->root, "command"), text);
+    int  status = asked ? 0 : read_tokens(facts->summary->trace, text, error);
+    if (text->length > PROMPT_MOST) text->data[PROMPT_MOST] = '\0';
+    if (asked || text->length > 0) facts->prompt = ggs_text_string(text);
     return status;
 }
 
@@ -113,7 +148,8 @@ static const char * quantization_of(const struct ggs_model_map * map) {
     for (uint64_t i = 0; i < map->n; i++) {
         uint64_t sum = 0;
         if (map->places[i].type[0] == '\0' || map->places[i].type == best) continue;
-        // Equal texts of a map are one text, and there are few of them: most tensors are of the best already.
+        // Equal texts of a map are one text, and there are few of them: most tensors are of the
+        // best already.
         for (uint64_t k = i; k < map->n; k++)
             sum += map->places[k].type == map->places[i].type ? map->places[k].bytes : 0;
         if (sum > most) most = sum, best = map->places[i].type;
@@ -121,8 +157,8 @@ static const char * quantization_of(const struct ggs_model_map * map) {
     return best;
 }
 
-// The name of its first file, and its bytes; false if no model was opened.
-static bool find_model(const struct ggs_trace * trace, const char ** name, uint64_t * bytes) {
+// The name of its first file, NULL if none was opened, and the bytes of all.
+static void find_model(const struct ggs_trace * trace, const char ** name, uint64_t * bytes) {
     *name  = NULL;
     *bytes = 0;
     for (uint64_t i = 0; i < trace->n_files; i++) {
@@ -130,63 +166,89 @@ static bool find_model(const struct ggs_trace * trace, const char ** name, uint6
         if (*name == NULL) *name = ggs_file_name(ggs_reader_string(trace->reader, trace->files[i].path));
         *bytes += trace->files[i].size;
     }
-    return *name != NULL;
 }
 
-static void put_model(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_model_map, layers, "layers"),
-        GGS_FIELD(struct ggs_model_map, experts, "experts"),
-        GGS_FIELD(struct ggs_model_map, experts_used, "experts_used"),
-        {0},
-    };
-    const char * name;
-    uint64_t     bytes;
-    if (!find_model(trace, &name, &bytes)) {
-        ggs_json_null(json, "model");
-        return;
-    }
-    ggs_json_object(json, "model");
-    ggs_json_string(json, "name", map->model[0] != '\0' ? map->model : name);
-    ggs_json_string(json, "architecture", map->architecture[0] != '\0' ? map->architecture : NULL);
-    ggs_json_string(json, "quantization", quantization_of(map));
-    ggs_fields_members(json, fields, map);
-    ggs_json_u64(json, "bytes", bytes);
-    ggs_map_write_files(json, trace);
-    ggs_json_end(json);
-}
+GGS_GET_TEXT(name_of, struct facts, it->summary->map->model[0] != '\0' ? it->summary->map->model : it->model)
+GGS_GET_TEXT(architecture_of, struct facts, it->summary->map->architecture)
+GGS_GET_TEXT(quantization_of_model, struct facts, quantization_of(it->summary->map))
+GGS_GET_VIEW(map_of, struct facts, it->summary->map)
 
-// ---- the recording ----
+static const struct ggs_field map_fields[] = {
+    GGS_FIELD(struct ggs_model_map, layers, "layers"),
+    GGS_FIELD(struct ggs_model_map, experts, "experts"),
+    GGS_FIELD(struct ggs_model_map, experts_used, "experts_used"),
+    {0},
+};
+static const struct ggs_object map_counts = {.fields = map_fields};
 
-static void put_counts(struct ggs_json * json, const struct ggs_overview * o) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_overview, threads, "threads"),
-        GGS_FIELD(struct ggs_overview, steps, "tokens"),
-        GGS_FIELD(struct ggs_overview, warmup_steps, "warmup_steps"),
-        GGS_FIELD(struct ggs_overview, prompt_tokens, "prompt_tokens"),
-        GGS_FIELD(struct ggs_overview, generated_tokens, "generated_tokens"),
-        GGS_FIELD(struct ggs_overview, runs, "runs"),
-        GGS_FIELD(struct ggs_overview, ops, "ops"),
-        GGS_FIELD(struct ggs_overview, op_runs, "op_runs"),
-        GGS_FIELD(struct ggs_overview, lost, "lost"),
-        GGS_FIELD(struct ggs_overview, unseen, "unseen"),
-        GGS_FIELD(struct ggs_overview, interrupted_runs, "interrupted_runs"),
-        GGS_FIELD(struct ggs_overview, runs_without_waits, "runs_without_waits"),
-        {0},
-    };
-    static const struct ggs_field slowest[] = {GGS_FIELD(struct ggs_overview, slowest_step, "token"),
-                                               GGS_FIELD(struct ggs_overview, slowest_ns, "duration_ns"),
-                                               {0}};
-    ggs_fields_members(json, fields, o);
-    ggs_answer_speed(json, o->decoded_tokens, o->generate_ns + o->drafting_ns);
-    if (o->slowest_step >= 0) {
-        ggs_fields_object(json, "slowest_token", slowest, o);
-    } else {
-        ggs_json_null(json, "slowest_token");
-    }
-}
+static const struct ggs_field model_fields[] = {
+    GGS_TEXT("name", name_of, ""),
+    GGS_TEXT_OR_NULL("architecture", architecture_of, ""),
+    GGS_TEXT_OR_NULL("quantization", quantization_of_model, "type that most bytes are of"),
+    GGS_MEMBERS_VIEW(map_of, &map_counts),
+    GGS_FIELD(struct facts, model_bytes, "bytes"),
+    GGS_MEMBERS_OF(&ggs_model_files_object),
+    {0},
+};
+static const struct ggs_object model = {.fields = model_fields, .lines = true};
 
-// The name of a lane, as sealing wrote it; what it is made of if the trace has none (it was cut off).
+static const struct ggs_field short_model_fields[] = {
+    GGS_FIELD(struct facts, model, "name", "of its first file"),
+    GGS_FIELD(struct facts, model_bytes, "bytes"),
+    {0},
+};
+static const struct ggs_object short_model = {.fields = short_model_fields};
+
+GGS_GET(bool, has_model, struct facts, it->model != NULL)
+
+// ---- counts ----
+
+#define OVERVIEW(member, key, ...) GGS_FIELD(struct ggs_overview, member, key, __VA_ARGS__)
+
+static const struct ggs_field slowest_fields[] = {
+    OVERVIEW(slowest_step, "token", "", .from_0 = true),
+    OVERVIEW(slowest_ns, "duration_ns"),
+    {0},
+};
+static const struct ggs_object slowest = {.fields = slowest_fields};
+
+GGS_GET(double, speed_of, struct ggs_overview, ggs_answer_speed(it->decoded_tokens, it->generate_ns + it->between_ns))
+GGS_GET(bool, has_slowest, struct ggs_overview, it->slowest_step >= 0)
+
+static const struct ggs_field count_fields[] = {
+    OVERVIEW(threads, "threads", "the most that computed any op"),
+    OVERVIEW(steps, "tokens", "token steps, without warm-up"),
+    OVERVIEW(warmup_steps, "warmup_steps"),
+    OVERVIEW(prompt_tokens, "prompt_tokens", "tokens that were fed as prompt"),
+    OVERVIEW(generated_tokens, "generated_tokens", "tokens that came out"),
+    OVERVIEW(runs, "runs", "graph runs"),
+    OVERVIEW(ops, "ops"),
+    OVERVIEW(op_runs, "op_runs"),
+    OVERVIEW(lost, "lost", "records that could not be kept"),
+    OVERVIEW(unseen, "unseen", "nodes seen by no hook"),
+    OVERVIEW(interrupted_runs, "interrupted_runs", "graph runs that were cut off"),
+    OVERVIEW(runs_without_waits, "runs_without_waits",
+             "graph runs whose waits were not seen: the engine's barrier is inside its compute loop"),
+    GGS_REAL_OR_NULL("tokens_per_second", speed_of, "of generated tokens, as the user gets them"),
+    GGS_OBJECT_OF("slowest_token", &slowest, "of those that generate; null if there is none", .known = has_slowest),
+    {0},
+};
+static const struct ggs_field  span_fields[] = {OVERVIEW(begin_ns, "begin_ns"), OVERVIEW(end_ns, "end_ns"), {0}};
+static const struct ggs_object counts        = {.name   = "Counts",
+                                                .text   = "What a recording holds, in numbers.",
+                                                .fields = count_fields},
+                               span          = {.fields = span_fields};
+
+GGS_GET_VIEW(overview_of, struct facts, it->summary->overview)
+#define SPAN   GGS_MEMBERS_VIEW(overview_of, &span)
+#define COUNTS GGS_MEMBERS_VIEW(overview_of, &counts)
+GGS_GET(bool, has_prompt, struct facts, it->prompt != NULL)
+#define PROMPT GGS_FIELD(struct facts, prompt, "prompt", "its first 4096 bytes", .known = has_prompt)
+
+// ---- lanes ----
+
+// The name of a lane, as sealing wrote it; what it is made of if the trace has none (it was cut
+// off).
 static void lane_label(char * label, size_t size, const struct ggs_trace * trace,
                        const struct ggs_overview_lane * lane) {
     struct ggs_cursor * cursor;
@@ -208,155 +270,173 @@ static void lane_label(char * label, size_t size, const struct ggs_trace * trace
         snprintf(label, size, "%.100s thread %llu", backend, (unsigned long long) lane->thread);
 }
 
-static void put_lanes(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_overview * o) {
-    ggs_json_array(json, "lanes");
-    for (uint64_t i = 0; i < o->n_lanes; i++) {
-        const struct ggs_overview_lane * lane = &o->lanes[i];
-        char                             label[160];
-        lane_label(label, sizeof(label), trace, lane);
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "lane", i);
-        ggs_json_i64(json, "slot", lane->slot);
-        ggs_json_u64(json, "thread", lane->thread);
-        ggs_json_u64(json, "process", lane->process);
-        ggs_json_string(json, "label", label);
-        ggs_json_string(json, "device", ggs_overview_lane_device(trace, lane));
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
+struct lane_row {
+    uint64_t                         lane;
+    const struct ggs_overview_lane * row;
+    const char *                     label;
+    const char *                     device;
+    char                             text[160];
+};
+
+GGS_NEXT(next_lane) {
+    const struct ggs_overview * overview = ((const struct facts *) at)->summary->overview;
+    struct lane_row *           lane     = room;
+    if (*i == overview->n_lanes) return NULL;
+    lane->lane  = *i;
+    lane->row   = &overview->lanes[(*i)++];
+    lane->label = lane->text;
+    lane_label(lane->text, sizeof(lane->text), context, lane->row);
+    lane->device = ggs_overview_lane_device(context, lane->row);
+    return lane;
 }
 
-// Whose lanes they are, if there is more than one.
-static void put_processes(struct ggs_json * json, const struct ggs_trace * trace) {
-    struct ggs_process_list list;
-    struct ggs_trace        borrowed = ggs_trace_borrow(trace);
-    if (ggs_process_list_names(&list, &borrowed, NULL) < 0) list = (struct ggs_process_list){0};
-    ggs_json_array(json, "processes");
-    for (uint64_t i = 0; list.n > 1 && i < list.n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "process", list.process[i].row.process);
-        ggs_json_string(json, "name", list.process[i].name);
-        ggs_json_string(json, "host", list.process[i].host);
-        ggs_json_string(json, "clock", ggs_clock_source_name(list.process[i].row.clock));
-        ggs_json_natural(json, "error_ns", list.process[i].row.error_ns);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_process_list_release(&list);
-    ggs_trace_give_back(&borrowed);
-}
+GGS_GET(int64_t, slot_of, struct lane_row, it->row->slot)
+GGS_GET(int64_t, thread_of, struct lane_row, (int64_t) it->row->thread)
+GGS_GET(int64_t, process_of, struct lane_row, (int64_t) it->row->process)
+
+static const struct ggs_field lane_fields[] = {
+    GGS_FIELD(struct lane_row, lane, "lane"),
+    GGS_INTEGER("slot", slot_of, "-1: backends that are seen as whole graphs"),
+    GGS_COUNT("thread", thread_of, ""),
+    GGS_COUNT("process", process_of, "0 in traces of old versions"),
+    GGS_FIELD(struct lane_row, label, "label"),
+    GGS_FIELD_OR_NULL(
+        struct lane_row, device, "device",
+        "device whose queue or whole graphs it is; null for a thread. How long a device waits is not known"),
+    {0},
+};
+static const struct ggs_object lane = {.fields = lane_fields};
+
+// ---- what was recorded ----
 
 // Which of the tables that a machine has to tell the recording holds.
-static void put_tables(struct ggs_json * json, const struct ggs_trace * trace) {
-    static const enum ggs_trace_table tables[] = {GGS_TABLE_FAULTS, GGS_TABLE_BLOCK_REQUESTS, GGS_TABLE_RESIDENCY,
-                                                  GGS_TABLE_PAGES, GGS_TABLE_READS};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        ggs_json_bool(json, ggs_trace_schema(tables[i])->name, ggs_reader_rows(trace->reader, tables[i]) > 0);
-}
+#define HAS(name, table) GGS_GET(bool, has_##name, void, ggs_reader_rows(trace->reader, table) > 0)
+HAS(faults, GGS_TABLE_FAULTS)
+HAS(block_requests, GGS_TABLE_BLOCK_REQUESTS)
+HAS(residency, GGS_TABLE_RESIDENCY)
+HAS(pages, GGS_TABLE_PAGES)
+HAS(reads, GGS_TABLE_READS)
 
-static void put_recorded(struct ggs_json * json, const struct ggs_trace * trace) {
-    ggs_json_object_inline(json, "has");
-    put_tables(json, trace);
-    ggs_json_end(json);
-}
+#define TABLES                                                                                                      \
+    GGS_TEST("faults", has_faults, ""), GGS_TEST("block_requests", has_block_requests, ""),                         \
+        GGS_TEST("residency", has_residency, ""), GGS_TEST("pages", has_pages, "pages that ops touched (--prove)"), \
+        GGS_TEST("reads", has_reads, "what the engine read at load")
 
-static void put_has(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_model_map * map) {
-    bool experts = map->experts > 0;
+static bool has_experts(const void * at, const void * trace) {
+    const struct ggs_model_map * map     = ((const struct facts *) at)->summary->map;
+    bool                         experts = map->experts > 0;
+    (void) trace;
     for (uint64_t i = 0; !experts && i < map->n; i++) experts = map->places[i].experts > 0;
-    ggs_json_object_inline(json, "has");
-    ggs_json_bool(json, "experts", experts);
-    put_tables(json, trace);
-    ggs_json_end(json);
+    return experts;
 }
 
-static void put_warning(struct ggs_json * json, const struct ggs_trace * trace) {
-    const char * warning = ggs_reader_warning(trace->reader);
-    char         text[512];
-    if (trace->damaged > 0) {
-        snprintf(text, sizeof(text), "%s%s%llu damaged chunk%s left out: every figure is of what is intact",
-                 warning == NULL ? "" : warning, warning == NULL ? "" : "; ", (unsigned long long) trace->damaged,
-                 trace->damaged == 1 ? " is" : "s are");
-        warning = text;
-    }
-    ggs_json_string(json, "warning", warning);
+static const struct ggs_field  has_fields[]        = {GGS_TEST("experts", has_experts, ""), TABLES, {0}};
+static const struct ggs_field  has_tables_fields[] = {TABLES, {0}};
+static const struct ggs_object has = {.fields = has_fields}, has_tables = {.fields = has_tables_fields};
+
+GGS_GET_TEXT(warning_of, void, ggs_trace_missing(trace))
+#define WARNING GGS_TEXT_OR_NULL("warning", warning_of, "what is missing of the trace; null if it is whole")
+
+static struct ggs_list levels_of(const void * at, const void * trace, void * room) {
+    const struct ggs_summary * summary = ((const struct facts *) at)->summary;
+    uint64_t *                 widths  = room;
+    _Static_assert(sizeof(summary->levels) <= GGS_ROOM, "they are made there");
+    (void) trace;
+    for (unsigned i = 0; i < summary->n_levels; i++) widths[i] = 1ull << summary->levels[i];
+    return (struct ggs_list){widths, summary->n_levels, sizeof(*widths)};
 }
 
-static void put_conditions(struct ggs_json * json, struct ggs_json_value root) {
-    ggs_json_bool(json, "times_distorted",
-                  ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "prove")));
-    struct ggs_json_value machine = ggs_json_member(root, "machine");
-    put_number(json, "memory_limit", machine, "memory_limit");
-    ggs_json_bool(json, "cold", ggs_json_is_there(ggs_json_member(machine, "cold")));
-}
+// ---- the answers ----
 
-static int put_all(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_json_value root,
-                   struct ggs_error * error) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct ggs_summary, name, "name"),
-        GGS_FIELD(struct ggs_summary, directory, "directory"),
-        GGS_FIELD(struct ggs_summary, state, "state"),
-        GGS_FIELD(struct ggs_summary, live, "live"),
-        {0},
-    };
-    const struct ggs_trace * trace = summary->trace;
-    ggs_answer_experiment(json, trace);
-    ggs_fields_members(json, fields, summary);
-    put_warning(json, trace);
-    put_machine(json, root);
-    put_model(json, trace, summary->map);
-    int status = put_prompt(trace, json, root, error);
-    ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
-    ggs_json_i64(json, "end_ns", summary->overview->end_ns);
-    ggs_json_string(json, "step_kind", ggs_word_step(trace));
-    struct ggs_windows windows;
-    struct ggs_trace   borrowed = ggs_trace_borrow(trace);
-    if (status == 0) status = ggs_windows_read(&windows, &borrowed, error);
-    if (status < 0) windows = (struct ggs_windows){0};
-    ggs_windows_answer(json, trace, &windows);
-    ggs_windows_release(&windows);
-    ggs_json_u64(json, "page_bytes", ggs_trace_page_size(&borrowed));
-    ggs_trace_give_back(&borrowed);
-    put_counts(json, summary->overview);
-    put_lanes(json, trace, summary->overview);
-    put_processes(json, trace);
-    ggs_json_array_inline(json, "level_ns");
-    for (unsigned i = 0; i < summary->n_levels; i++) ggs_json_u64(json, NULL, 1ull << summary->levels[i]);
-    ggs_json_end(json);
-    put_has(json, trace, summary->map);
-    put_conditions(json, root);
+#define SUMMARY(member, key, ...) GGS_FIELD(struct ggs_summary, member, key, __VA_ARGS__)
+
+static const struct ggs_field given_fields[] = {
+    SUMMARY(name, "name"),
+    SUMMARY(directory, "directory"),
+    SUMMARY(state, "state"),
+    SUMMARY(live, "live", "being recorded"),
+    {0},
+};
+static const struct ggs_object given = {.fields = given_fields};
+
+GGS_GET_VIEW(summary_of, struct facts, it->summary)
+GGS_GET(bool, has_windows, struct facts, it->windows.n > 0)
+
+static const struct ggs_field fields[] = {
+    GGS_ABOUT,
+    GGS_MEMBERS_VIEW(summary_of, &given),
+    WARNING,
+    MACHINE,
+    GGS_OBJECT_OF("model", &model, "null if none was opened", .known = has_model),
+    PROMPT,
+    SPAN,
+    GGS_STEP_KIND,
+    GGS_OBJECT(struct facts, windows, "windows", &ggs_windows_object, GGS_WINDOWS_TEXT, .known = has_windows),
+    GGS_FIELD(struct facts, page_bytes, "page_bytes", "of a page of memory where it was recorded"),
+    COUNTS,
+    GGS_EACH("lanes", next_lane, &lane),
+    GGS_ROWS(struct facts, processes.process, processes.n, "processes", &ggs_process_name_object,
+             "of a joined experiment, by number; empty if there is one"),
+    GGS_LIST_OF(U64, "level_ns", levels_of, "widths of the bins of a timeline"),
+    GGS_OBJECT_OF("has", &has, "what was recorded"),
+    CONDITIONS,
+    {0},
+};
+const struct ggs_object ggs_summary_object = {
+    .name = "Summary", .text = "What was recorded, in a sentence or two.", .fields = fields, .lines = true};
+
+GGS_GET_VIEW(notes_of, struct facts, it->notes)
+
+static const struct ggs_field entry_fields[] = {
+    GGS_FIELD(struct facts, index, "index", "N in /api/x/N"),
+    WARNING,
+    MACHINE,
+    GGS_OBJECT_OF("model", &short_model, "null if none was opened", .known = has_model),
+    PROMPT,
+    SPAN,
+    GGS_STEP_KIND,
+    COUNTS,
+    GGS_OBJECT_OF("has", &has_tables, "what was recorded"),
+    CONDITIONS,
+    GGS_FIELD(struct facts, trace_bytes, "trace_bytes", "size of the trace"),
+    GGS_MEMBERS_VIEW(notes_of, &ggs_notes_object),
+    {0},
+};
+const struct ggs_object ggs_summary_entry_object = {.name = "Entry",
+                                                    .text = "An experiment that is served and can be opened, in short.",
+                                                    .fields = entry_fields,
+                                                    .lines  = true};
+
+static int write_facts(struct ggs_json * json, const struct ggs_object * object, struct facts * facts,
+                       struct ggs_error * error) {
+    struct ggs_text text = {0}, prompt = {0};
+    const char *    experiment = ggs_reader_experiment(facts->summary->trace->reader);
+    facts->root                = ggs_json_read(experiment, strlen(experiment));
+    facts->text                = &text;
+    find_model(facts->summary->trace, &facts->model, &facts->model_bytes);
+    int status = find_prompt(facts, &prompt, error);
+    if (status == 0) ggs_answer_write(json, object, facts, facts->summary->trace);
+    ggs_text_release(&text);
+    ggs_text_release(&prompt);
     return status;
 }
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error) {
-    const char * experiment = ggs_reader_experiment(summary->trace->reader);
-    ggs_json_object(json, NULL);
-    int status = put_all(json, summary, ggs_json_read(experiment, strlen(experiment)), error);
-    ggs_json_end(json);
+    struct ggs_trace trace  = ggs_trace_borrow(summary->trace);
+    struct facts     facts  = {.summary = summary, .page_bytes = ggs_trace_page_size(&trace)};
+    int              status = ggs_windows_read(&facts.windows, &trace, error);
+    if (ggs_process_list_names(&facts.processes, &trace, NULL) < 0) facts.processes = (struct ggs_process_list){0};
+    if (facts.processes.n == 1) facts.processes.n = 0;
+    if (status == 0) status = write_facts(json, &ggs_summary_object, &facts, error);
+    ggs_windows_release(&facts.windows);
+    ggs_process_list_release(&facts.processes);
+    ggs_trace_return(&trace);
     return status;
 }
 
-int ggs_summary_write_short(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error) {
-    const struct ggs_trace * trace      = summary->trace;
-    const char *             experiment = ggs_reader_experiment(trace->reader), *name;
-    struct ggs_json_value    root       = ggs_json_read(experiment, strlen(experiment));
-    uint64_t                 bytes;
-    bool                     model = find_model(trace, &name, &bytes);
-    put_machine(json, root);
-    if (model) {
-        ggs_json_object_inline(json, "model");
-        ggs_json_string(json, "name", name);
-        ggs_json_u64(json, "bytes", bytes);
-        ggs_json_end(json);
-    } else {
-        ggs_json_null(json, "model");
-    }
-    int status = put_prompt(trace, json, root, error);
-    ggs_json_i64(json, "begin_ns", summary->overview->begin_ns);
-    ggs_json_i64(json, "end_ns", summary->overview->end_ns);
-    ggs_json_string(json, "step_kind", ggs_word_step(trace));
-    put_counts(json, summary->overview);
-    put_recorded(json, trace);
-    put_conditions(json, root);
-    ggs_json_u64(json, "trace_bytes", ggs_reader_size(trace->reader));
-    return status;
+int ggs_summary_write_entry(struct ggs_json * json, const struct ggs_summary * summary, uint64_t index,
+                            const struct ggs_notes * notes, struct ggs_error * error) {
+    struct facts facts = {
+        .summary = summary, .trace_bytes = ggs_reader_size(summary->trace->reader), .index = index, .notes = notes};
+    return write_facts(json, &ggs_summary_entry_object, &facts, error);
 }

@@ -1,10 +1,13 @@
-// What was recorded, in a sentence or two, without a look at any op run: docs/schemas/summary.schema.json.
+// What was recorded, in a sentence or two, without a look at any op run.
 #pragma once
 
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
+#include "answer/fields.h"
 
-struct ggs_json;
+struct ggs_notes;
+
+extern const struct ggs_object ggs_summary_object, ggs_summary_entry_object;
 
 struct ggs_summary {
     const char *                 name, *directory, *state;
@@ -17,5 +20,6 @@ struct ggs_summary {
 };
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);
-// Of trace and overview alone, into an object that is open: an entry of docs/schemas/library.schema.json.
-int ggs_summary_write_short(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);
+// The same in short, of trace and overview alone: an entry of the server's library.
+int ggs_summary_write_entry(struct ggs_json * json, const struct ggs_summary * summary, uint64_t index,
+                            const struct ggs_notes * notes, struct ggs_error * error);

@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Room for `needed` elements in all; capacity at least doubles, so that pushing is linear. New memory is not zeroed.
+// Room for `needed` elements in all; capacity at least doubles, so that pushing is linear. New
+// memory is not zeroed.
 #define ggs_array_reserve(array, capacity, needed)                                                               \
     __extension__({                                                                                              \
         uint64_t ggs_capacity_ = (capacity);                                                                     \
@@ -28,5 +29,6 @@
 #define ggs_array_push(array, count, capacity, ...) \
     (ggs_array_reserve((array), (capacity), (uint64_t) (count) + 1) && ((array)[(count)++] = (__VA_ARGS__), true))
 
-// The memory, moved if it had to be and *capacity set; the old memory with *capacity as it was if it could not grow.
+// The memory, moved if it had to be and *capacity set; the old memory with *capacity as it was if
+// it could not grow.
 void * ggs_array_grow(void * memory, uint64_t * capacity, uint64_t needed, size_t size);

@@ -27,7 +27,8 @@ int ggs_error_set_errno(struct ggs_error * error, const char * format, ...) {
     va_end(arguments);
     if (error != NULL) {
         size_t length = strlen(error->text);
-        snprintf(error->text + length, sizeof(error->text) - length, ": %s", strerror(number));
+        snprintf(error->text + length, sizeof(error->text) - length, ": %s%s", strerror(number),
+                 number == EFBIG ? " (ulimit -f limits the size of files here)" : "");
     }
     return status;
 }

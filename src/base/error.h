@@ -6,7 +6,8 @@
 // Library code never prints and never exits; only the command line programs do.
 //
 //     int ggs_thing_open(struct ggs_thing * thing, const char * path, struct ggs_error * error) {
-//         if (!good) return ggs_fail(error, GGS_FORMAT, "%s: not a thing: bad magic at offset 0", path);
+//         if (!good) return ggs_fail(error, GGS_FORMAT, "%s: not a thing: bad magic at offset 0",
+//             path);
 //         ...
 //     }
 #pragma once
@@ -26,8 +27,8 @@ struct ggs_error {
     char text[768]; // a finished sentence, cut (never overrun) if it is longer
 };
 
-// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well. Macros, so that a reader of the
-// caller, an analyzer too, sees that the value is negative.
+// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well.
+// Macros, so that a reader of the caller, an analyzer too, sees that the value is negative.
 #define ggs_fail(error, status, ...) (ggs_error_set((error), (status), __VA_ARGS__), ggs_error_status(status))
 
 // The same with ": " and strerror(errno) appended; gives GGS_IO (GGS_MEMORY for ENOMEM).

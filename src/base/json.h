@@ -12,7 +12,8 @@
 //     if (ggs_json_finish(&json) != 0) ...        // true only if every byte was written
 //
 // `key` is NULL inside arrays and for the outermost value. A sink failure sticks and shows in
-// ggs_json_finish. Nesting deeper than GGS_JSON_DEPTH is a programming error and sticks the same way.
+// ggs_json_finish. Nesting deeper than GGS_JSON_DEPTH is a programming error and sticks the same
+// way.
 #pragma once
 
 #include <stdbool.h>

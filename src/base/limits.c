@@ -2,36 +2,38 @@
 
 #include "base/json.h"
 
-static void take(struct ggs_limits * limits, struct ggs_json_value object) {
+static void read_rates(struct ggs_limits * limits, struct ggs_json_value object) {
     struct ggs_rates rates = {0};
     if (limits->n == GGS_LIMITS_MOST ||
         !ggs_json_to_u64(ggs_json_member(object, "memory_bytes_per_second"), &rates.memory_bytes_per_second))
         return;
     ggs_json_to_u64(ggs_json_member(object, "threads"), &rates.threads);
     ggs_json_to_u64(ggs_json_member(object, "flops_per_second"), &rates.flops_per_second);
+    ggs_json_to_u64(ggs_json_member(object, "measured_at"), &rates.measured_at);
+    ggs_json_to_u64(ggs_json_member(object, "others_percent"), &rates.others_percent);
     limits->rate[limits->n++] = rates;
 }
 
 void ggs_limits_read(struct ggs_limits * limits, struct ggs_json_value value) {
     struct ggs_json_value element = {0};
     *limits                       = (struct ggs_limits){0};
-    take(limits, value);
-    while (limits->n < GGS_LIMITS_MOST && ggs_json_next(value, &element)) take(limits, element);
+    read_rates(limits, value);
+    while (limits->n < GGS_LIMITS_MOST && ggs_json_next(value, &element)) read_rates(limits, element);
 }
 
-void ggs_rates_members(struct ggs_json * json, const struct ggs_rates * rates) {
-    ggs_json_u64(json, "threads", rates->threads);
-    ggs_json_u64(json, "memory_bytes_per_second", rates->memory_bytes_per_second);
-    ggs_json_u64(json, "flops_per_second", rates->flops_per_second);
-}
+static const struct ggs_field rates_fields[] = {
+    GGS_FIELD(struct ggs_rates, threads, "threads"),
+    GGS_FIELD(struct ggs_rates, memory_bytes_per_second, "memory_bytes_per_second", "bytes of memory read"),
+    GGS_FIELD(struct ggs_rates, flops_per_second, "flops_per_second", "floating point operations; 0: not measured"),
+    GGS_FIELD(struct ggs_rates, measured_at, "measured_at", "seconds since 1970 UTC; 0: not known"),
+    GGS_FIELD(struct ggs_rates, others_percent, "others_percent", "of all CPUs, used by others while it was measured"),
+    {0},
+};
+const struct ggs_object ggs_rates_object = {.fields = rates_fields};
 
 void ggs_limits_write(struct ggs_json * json, const char * key, const struct ggs_limits * limits) {
     ggs_json_array(json, key);
-    for (unsigned i = 0; i < limits->n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_rates_members(json, &limits->rate[i]);
-        ggs_json_end(json);
-    }
+    for (unsigned i = 0; i < limits->n; i++) ggs_object_write(json, NULL, &ggs_rates_object, &limits->rate[i], NULL);
     ggs_json_end(json);
 }
 

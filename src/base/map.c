@@ -1,7 +1,6 @@
 #include "base/map.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 void ggs_map_release(struct ggs_map * map) {
     free(map->slots);
@@ -45,7 +44,18 @@ uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key) {
     return &slot->value;
 }
 
-struct ggs_map_key ggs_map_key_of(const void * data, size_t length) {
-    XXH128_hash_t hash = XXH3_128bits(data, length);
-    return (struct ggs_map_key){hash.low64, hash.high64};
+// The slots behind the removed one move up, as far as their own place in the table allows: a search
+// stops at a free slot.
+void ggs_map_remove(struct ggs_map * map, struct ggs_map_key key) {
+    if (map->capacity == 0) return;
+    struct ggs_map_slot * removed = find(map, key);
+    if (removed->value == 0) return;
+    size_t mask = map->capacity - 1, hole = (size_t) (removed - map->slots);
+    for (size_t i = (hole + 1) & mask; map->slots[i].value != 0; i = (i + 1) & mask) {
+        if (((i - home(map->slots[i].key, map->capacity)) & mask) < ((i - hole) & mask)) continue;
+        map->slots[hole] = map->slots[i];
+        hole             = i;
+    }
+    map->slots[hole].value = 0;
+    map->used--;
 }

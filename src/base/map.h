@@ -1,8 +1,10 @@
-// A hash table from 128-bit keys (mostly hashes of contents) to 64-bit values, which are never 0. Entries are never removed.
+// A hash table from 128-bit keys (a hash of contents, a number, a pointer) to 64-bit values, which
+// are never 0.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <xxhash.h>
 
 struct ggs_map_key {
     uint64_t low, high;
@@ -23,11 +25,20 @@ struct ggs_map {
 void ggs_map_release(struct ggs_map * map);
 // The value, 0 if there is none.
 uint64_t ggs_map_get(const struct ggs_map * map, struct ggs_map_key key);
-// The place of the key's value, which is 0 if the key is new and must be set then. NULL when out of memory. Lives until
-// the next call.
+// The place of the key's value, which is 0 if the key is new and must be set then. NULL when out of
+// memory. Lives until the next call.
 uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key);
+// Does nothing if there is no such key.
+void ggs_map_remove(struct ggs_map * map, struct ggs_map_key key);
 
-struct ggs_map_key               ggs_map_key_of(const void * data, size_t length); // by contents
+// By contents.
+static inline struct ggs_map_key ggs_map_key_of(const void * data, size_t length) {
+    XXH128_hash_t hash = XXH3_128bits(data, length);
+    return (struct ggs_map_key){hash.low64, hash.high64};
+}
 static inline struct ggs_map_key ggs_map_key_number(uint64_t number) {
     return (struct ggs_map_key){number, 0};
+}
+static inline struct ggs_map_key ggs_map_key_pointer(const void * pointer) {
+    return (struct ggs_map_key){(uint64_t) (uintptr_t) pointer, 0};
 }

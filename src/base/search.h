@@ -1,8 +1,10 @@
 // Searching sorted arrays by halving:
 //
-//     uint64_t i = ggs_search(n, at, rows[at].begin < begin); // the first row that begins at `begin` or behind it; n if there is none
+//     uint64_t i = ggs_search(n, at, rows[at].begin < begin); // the first row that begins at
+//         `begin` or behind it; n if there is none
 //
-// The condition names the index `at`; it holds for the front of the array and not for the rest, and the result is where the rest begins.
+// The condition names the index `at`; it holds for the front of the array and not for the rest, and
+// the result is where the rest begins.
 #pragma once
 
 #include <stdint.h>

@@ -3,15 +3,16 @@
 enum { LEAST_RING = 1 << 20 };
 
 static const uint64_t MIB    = 1 << 20;
-static const double   AGEING = 0.97, LARGE = 1e100;
+static const double   AGEING = 0.97, LARGE = 1e100, NEARLY_ALL = 0.8;
 
 uint64_t ggs_stream_reserve(uint64_t limit) {
     uint64_t share = limit / 32;
     return 8 * MIB + (share < 256 * MIB ? share : 256 * MIB);
 }
 
-// The ring: large enough for what goes through it while the disk is busy with what comes next, small beside what could be kept instead.
-// The largest weights are kept if they can be, so that it need not hold them. 0 if `budget` is too little.
+// The ring: large enough for what goes through it while the disk is busy with what comes next,
+// small beside what could be kept instead. The largest weights are kept if they can be, so that it
+// need not hold them. 0: `budget` is too little.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t ring = budget / 5 < 24 * MIB ? budget / 5 : 24 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
@@ -30,38 +31,50 @@ static uint64_t dense_above(const struct ggs_stream_plan * plan, uint64_t least)
     return bytes;
 }
 
-static bool divide(struct ggs_stream_plan * plan, uint64_t budget, uint64_t slots) {
-    plan->ring = plan->whole = 0;
-    if (plan->largest_experts > 0) { // two weights at a time if that is little beside the slots it is lent from
-        uint64_t one = plan->largest_experts + MIB;
-        plan->whole  = 2 * one <= budget / 3 ? 2 * one : one;
-        if (slots < plan->whole) slots = plan->whole;
+// What a prompt needs of one weight beside the slots that there are; of two weights, so that one is
+// read while the other is used, if that is little.
+static uint64_t spare_for(const struct ggs_stream_plan * plan, uint64_t slots, uint64_t budget) {
+    if (plan->largest_experts == 0 || slots >= plan->all_slots) return 0;
+    uint64_t one = (uint64_t) ((double) plan->largest_experts * (1 - (double) slots / (double) plan->all_slots)) + MIB;
+    return 2 * one <= budget / 8 ? 2 * one : one;
+}
+
+static bool divide(struct ggs_stream_plan * plan, uint64_t budget, uint64_t least) {
+    uint64_t dense = dense_above(plan, 0) - dense_above(plan, plan->mapped_above), slots = least;
+    for (int i = 0; i < 3; i++) { // more slots need less beside them
+        plan->ring  = 0;
+        plan->spare = spare_for(plan, slots, budget);
+        if (least + plan->spare >= budget) return false;
+        uint64_t rest = budget - least - plan->spare;
+        if (plan->largest_experts == 0 || dense > rest) {
+            plan->ring = ring_for_dense(plan, rest);
+            if (plan->ring < LEAST_RING || plan->ring > rest) return false;
+        }
+        plan->kept  = rest - plan->ring;
+        plan->slots = least;
+        slots       = least + (plan->kept > dense && least > 0 ? plan->kept - dense : 0);
     }
-    if (slots >= budget) return false;
-    uint64_t dense = dense_above(plan, 0) - dense_above(plan, plan->mapped_above);
-    if (plan->largest_experts == 0 || dense + slots > budget) {
-        plan->ring = ring_for_dense(plan, budget - slots);
-        if (plan->ring < LEAST_RING || slots + plan->ring > budget) return false;
-    }
-    plan->kept  = budget - plan->ring - slots;
-    plan->slots = slots;
     return true;
 }
 
 static bool divide_somehow(struct ggs_stream_plan * plan, uint64_t budget) {
-    plan->shared = false;
-    if (divide(plan, budget, plan->least_slots)) return true;
-    plan->shared = GGS_STREAM_SHARES * plan->most_slots < plan->least_slots;
-    return plan->shared && divide(plan, budget, GGS_STREAM_SHARES * plan->most_slots);
+    return divide(plan, budget, plan->least_slots) || (plan->least_slots > 0 && divide(plan, budget, 0));
 }
 
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     plan->mapped_above = UINT64_MAX;
     if (divide_somehow(plan, budget)) return true;
-    // A weight that memory cannot hold, the output matrix mostly, comes through the page cache, which needs some for it.
+    // A weight that memory cannot hold, the output matrix mostly, comes through the page cache,
+    // which needs some for it.
     plan->mapped_above = budget / 2;
     uint64_t mapped = dense_above(plan, plan->mapped_above), all = dense_above(plan, 0) + plan->least_slots;
     return mapped > 0 && mapped <= all / 4 && divide_somehow(plan, budget - budget / 4);
+}
+
+bool ggs_stream_nearly_all(uint64_t n, uint64_t used, uint64_t tokens) {
+    double none = 1; // chance that an expert is not chosen
+    for (uint64_t i = 0; i < tokens && none > 1 - NEARLY_ALL; i++) none *= 1 - (double) used / (double) n;
+    return none <= 1 - NEARLY_ALL;
 }
 
 bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes) {

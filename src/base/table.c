@@ -36,9 +36,7 @@ void ggs_table_free(struct ggs_table * table) {
 // A copy in which control characters cannot reach the terminal.
 static char * harmless_copy(const char * string) {
     char * copy = strdup(string);
-    for (char * p = copy; p != NULL && *p != '\0'; p++) {
-        if ((unsigned char) *p < 0x20 || *p == 0x7f) *p = '?';
-    }
+    if (copy != NULL) ggs_terminal_disarm(copy);
     return copy;
 }
 
@@ -113,7 +111,8 @@ static size_t total_of(const struct ggs_table * table, const size_t * widths) {
     return total - 2;
 }
 
-// Leaves out what can be spared, then takes columns from the widest left-aligned column until the table fits.
+// Leaves out what can be spared, then takes columns from the widest left-aligned column until the
+// table fits.
 static void shrink(const struct ggs_table * table, size_t * widths, unsigned limit) {
     for (size_t c = table->n_columns; c-- > 1 && total_of(table, widths) > limit;)
         if (table->spare[c]) widths[c] = LEFT_OUT;

@@ -10,8 +10,9 @@ enum ggs_align { GGS_LEFT, GGS_RIGHT };
 struct ggs_table * ggs_table_new(void); // NULL when out of memory; all other functions take NULL and do nothing
 void               ggs_table_free(struct ggs_table * table);
 void               ggs_table_column(struct ggs_table * table, const char * title, enum ggs_align align);
-// Several: titles with "|" between; ">" before one aligns it right. "class|>buffers|>peak|": the last has no title. "~" before all that: the
-// column is left out where the table does not fit, the last of these first.
+// Several: titles with "|" between; ">" before one aligns it right. "class|>buffers|>peak|": the
+// last has no title. "~" before all that: the column is left out where the table does not fit, the
+// last of these first.
 void                                       ggs_table_columns(struct ggs_table * table, const char * titles);
 __attribute__((format(printf, 2, 3))) void ggs_table_cell(struct ggs_table * table, const char * format, ...);
 void                                       ggs_table_rule(struct ggs_table * table); // a thin line before the next row

@@ -79,6 +79,26 @@ void ggs_text_printf(struct ggs_text * text, const char * format, ...) {
     va_end(arguments);
 }
 
+void ggs_text_paragraph(struct ggs_text * text, const char * words, unsigned indent) {
+    enum { WIDTH = 100 };
+    size_t column = 0;
+    while (column < text->length && text->data[text->length - 1 - column] != '\n') column++;
+    for (size_t length; *words != '\0'; words += length + (words[length] == ' ')) {
+        length = strcspn(words, " ");
+        if (column > indent && column + (text->data[text->length - 1] != ' ') + length > WIDTH) {
+            ggs_text_printf(text, "\n%*s", (int) indent, "");
+            column = indent;
+        } else if (column > indent && text->data[text->length - 1] != ' ') {
+            ggs_text_putc(text, ' ');
+            column++;
+        }
+        ggs_text_append(text, words, length);
+        column += length;
+        if (text->failed) return;
+    }
+    ggs_text_putc(text, '\n');
+}
+
 const char * ggs_text_string(const struct ggs_text * text) {
     return text->data == NULL ? "" : text->data;
 }

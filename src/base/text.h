@@ -1,5 +1,5 @@
-// A growing string. Failure sticks: after an allocation failed every further append does nothing and
-// `failed` stays set, so that callers append freely and check once at the end.
+// A growing string. Failure sticks: after an allocation failed every further append does nothing
+// and `failed` stays set, so that callers append freely and check once at the end.
 #pragma once
 
 #include <stdarg.h>
@@ -23,6 +23,9 @@ void                                       ggs_text_putc(struct ggs_text * text,
 void                                       ggs_text_repeat(struct ggs_text * text, const char * string, size_t times);
 __attribute__((format(printf, 2, 3))) void ggs_text_printf(struct ggs_text * text, const char * format, ...);
 void ggs_text_vprintf(struct ggs_text * text, const char * format, va_list arguments);
+// A paragraph in lines of at most 100 columns (a word of more stays whole), and a line break. Lines
+// after the first begin with `indent` blanks; the first one goes on where the text ends.
+void ggs_text_paragraph(struct ggs_text * text, const char * words, unsigned indent);
 
 // The string itself, "" if it is empty. Valid until the next append.
 const char * ggs_text_string(const struct ggs_text * text);

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Decodes the character at data[0..length), length > 0. Returns the bytes it takes (1 to 4) and stores
-// its code point, or returns 0 if the bytes are not UTF-8 (overlong forms, surrogates and values
-// above U+10FFFF are not).
+// Decodes the character at data[0..length), length > 0. Returns the bytes it takes (1 to 4) and
+// stores its code point, or returns 0 if the bytes are not UTF-8 (overlong forms, surrogates and
+// values above U+10FFFF are not).
 static inline size_t ggs_utf8_decode(const char * data, size_t length, uint32_t * point) {
     const uint8_t * s = (const uint8_t *) data;
     if (s[0] < 0x80) {

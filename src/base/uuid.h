@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 enum { GGS_UUID_LENGTH = 37 }; // of the text, with its NUL
+#define GGS_UUID_PATTERN "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 char * ggs_uuid_format(char text[GGS_UUID_LENGTH], const uint8_t uuid[16]); // returns `text`
 bool   ggs_uuid_parse(const char * text, uint8_t uuid[16]);                 // false if the text is no UUID

@@ -4,28 +4,24 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "capture/capture.h"
-#include "capture/hooks/hook.h"
+#include "preload/hook.h"
 
 // ---- tokens ----
 
-// ENLARGE(array, capacity): to `capacity` elements; false if there is no memory.
-#define ENLARGE(array, capacity) enlarge((void **) &(array), (capacity) * sizeof(*(array)))
-
-static bool enlarge(void ** array, size_t bytes) {
-    void * larger = realloc(*array, bytes);
-    if (larger != NULL) *array = larger;
-    return larger != NULL;
+// The arrays grow alike; the capacity counts once all of them have it.
+static bool enlarge(struct ggs_batch * b) {
+    uint32_t capacity[4] = {b->capacity, b->capacity, b->capacity, b->capacity}, n = b->n + 1;
+    if (!ggs_array_reserve(b->token, capacity[0], n) || !ggs_array_reserve(b->position, capacity[1], n) ||
+        !ggs_array_reserve(b->sequence, capacity[2], n) || !ggs_array_reserve(b->output, capacity[3], n))
+        return false;
+    b->capacity = capacity[0];
+    return true;
 }
 
 bool ggs_batch_add(struct ggs_batch * b, int32_t token, int32_t sequence) {
-    if (b->n == b->capacity) {
-        uint32_t capacity = b->capacity == 0 ? 64 : 2 * b->capacity;
-        if (capacity < b->capacity || !ENLARGE(b->token, capacity) || !ENLARGE(b->position, capacity) ||
-            !ENLARGE(b->sequence, capacity) || !ENLARGE(b->output, capacity))
-            return false;
-        b->capacity = capacity;
-    }
+    if (b->n == b->capacity && !enlarge(b)) return false;
     b->token[b->n]    = token;
     b->position[b->n] = 0;
     b->sequence[b->n] = sequence;
@@ -35,11 +31,7 @@ bool ggs_batch_add(struct ggs_batch * b, int32_t token, int32_t sequence) {
 }
 
 bool ggs_batch_add_sequence(struct ggs_batch * b, uint32_t index, int32_t sequence) {
-    if (b->n_more == b->more_capacity) {
-        uint32_t capacity = b->more_capacity == 0 ? 64 : 2 * b->more_capacity;
-        if (capacity < b->more_capacity || !ENLARGE(b->more, capacity)) return false;
-        b->more_capacity = capacity;
-    }
+    if (!ggs_array_reserve(b->more, b->more_capacity, b->n_more + 1)) return false;
     b->more[b->n_more][0] = (int32_t) index;
     b->more[b->n_more][1] = sequence;
     b->n_more++;
@@ -56,33 +48,34 @@ void ggs_batch_release(struct ggs_batch * b) {
 
 // ---- the engine's batches ----
 
-// What one holds. Entries are never freed, only taken again; no lock, because a program may fork at any time. A batch is
-// one thread's at a time, as the engine asks for.
-struct noted {
-    _Atomic(const void *) address; // NULL: free to take
-    struct noted *        next;
+// A batch object of the engine, and what it holds. Entries are never freed, only reused; there is
+// no lock, because a program may fork at any time. The engine requires that one thread at a time
+// uses a batch.
+struct tracked {
+    _Atomic(const void *) address; // NULL: free
+    struct tracked *      next;
     struct ggs_batch      batch;
-    bool                  partly; // something was put into it unseen
+    bool                  incomplete; // something that was not seen was put into it
 };
 
-static _Atomic(struct noted *) all;
+static _Atomic(struct tracked *) all;
 
-// The entry of a batch, or with NULL one that is free to take.
-static struct noted * find(const void * address) {
-    struct noted * entry = atomic_load_explicit(&all, memory_order_acquire);
+// The entry of a batch; for NULL a free one.
+static struct tracked * find(const void * address) {
+    struct tracked * entry = atomic_load_explicit(&all, memory_order_acquire);
     while (entry != NULL && atomic_load_explicit(&entry->address, memory_order_acquire) != address) entry = entry->next;
     return entry;
 }
 
-static void empty(struct noted * entry) {
+static void empty(struct tracked * entry) {
     entry->batch.n = entry->batch.n_more = 0;
-    entry->partly                        = false;
+    entry->incomplete                    = false;
 }
 
-static void take(const void * address) {
-    struct noted * entry = find(address);
+static void track(const void * address) {
+    struct tracked * entry = find(address);
     for (const void * none = NULL; entry == NULL; none = NULL) {
-        struct noted * unused = find(NULL);
+        struct tracked * unused = find(NULL);
         if (unused == NULL) break;
         if (atomic_compare_exchange_strong(&unused->address, &none, address)) entry = unused;
     }
@@ -98,41 +91,41 @@ static void take(const void * address) {
 }
 
 const struct ggs_batch * ggs_batch_at(const void * address) {
-    const struct noted * entry = address == NULL ? NULL : find(address);
-    return entry == NULL || entry->partly ? NULL : &entry->batch;
+    const struct tracked * entry = address == NULL ? NULL : find(address);
+    return entry == NULL || entry->incomplete ? NULL : &entry->batch;
 }
 
-// The engine has put it at `index`, or refused it: -2 has left something in the batch.
+// The engine has put it at `index`, or refused it (negative): -2 has left something in the batch.
 static void added(const void * address, int32_t index, int32_t token, int32_t sequence) {
-    struct noted * entry = find(address);
+    struct tracked * entry = find(address);
     if (entry == NULL || index == -1 || index == -3) return;
     if (index < 0 || (uint32_t) index != entry->batch.n || !ggs_batch_add(&entry->batch, token, sequence))
-        entry->partly = true;
+        entry->incomplete = true;
 }
 
-// Of a batch that has such a token, if the engine took what it was given.
-static struct noted * with_token(const void * address, bool done, int32_t index) {
-    struct noted * entry = done ? find(address) : NULL;
+// The entry of a batch that has a token `index`, if the engine has accepted the call.
+static struct tracked * with_token(const void * address, bool done, int32_t index) {
+    struct tracked * entry = done ? find(address) : NULL;
     return entry == NULL || index < 0 || (uint32_t) index >= entry->batch.n ? NULL : entry;
 }
 
 EXPORT void * llama_batch_ext_init(void * context) {
     REAL(llama_batch_ext_init);
     void * batch = real(context);
-    if (batch != NULL && ggs_capture_wake(CALLER)) take(batch);
+    if (batch != NULL && ggs_capture_wake(CALLER)) track(batch);
     return batch;
 }
 
 EXPORT void llama_batch_ext_free(void * batch) {
     REAL(llama_batch_ext_free);
-    struct noted * entry = batch == NULL ? NULL : find(batch);
+    struct tracked * entry = batch == NULL ? NULL : find(batch);
     if (entry != NULL) atomic_store_explicit(&entry->address, NULL, memory_order_release);
     real(batch);
 }
 
 EXPORT void llama_batch_ext_clear(void * batch) {
     REAL(llama_batch_ext_clear);
-    struct noted * entry = find(batch);
+    struct tracked * entry = find(batch);
     if (entry != NULL) empty(entry);
     real(batch);
 }
@@ -165,24 +158,24 @@ EXPORT int32_t llama_batch_ext_add_embd(void * batch, int32_t sequence, struct e
 
 EXPORT bool llama_batch_ext_add_seq(void * batch, int32_t index, int32_t sequence) {
     REAL(llama_batch_ext_add_seq);
-    bool           done  = real(batch, index, sequence);
-    struct noted * entry = with_token(batch, done, index);
+    bool             done  = real(batch, index, sequence);
+    struct tracked * entry = with_token(batch, done, index);
     if (entry != NULL && entry->batch.sequence[index] != sequence &&
         !ggs_batch_add_sequence(&entry->batch, (uint32_t) index, sequence))
-        entry->partly = true;
+        entry->incomplete = true;
     return done;
 }
 
 EXPORT bool llama_batch_ext_set_pos(void * batch, int32_t index, const int32_t * positions) {
     REAL(llama_batch_ext_set_pos);
-    bool           done  = real(batch, index, positions);
-    struct noted * entry = with_token(batch, done, index);
-    if (entry != NULL) entry->batch.position[index] = positions[0]; // of several, the one in the cache
+    bool             done  = real(batch, index, positions);
+    struct tracked * entry = with_token(batch, done, index);
+    if (entry != NULL) entry->batch.position[index] = positions[0]; // of several, the one that the KV cache has
     return done;
 }
 
 static void set_output(const void * batch, bool done, int32_t index, bool value) {
-    struct noted * entry = with_token(batch, done, index);
+    struct tracked * entry = with_token(batch, done, index);
     if (entry != NULL) entry->batch.output[index] = value;
 }
 

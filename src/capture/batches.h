@@ -1,5 +1,5 @@
-// The tokens of a decode, as the journal has them. Releases from late 2026 on keep batches to themselves (llama_batch_ext): what a program
-// puts into one is noted while it does so.
+// The tokens of a decode, as the journal has them. Releases from late 2026 on have opaque batches
+// (llama_batch_ext): what a program puts into one is tracked here.
 #pragma once
 
 #include <stdbool.h>

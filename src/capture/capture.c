@@ -1,10 +1,7 @@
 #include "capture/capture.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,65 +10,81 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/secrets.h"
 #include "base/system/lock.h"
 #include "base/system/ticks.h"
+#include "capture/attached.h"
 #include "capture/cpu/ops.h"
+#include "capture/describe.h"
+#include "capture/device/backends.h"
 #include "capture/device/device.h"
+#include "capture/existing.h"
 #include "capture/graph-run.h"
-#include "capture/hooks/preload.h"
-#include "capture/hooks/resolve.h"
-#include "capture/hooks/sandbox.h"
-#include "capture/hooks/signals.h"
+#include "capture/graphs.h"
+#include "capture/inside/inside.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
+#include "capture/memory/buffers.h"
+#include "capture/memory/mapped-files.h"
 #include "capture/memory/prove.h"
 #include "capture/memory/reads.h"
 #include "capture/memory/residency.h"
+#include "capture/sandbox.h"
 #include "capture/segment.h"
+#include "capture/slots.h"
+#include "capture/values/values.h"
 #include "capture/window.h"
+#include "preload/environment.h"
+#include "preload/ggml-abi.h"
+#include "preload/message.h"
+#include "preload/objects.h"
+#include "preload/resolve.h"
 #include "trace/spool.h"
 
-GGS_WITH_EVERY_OP int ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has looked at the environment
-struct abi_functions  ggs_engine;
+GGS_WITH_EVERY_OP int       ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has read the environment
+struct ggs_capture_settings ggs_capture;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char            output[PATH_MAX - 64];      // the experiment's directory, absolute
-static char            spool[PATH_MAX - 64];       // where segments go
-static char            first_spool[PATH_MAX - 64]; // of the first process, if programs are followed
-static bool            spool_given;                // by GGSCOPE_SPOOL
-static bool            follow;                     // children are traced too
-static const void *    engine_address;             // for looking functions up
-
-const char * ggs_capture_spool(void) {
-    return spool;
-}
+static char            output[GGS_CAPTURE_PATH], spool[GGS_CAPTURE_PATH]; // of this process: a followed one has its own
+static bool            spool_is_set;
+static bool            forked;  // since the recording began: what is in memory is our parent's
+static bool            counted; // as a child that is not recorded
+static bool            waiting; // the recording is over, and threads may still be in it
+static char            problem[512];
 
 static void set_state(int state) {
     __atomic_store_n(&ggs_capture_state, state, __ATOMIC_RELEASE);
 }
 
 static void say(const char * format, va_list arguments) {
-    char line[1024];
-    int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    if (length < 0 || ggs_sandboxed()) return;
-    if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
-    line[length] = '\n';
-    struct ggs_signals signals;
-    ggs_signals_hold(&signals);
-    dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
-    ggs_signals_release(&signals);
+    if (!ggs_sandboxed()) ggs_message(format, arguments);
 }
 
-void ggs_capture_give_up(const char * format, ...) {
+const char * ggs_capture_problem(void) {
+    return problem;
+}
+
+bool ggs_capture_is_own_file(const char * path) {
+    return strncmp(path, spool, strlen(spool)) == 0 || strncmp(path, ggs_capture.spool, strlen(ggs_capture.spool)) == 0;
+}
+
+bool ggs_capture_has_own_spool(void) {
+    return strcmp(spool, ggs_capture.spool) != 0;
+}
+
+void ggs_capture_disable(const char * format, ...) {
     int before = __atomic_exchange_n(&ggs_capture_state, GGS_CAPTURE_OFF, __ATOMIC_ACQ_REL);
     if (before == GGS_CAPTURE_OFF) return;
     va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem, sizeof(problem), format, arguments);
+    va_end(arguments);
     va_start(arguments, format);
     say(format, arguments);
     va_end(arguments);
 }
 
-void ggs_capture_note(const char * format, ...) {
+void ggs_capture_warn(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say(format, arguments);
@@ -83,26 +96,32 @@ void ggs_capture_stop_full(void) {
     if (!__atomic_compare_exchange_n(&ggs_capture_state, &recording, GGS_CAPTURE_FULL, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    ggs_capture_note("recording ends here, the program runs on: %s",
-                     reason == EDQUOT ? "the size given by --max-size is reached" : strerror(reason));
+    if (reason == GGS_SEGMENT_LIMIT) {
+        ggs_capture_warn("recording ends here, the program runs on: the recording has reached the %llu MiB that it may "
+                         "take (allow more with --max-size, or keep the newest part with --policy ring)",
+                         (unsigned long long) ggs_segment_most() >> 20);
+    } else {
+        ggs_capture_warn("recording ends here, the program runs on: %s", strerror(reason));
+    }
 }
 
-// ---- start and end of the process ----
+// ---- start and end ----
 
 static void forget_environment(void) {
-    if (follow) return;
-    static const char * const ours[] = {"GGSCOPE_OUTPUT", "GGSCOPE_SPOOL", "GGSCOPE_MAX_SIZE",
-                                        "GGSCOPE_POLICY", "GGSCOPE_PROVE", "GGSCOPE_RESIDENCY"};
-    ggs_preload_leave("libggscope-capture");
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
+    if (ggs_capture.follow || ggs_capture.attached) return;
+    static const char * const ours[] = {
+        "GGSCOPE_OUTPUT",    "GGSCOPE_SPOOL",  "GGSCOPE_MAX_SIZE",     "GGSCOPE_POLICY",         "GGSCOPE_PROVE",
+        "GGSCOPE_RESIDENCY", "GGSCOPE_VALUES", "GGSCOPE_VALUES_EVERY", "GGSCOPE_VALUES_UNFUSED", "GGSCOPE_VALUES_DUMP"};
+    ggs_environment_leave("libggscope-capture", ours, sizeof(ours) / sizeof(ours[0]));
 }
 
-// The spool folder, marked (base/system/lock.h) for as long as this process lives. Its number is high, out of the way of the host's own files.
+// The spool folder, locked (base/system/lock.h) for as long as this process lives. Its descriptor
+// is high, out of the way of the host's own files.
 enum { OUT_OF_THE_WAY = 700 };
 static int         held_spool = -1;
 static struct stat held_info;
 
-// A host that closed our file may have one of its own there.
+// A host may have closed our descriptor and opened a file of its own under its number.
 static bool is_held(void) {
     struct stat info;
     return held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
@@ -124,276 +143,233 @@ static bool open_spool(void) {
     return true;
 }
 
-static void let_spool_go(void) {
+static void release_spool(void) {
     if (is_held()) close(held_spool);
     held_spool = -1;
 }
 
-// From the start, so that a program whose ggscope is killed is not taken for one that ended before it computed anything.
+// Done at the start: a program whose ggscope is killed must not look like one that ended before it
+// computed anything.
 static void hold_spool(bool records) {
     if (!is_held() && !open_spool()) return;
-    if (!(records ? ggs_lock_mark(held_spool) : ggs_lock_expect(held_spool))) let_spool_go();
+    if (!(records ? ggs_lock_mark(held_spool) : ggs_lock_expect(held_spool))) release_spool();
 }
 
+bool ggs_capture_is_watched(void) {
+    if (!is_held()) hold_spool(ggs_capture_recording() || ggs_capture_full());
+    return held_spool >= 0 && ggs_lock_is_written(held_spool);
+}
+
+// Forgets the recording. Nobody may be in it but this thread.
+static void reset(void) {
+    ggs_journal_reset();
+    ggs_losses_reset();
+    ggs_slots_reset(forked);
+    ggs_segments_reset(forked);
+    ggs_graphs_reset(forked);
+    ggs_buffers_reset(forked);
+    ggs_backends_reset(forked);
+    ggs_device_reset();
+    ggs_mapped_files_reset();
+    ggs_residency_reset();
+    ggs_graph_run_reset();
+    ggs_window_reset(ggs_capture.attached);
+    forked = waiting = false;
+}
+
+// The child shares our mappings and must not write there, not even the end of what this thread was
+// doing. It acquires no lock, because a thread that it does not have may hold it: while the state
+// is off, only ggs_resolve locks. A child that goes on without exec, and is followed, begins a
+// recording of its own when it computes.
 static void child_of_fork(void) {
-    if (!ggs_sandboxed()) let_spool_go(); // a child that goes on without exec does not record
-    // The child shares our mappings: it must not write there, also not the end of what this thread was doing. No lock is taken in it,
-    // because a thread that it does not have may hold it: while the state is off, only ggs_resolve takes one.
-    set_state(GGS_CAPTURE_OFF);
+    if (!ggs_sandboxed()) release_spool();
+    bool follows = ggs_capture.follow && __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF;
+    lock         = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    forked       = true;
+    counted      = false;
+    set_state(follows && !ggs_sandboxed() ? GGS_CAPTURE_ASLEEP : GGS_CAPTURE_OFF);
     ggs_in.run = ggs_in.schedule = ggs_in.decode = 0;
-    ggs_op_own(NULL);
+    ggs_window_forget();
+    ggs_attached_forked();
+    ggs_op_set_opened(NULL);
+    ggs_ops_forget_threads();
     ggs_prove_forget();
     ggs_reads_forget();
+    ggs_losses_forget();
     ggs_resolve_unlock();
+    ggs_objects_in_child();
 }
 
-static uint64_t number_from_environment(const char * name, uint64_t otherwise) {
-    const char * text = getenv(name);
-    if (text == NULL || text[0] < '0' || text[0] > '9') return otherwise;
-    return strtoull(text, NULL, 10);
+void ggs_capture_count_unrecorded(void) {
+    if (!forked || ggs_capture.follow || __atomic_exchange_n(&counted, true, __ATOMIC_RELAXED)) return;
+    ggs_window_count_child();
 }
 
-static void settings_of_environment(void) {
-    struct ggs_segment_settings settings = {.most_bytes = number_from_environment("GGSCOPE_MAX_SIZE", 1ull << 40)};
-    const char *                policy   = getenv("GGSCOPE_POLICY");
-    settings.ring                        = policy != NULL && strcmp(policy, "ring") == 0;
+static void configure_segments(void) {
+    struct ggs_segment_settings settings = {.most_bytes = ggs_capture.most_bytes, .ring = ggs_capture.ring};
     snprintf(settings.directory, sizeof(settings.directory), "%s", spool);
     ggs_segment_configure(&settings);
 }
 
-__attribute__((constructor)) static void constructor(void) {
-    const char * directory = getenv("GGSCOPE_OUTPUT");
-    if (directory == NULL || directory[0] == '\0') return;
-    if (directory[0] == '/') {
-        snprintf(output, sizeof(output), "%s", directory);
-    } else {
-        char here[PATH_MAX];
-        if (getcwd(here, sizeof(here)) == NULL) return;
-        if (snprintf(output, sizeof(output), "%s/%s", here, directory) >= (int) sizeof(output)) return;
-    }
-    const char * place = getenv("GGSCOPE_SPOOL");
-    if (place != NULL && place[0] == '/') {
-        snprintf(spool, sizeof(spool), "%s", place);
-        spool_given = true;
-    } else {
-        if (snprintf(spool, sizeof(spool), "%s/spool", output) >= (int) sizeof(spool)) return;
-    }
-    memcpy(first_spool, spool, sizeof(spool));
-    follow               = getenv("GGSCOPE_FOLLOW") != NULL;
-    ggs_prove_wanted     = getenv("GGSCOPE_PROVE") != NULL;
-    ggs_residency_wanted = getenv("GGSCOPE_RESIDENCY") != NULL;
-    settings_of_environment();
+void ggs_capture_begin(void) {
+    static bool watches_forks;
+    if (waiting || forked) reset();
+    memcpy(output, ggs_capture.output, sizeof(output));
+    memcpy(spool, ggs_capture.spool, sizeof(spool));
+    spool_is_set         = ggs_capture.spool_is_set;
+    ggs_prove_wanted     = ggs_capture.prove;
+    ggs_residency_wanted = ggs_capture.residency;
+    problem[0]           = '\0';
+    configure_segments();
+    ggs_window_reset(ggs_capture.attached);
+    ggs_window_begin(ggs_capture.spool);
     hold_spool(false);
-    pthread_atfork(NULL, NULL, child_of_fork);
+    if (!watches_forks)
+        watches_forks = pthread_atfork(ggs_objects_before_fork, ggs_objects_in_parent, child_of_fork) == 0;
     set_state(GGS_CAPTURE_ASLEEP);
-    // A program that links the engine is the one to be recorded: what it starts is not. A wrapper script hands us on.
-    if (ggs_preload_sees_engine()) forget_environment();
+    ggs_window_open();
 }
 
-static void tell_losses(void) {
-    for (unsigned reason = 1; reason < GGS_LOSS_COUNT; reason++) {
-        struct ggs_losses loss = ggs_losses_get(reason);
-        if (loss.count > 0) ggs_journal_write_loss(reason, loss.count, 0, loss.begin, loss.end);
-    }
+static bool read_environment(struct ggs_capture_settings * settings) {
+    const char *directory = getenv("GGSCOPE_OUTPUT"), *place = getenv("GGSCOPE_SPOOL"),
+               *policy          = getenv("GGSCOPE_POLICY");
+    const char * gpu_ops        = getenv("GGSCOPE_GPU_OPS");
+    char         here[PATH_MAX] = "";
+    if (directory == NULL || directory[0] == '\0') return false;
+    if (directory[0] != '/' && getcwd(here, sizeof(here)) == NULL) return false;
+    if (snprintf(settings->output, sizeof(settings->output), "%s%s%s", here, here[0] == '\0' ? "" : "/", directory) >=
+        (int) sizeof(settings->output))
+        return false;
+    settings->spool_is_set = place != NULL && place[0] == '/';
+    if (snprintf(settings->spool, sizeof(settings->spool), "%s%s", settings->spool_is_set ? place : settings->output,
+                 settings->spool_is_set ? "" : "/spool") >= (int) sizeof(settings->spool))
+        return false;
+    settings->follow     = getenv("GGSCOPE_FOLLOW") != NULL;
+    settings->prove      = getenv("GGSCOPE_PROVE") != NULL;
+    settings->residency  = getenv("GGSCOPE_RESIDENCY") != NULL;
+    settings->ring       = policy != NULL && strcmp(policy, "ring") == 0;
+    settings->most_bytes = ggs_environment_number("GGSCOPE_MAX_SIZE", 1ull << 40);
+    snprintf(settings->gpu_ops, sizeof(settings->gpu_ops), "%s", gpu_ops == NULL ? "" : gpu_ops);
+    return true;
+}
+
+__attribute__((constructor)) static void constructor(void) {
+    if (!read_environment(&ggs_capture)) return;
+    ggs_values_configure();
+    ggs_capture_begin();
+    ggs_inside_begin();
+    // A program that links the engine is the one to record; its children are not. A wrapper script
+    // hands us on.
+    if (ggs_resolve_has_engine() || ggs_inside_found()) forget_environment();
+}
+
+static void finish(void) {
+    int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
+    if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
+    ggs_device_finish();
+    ggs_residency_emit(GGS_MOMENT_END);
+    ggs_journal_numbers(GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }
 
 // Nothing is unmapped: workers may still run.
 __attribute__((destructor)) static void destructor(void) {
-    int state = __atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE);
-    if (state != GGS_CAPTURE_RECORDING && state != GGS_CAPTURE_FULL) return;
-    ggs_device_finish();
-    ggs_residency_tell(GGS_MOMENT_END);
-    tell_losses();
-    ggs_journal_numbers(GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
+    finish();
+}
+
+// What is under way comes to its end, and is recorded; a device may take a moment longer.
+static void wait_for_runs(void) {
+    enum { NAP_US = 500, DEVICE_NAPS = 4000 };
+    ggs_window_end();
+    while (!ggs_window_is_left() || atomic_load(&ggs_slots_open) > 0) usleep(NAP_US);
+    for (int i = 0; i < DEVICE_NAPS && !ggs_device_is_idle(); i++) usleep(NAP_US);
+}
+
+void ggs_capture_end(void (*restore)(void)) {
+    const uint64_t patience_ns = 2000000000;
+    pthread_mutex_lock(&lock);
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_ASLEEP) set_state(GGS_CAPTURE_OFF);
+    pthread_mutex_unlock(&lock);
+    wait_for_runs();
+    restore();
+    finish();
+    set_state(GGS_CAPTURE_OFF);
+    waiting = !ggs_ops_release_threads(patience_ns);
+    if (!waiting) reset();
+    release_spool();
 }
 
 // ---- waking up ----
 
-static void * find_in_engine(const char * name) {
-    return ggs_resolve_name(name, engine_address);
-}
-
-// A ggscope that started us has made both; where it named the spool, the directory may have been renamed since.
+// A ggscope that started us has made both. If it named the spool, the directory may have been
+// renamed since.
 static int make_directories(void) {
-    if (!spool_given && mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
+    if (!spool_is_set && mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
     return 0;
 }
 
-// A process that is followed, and not the first: it records into a directory of its own inside the experiment.
+// A followed process that is not the first records into a directory of its own inside the
+// experiment.
 static int move_to_own_directory(void) {
-    char own[sizeof(output)];
-    if (snprintf(own, sizeof(own), "%s/process-%d", output, (int) getpid()) >= (int) sizeof(own) - 8) return -1;
-    memcpy(output, own, sizeof(output));
+    if (snprintf(output, sizeof(output), "%s/process-%d", ggs_capture.output, (int) getpid()) >=
+        (int) sizeof(output) - 8)
+        return -1;
     snprintf(spool, sizeof(spool), "%.*s/spool", (int) sizeof(spool) - 8, output);
-    settings_of_environment();
-    let_spool_go();
-    spool_given = false;
+    configure_segments();
+    release_spool();
+    spool_is_set = false;
     return make_directories();
 }
 
-static void tell_process(void) {
-    char executable[PATH_MAX] = "";
-    if (readlink("/proc/self/exe", executable, sizeof(executable) - 1) < 0) executable[0] = '\0';
-    struct ggs_journal_process process = {
-        .pid = (uint32_t) getpid(), .tick_is_ns = ggs_ticks_are_ns, .page_size = (uint32_t) sysconf(_SC_PAGESIZE)};
-    ggs_ticks_pair(&process.ticks, &process.monotonic_ns);
-    process.realtime_ns       = ggs_ticks_utc(process.monotonic_ns);
-    struct ggs_piece pieces[] = {{&process, sizeof(process)}, {executable, strlen(executable) + 1}};
-    ggs_journal_append(GGS_JOURNAL_PROCESS, pieces, 2);
-}
-
-struct text {
-    char   data[65536];
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text * text, const char * format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int n = vsnprintf(text->data + text->used, sizeof(text->data) - text->used, format, arguments);
-    va_end(arguments);
-    if (n > 0) text->used += (size_t) n;
-    if (text->used >= sizeof(text->data)) text->used = sizeof(text->data) - 1;
-}
-
-static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
-        if (segment->p_type != PT_NOTE) continue;
-        const char * at  = (const char *) (info->dlpi_addr + segment->p_vaddr);
-        const char * end = at + segment->p_memsz;
-        while (at + sizeof(ElfW(Nhdr)) <= end) {
-            const ElfW(Nhdr) * note = (const ElfW(Nhdr) *) at;
-            const char *    name    = at + sizeof(*note);
-            const uint8_t * id      = (const uint8_t *) name + ((note->n_namesz + 3u) & ~3u);
-            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
-                for (unsigned k = 0; k < note->n_descsz; k++) add(text, "%02x", id[k]);
-                return;
-            }
-            at = (const char *) id + ((note->n_descsz + 3u) & ~3u);
-        }
-    }
-}
-
-// An addon that has ggml inside.
-static bool holds_engine(const struct dl_phdr_info * info) {
-    uintptr_t address = (uintptr_t) ggs_engine.op_name;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
-            return true;
-    }
-    return false;
-}
-
-static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size;
-    const char * name = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
-    if (name == NULL) return 0;
-    if (strncmp(name, "/libggml", 8) != 0 && strncmp(name, "/libllama", 9) != 0 && !holds_engine(info)) return 0;
-    add(data, "library=%s\nbuild_id=", info->dlpi_name);
-    add_build_id(data, info);
-    add(data, "\n");
-    return 0;
-}
-
-static void add_command_line(struct text * text) {
-    char raw[32768];
-    int  fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    ssize_t n = read(fd, raw, sizeof(raw) - 1);
-    close(fd);
-    for (ssize_t i = 0; i < n;) {
-        raw[n]              = '\0';
-        const char * word   = raw + i;
-        size_t       length = strlen(word);
-        add(text, "argument=");
-        for (size_t k = 0; k < length; k++) { // lines end records here, so a line break inside is written as \n
-            if (word[k] == '\n') {
-                add(text, "\\n");
-            } else if (word[k] == '\\') {
-                add(text, "\\\\");
-            } else {
-                add(text, "%c", word[k]);
-            }
-        }
-        add(text, "\n");
-        i += (ssize_t) length + 1;
-    }
-}
-
-static unsigned long long n_loaded; // libraries that were ever loaded, when the engine was told last
-
-static int count_loaded(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size;
-    *(unsigned long long *) data = info->dlpi_adds;
-    return 1;
-}
-
-// Where the program began and with which words, asked for once: later it may be elsewhere, and in a sandbox.
-static const char * beginning(void) {
-    static struct text text; // under the lock
-    char               here[PATH_MAX];
-    if (text.used > 0) return text.data;
-    if (getcwd(here, sizeof(here)) != NULL) add(&text, "directory=%s\n", here);
-    add_command_line(&text);
-    return text.data;
-}
-
-static void tell_engine(void) {
-    static struct text text; // under the lock
-    text.used = 0;
-    add(&text, "capture=%s\n", GGSCOPE_VERSION);
-    add(&text, "ggml_version=%s\n", ggs_engine.version == NULL ? "unknown" : ggs_engine.version());
-    add(&text, "ggml_commit=%s\n", ggs_engine.commit == NULL ? "unknown" : ggs_engine.commit());
-    const char * (*llama_version)(void) = (const char * (*) (void) ) find_in_engine("llama_version");
-    if (llama_version != NULL) add(&text, "llama_version=%s\n", llama_version());
-    dl_iterate_phdr(add_library, &text);
-    add(&text, "%s", beginning());
-    ggs_journal_text(GGS_JOURNAL_ENGINE, text.data);
-    dl_iterate_phdr(count_loaded, &n_loaded);
-}
-
-void ggs_capture_tell_libraries(void) {
-    unsigned long long now = 0;
+void ggs_capture_emit_libraries(void) {
     pthread_mutex_lock(&lock);
-    dl_iterate_phdr(count_loaded, &now);
-    if (now != n_loaded && ggs_capture_recording()) tell_engine();
+    if (ggs_capture_recording() && !ggs_describe_is_current()) ggs_describe_engine();
     pthread_mutex_unlock(&lock);
 }
 
-static void start(void) {
-    const char * problem = ggs_abi_check(&ggs_engine, find_in_engine);
-    if (problem != NULL) {
-        const char * version = ggs_engine.version == NULL ? "an unknown version" : ggs_engine.version();
-        ggs_capture_give_up("this ggml (%s) is not laid out as expected (%s): the program runs on, nothing is recorded",
-                            version, problem);
+// Opens the journal: in the spool, or in a folder of its own if another process records there.
+static bool open_journal(void) {
+    if (make_directories() != 0) {
+        ggs_capture_disable("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+        return false;
+    }
+    if (ggs_journal_begin() == 0) return true;
+    if (errno == EEXIST && ggs_capture.follow && move_to_own_directory() == 0 && ggs_journal_begin() == 0) return true;
+    if (errno == EEXIST) {
+        set_state(GGS_CAPTURE_OFF); // another process of the same program records already
+    } else {
+        ggs_capture_disable("cannot write to %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+    }
+    release_spool();
+    return false;
+}
+
+static void start(const void * caller) {
+    const char * unlike = ggs_abi_open(caller);
+    if (unlike != NULL) {
+        ggs_capture_disable("this ggml (%s) is not laid out as expected (%s): the program runs on, nothing is recorded",
+                            ggs_abi_version(), unlike);
         return;
     }
-    if (make_directories() != 0) {
-        ggs_capture_give_up("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+    if (forked && ggs_capture.attached && !ggs_attached_is_wanted()) {
+        set_state(GGS_CAPTURE_OFF);
         return;
+    }
+    if (forked) {
+        reset();
+        ggs_existing_begin();
+        ggs_window_begin(ggs_capture.spool);
+        ggs_window_open();
     }
     ggs_ticks_choose();
-    if (ggs_journal_begin() != 0 &&
-        (errno != EEXIST || !follow || move_to_own_directory() != 0 || ggs_journal_begin() != 0)) {
-        if (errno == EEXIST) {
-            set_state(GGS_CAPTURE_OFF); // another process of the same program records already
-        } else {
-            ggs_capture_give_up("cannot write to %s: %s: the program runs on, nothing is recorded", spool,
-                                strerror(errno));
-        }
-        let_spool_go();
-        return;
-    }
+    if (!open_journal()) return;
     hold_spool(true);
-    ggs_window_begin(first_spool);
-    if (strcmp(spool, first_spool) == 0) ggs_segment_free(ggs_window_freed());
+    if (!ggs_capture_has_own_spool()) ggs_segment_free(ggs_window_freed());
     forget_environment();
-    tell_process();
-    tell_engine();
+    ggs_describe_process();
+    ggs_describe_engine();
     set_state(GGS_CAPTURE_RECORDING);
+    ggs_attached_records();
 }
 
 bool ggs_capture_wake(const void * caller) {
@@ -403,10 +379,7 @@ bool ggs_capture_wake(const void * caller) {
     if (inside) return false;
     inside = true;
     pthread_mutex_lock(&lock);
-    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_ASLEEP) {
-        engine_address = caller;
-        start();
-    }
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) == GGS_CAPTURE_ASLEEP) start(caller);
     pthread_mutex_unlock(&lock);
     inside = false;
     return ggs_capture_recording();

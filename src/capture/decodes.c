@@ -6,33 +6,34 @@
 #include "capture/batches.h"
 #include "capture/capture.h"
 #include "capture/device/device.h"
-#include "capture/ggml-abi.h"
+#include "capture/existing.h"
 #include "capture/graph-run.h"
-#include "capture/hooks/hook.h"
 #include "capture/journal.h"
+#include "capture/outputs.h"
 #include "capture/window.h"
+#include "preload/ggml-abi.h"
+#include "preload/hook.h"
 #include "trace/spool.h"
 
-static uint64_t n_decodes; // counted under the journal's lock
-
-enum { HAS_TOKEN = 1, HAS_POSITION = 2, HAS_SEQUENCE = 4, HAS_OUTPUT = 8 };
-
-// Returns the decode's number, or 0 if it could not be told.
-static uint64_t tell(const void * context, const struct ggs_batch * b, uint32_t has, bool encode) {
-    struct ggs_journal_decode head = {
-        .context = (uint64_t) context, .tokens = b->n, .encode = encode, .has = has, .more = b->n_more};
-    uint64_t         numbers  = b->n * sizeof(int32_t);
-    struct ggs_piece pieces[] = {{&head, sizeof(head)},  {b->token, numbers}, {b->position, numbers},
-                                 {b->sequence, numbers}, {b->output, b->n},   {b->more, b->n_more * sizeof(*b->more)}};
-    unsigned         n        = sizeof(pieces) / sizeof(pieces[0]);
-    return ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, n, &head.decode, &n_decodes) == 0 ? head.decode : 0;
+// Returns the decode's number, or 0 if it could not be written.
+static uint64_t emit_decode(const void * context, const struct ggs_batch * b, uint32_t has, bool encode) {
+    struct ggs_journal_decode head     = {.context = (uint64_t) context,
+                                          .tokens  = b->n,
+                                          .encode  = encode,
+                                          .has     = has | GGS_DECODE_READS_RECORDED,
+                                          .more    = b->n_more};
+    uint64_t                  numbers  = b->n * sizeof(int32_t);
+    struct ggs_piece          pieces[] = {{&head, sizeof(head)},  {b->token, numbers}, {b->position, numbers},
+                                          {b->sequence, numbers}, {b->output, b->n},   {b->more, b->n_more * sizeof(*b->more)}};
+    unsigned                  n        = sizeof(pieces) / sizeof(pieces[0]);
+    return ggs_journal_append_next(GGS_JOURNAL_DECODE, pieces, n, &head.decode, GGS_COUNT_DECODES) == 0 ? head.decode
+                                                                                                        : 0;
 }
 
-// The decode is under way on this thread, if it is the outermost. Returns whether it is.
+// True if the decode is the outermost on this thread, and the process records.
 static bool enter(const void * caller, uint32_t n_tokens) {
     if (ggs_in.decode != 0 || !ggs_capture_wake(caller)) return false;
-    if (n_tokens == 1) ggs_device_generates();
-    ggs_in.embeddings_of = NULL;
+    if (n_tokens == 1) ggs_device_generating();
     return true;
 }
 
@@ -45,7 +46,7 @@ static void leave(int status) {
 
 // ---- batches that the program fills itself ----
 
-// The same in releases whose contexts stand for their memory. 0 is the first token there, or none.
+// The same in releases without memory objects. There 0 means the first token, or none.
 static int32_t older_last_position(void * context, const void * caller) {
     static const char * const names[] = {"llama_kv_self_seq_pos_max", "llama_kv_cache_seq_pos_max"};
     int32_t (*last)(void *, int32_t)  = NULL;
@@ -55,9 +56,10 @@ static int32_t older_last_position(void * context, const void * caller) {
     return found > 0 ? found : -2;
 }
 
-// The last position that a context holds of sequence 0: positions that a program leaves to the engine go on from there. -2: not known.
+// The last position that a context holds of sequence 0: positions that a program leaves to the
+// engine continue from it. -2: not known.
 static int32_t last_position(void * context, const void * caller) {
-    // Asked with each token that is recorded: found once, as if they were hooks.
+    // Called for each recorded token: bound like hooks, so that they are resolved once.
     static struct ggs_hook get_memory_of = GGS_HOOK(get_memory_of, "llama_get_memory");
     static struct ggs_hook last_of       = GGS_HOOK(last_of, "llama_memory_seq_pos_max");
     void * (*get_memory)(void *)         = (void * (*) (void *) ) ggs_resolve(&get_memory_of, caller);
@@ -82,16 +84,17 @@ static bool read_batch(struct ggs_batch * out, const struct abi_batch * batch, i
     return true;
 }
 
-static uint64_t tell_batch(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
-    struct ggs_batch b   = {0};
-    uint32_t         has = (batch->token != NULL ? HAS_TOKEN : 0u) | (batch->pos != NULL ? HAS_POSITION : 0u) |
-                   (batch->seq_id != NULL ? HAS_SEQUENCE : 0u) | (batch->logits != NULL ? HAS_OUTPUT : 0u);
-    // What was decoded outside of windows is not in the journal, which positions could go on from.
+static uint64_t emit_batch(void * context, const struct abi_batch * batch, bool encode, const void * caller) {
+    struct ggs_batch b = {0};
+    uint32_t         has =
+        (batch->token != NULL ? GGS_DECODE_HAS_TOKENS : 0u) | (batch->pos != NULL ? GGS_DECODE_HAS_POSITIONS : 0u) |
+        (batch->seq_id != NULL ? GGS_DECODE_HAS_SEQUENCES : 0u) | (batch->logits != NULL ? GGS_DECODE_HAS_OUTPUTS : 0u);
+    // Decodes outside of windows are not in the journal, so positions cannot be continued from it.
     int32_t first = -1;
     if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
         first = last_position(context, caller) + 1;
-    if (first >= 0) has |= HAS_POSITION;
-    uint64_t decode = read_batch(&b, batch, first) ? tell(context, &b, has, encode) : 0;
+    if (first >= 0) has |= GGS_DECODE_HAS_POSITIONS;
+    uint64_t decode = read_batch(&b, batch, first) ? emit_decode(context, &b, has, encode) : 0;
     ggs_batch_release(&b);
     return decode;
 }
@@ -100,7 +103,10 @@ static uint64_t tell_batch(void * context, const struct abi_batch * batch, bool 
 static int decode(int (*real)(void *, union abi_by_value), void * context, union abi_by_value * batch, bool encode,
                   const void * caller) {
     if (!enter(caller, (uint32_t) batch->batch.n_tokens)) return real(context, *batch);
-    if (ggs_window_enter()) ggs_in.decode = tell_batch(context, &batch->batch, encode, caller);
+    if (ggs_capture.attached) ggs_existing_context(context, caller);
+    bool recorded = ggs_window_enter();
+    ggs_outputs_decode(recorded);
+    if (recorded) ggs_in.decode = emit_batch(context, &batch->batch, encode, caller);
     int status = real(context, *batch);
     leave(status);
     return status;
@@ -118,11 +124,11 @@ EXPORT int llama_encode(void * context, union abi_by_value batch) {
 
 // ---- batches of the engine ----
 
-static uint64_t tell_noted(const void * context, const struct ggs_batch * b, bool encode) {
-    uint32_t has = HAS_POSITION | HAS_SEQUENCE | HAS_OUTPUT;
+static uint64_t emit_tracked(const void * context, const struct ggs_batch * b, bool encode) {
+    uint32_t has = GGS_DECODE_HAS_POSITIONS | GGS_DECODE_HAS_SEQUENCES | GGS_DECODE_HAS_OUTPUTS;
     for (uint32_t i = 0; i < b->n; i++)
-        if (b->token[i] >= 0) has |= HAS_TOKEN;
-    return tell(context, b, has, encode);
+        if (b->token[i] >= 0) has |= GGS_DECODE_HAS_TOKENS;
+    return emit_decode(context, b, has, encode);
 }
 
 EXPORT int llama_process(void * context, int type, void * batch) {
@@ -130,7 +136,10 @@ EXPORT int llama_process(void * context, int type, void * batch) {
     REAL(llama_process);
     const struct ggs_batch * seen = ggs_batch_at(batch);
     if (!enter(CALLER, seen == NULL ? 0 : seen->n)) return real(context, type, batch);
-    if (ggs_window_enter() && seen != NULL) ggs_in.decode = tell_noted(context, seen, type == ENCODE);
+    if (ggs_capture.attached) ggs_existing_context(context, CALLER);
+    bool recorded = ggs_window_enter();
+    ggs_outputs_decode(recorded);
+    if (recorded && seen != NULL) ggs_in.decode = emit_tracked(context, seen, type == ENCODE);
     int status = real(context, type, batch);
     leave(status);
     return status;

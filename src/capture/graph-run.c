@@ -5,20 +5,21 @@
 
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/device/device.h"
+#include "capture/device/backends.h"
+#include "capture/existing.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/memory/prove.h"
 #include "capture/memory/reads.h"
 #include "capture/memory/residency.h"
 #include "capture/thread.h"
+#include "capture/values/values.h"
 #include "capture/window.h"
 
-static uint64_t n_runs;       // counted under the journal's lock
 static uint64_t newest_graph; // that has been run
 
-// Which graph it really is, after a guess.
-static void look_again(const struct abi_graph * graph) {
+// Identifies the graph of a run that began with a guess.
+static void identify_guessed(const struct abi_graph * graph) {
     ggs_in.guessed = false;
     ggs_in.graph   = ggs_capture_recording() ? ggs_graphs_identify(graph, &ggs_engine) : NULL;
     if (ggs_in.graph == NULL && ggs_capture_recording()) ggs_capture_stop_full();
@@ -26,25 +27,29 @@ static void look_again(const struct abi_graph * graph) {
 
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (ggs_in.depth++ > 0) {
-        if (ggs_in.guessed) look_again(graph); // the CPU's after all
+        if (ggs_in.guessed) identify_guessed(graph); // the CPU's after all
         return;
     }
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
-        ggs_residency_tell(GGS_MOMENT_LOAD); // of a load whose end no hook saw
+        ggs_residency_emit(GGS_MOMENT_LOAD); // of a load whose end no hook saw
     ggs_in.run     = 0;
     ggs_in.flags   = 0;
     ggs_in.guessed = false;
     if (ggs_prove_wanted) ggs_prove_enter();
     bool awake = ggs_capture_wake(caller); // finds the window
+    if (!awake) ggs_capture_count_unrecorded();
     if (!ggs_window_enter() || !awake || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
         ggs_engine.graph_node((void *) graph, 0) != graph->nodes[0]) {
-        ggs_capture_give_up("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
+        ggs_capture_disable("this ggml's graph is not laid out as expected: the program runs on, recording ends here");
         return;
     }
-    // To look at every node takes some 15 microseconds, in which a device would have nothing to do: there it is done while the device
-    // computes. The guess stands only if the process does not live to see the end of the call.
-    ggs_in.graph   = ggs_device_is_gpu(backend) ? ggs_graphs_guess(graph) : NULL;
+    if (ggs_capture.attached) ggs_existing_files();
+    // Identifying a graph takes some 15 us, in which a device would idle; so on a GPU the graph is
+    // guessed, and identified while the device computes. The guess stands only if the process does
+    // not live to the end of the call. Values are read during the call: of a guess they would be
+    // wrong.
+    ggs_in.graph   = !ggs_values_wanted && ggs_backend_is_gpu(backend) ? ggs_graphs_guess(graph) : NULL;
     ggs_in.guessed = ggs_in.graph != NULL;
     if (!ggs_in.guessed) ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
     if (ggs_in.graph == NULL) {
@@ -53,7 +58,7 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     }
     if (__builtin_expect(ggs_in.graph->id > __atomic_load_n(&newest_graph, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&newest_graph, ggs_in.graph->id, __ATOMIC_RELAXED);
-        ggs_capture_tell_libraries();
+        ggs_capture_emit_libraries();
     }
     const char *           name = backend == NULL ? "CPU" : ggs_engine.backend_name(backend);
     struct ggs_journal_run run  = {.graph     = ggs_in.graph->id,
@@ -63,7 +68,7 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
                                    .host      = backend == NULL};
     ggs_ticks_pair(&run.ticks, &run.monotonic_ns);
     struct ggs_piece pieces[] = {{&run, sizeof(run)}, {name, strlen(name) + 1}};
-    if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, &n_runs) != 0) {
+    if (ggs_journal_append_next(GGS_JOURNAL_RUN, pieces, 2, &run.run, GGS_COUNT_RUNS) != 0) {
         ggs_capture_stop_full();
         return;
     }
@@ -73,23 +78,27 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
-    if (ggs_in.run == 0) { // its end is told though the spool may be full by now
+    if (ggs_in.run == 0) { // not recorded; the end of a recorded run is written even if the spool is full by now
         ggs_window_leave();
         return;
     }
     struct ggs_journal_run_end end = {.run = ggs_in.run, .status = status, .flags = ggs_in.flags};
     ggs_ticks_pair(&end.ticks, &end.monotonic_ns);
-    if (ggs_in.guessed) look_again(graph);
+    if (ggs_in.guessed) identify_guessed(graph);
     end.graph              = ggs_in.graph == NULL ? 0 : ggs_in.graph->id;
     struct ggs_piece piece = {&end, sizeof(end)};
     ggs_journal_append(GGS_JOURNAL_RUN_END, &piece, 1);
     ggs_in.run = 0;
-    if (ggs_in.schedule == 0) ggs_residency_tell(GGS_MOMENT_GRAPH);
+    if (ggs_in.schedule == 0) ggs_residency_emit(GGS_MOMENT_GRAPH);
     ggs_window_leave();
 }
 
+void ggs_graph_run_reset(void) {
+    newest_graph = 0;
+}
+
 void ggs_graph_run_lost(unsigned reason, uint64_t count, uint64_t begin) {
-    if (ggs_in.run == 0 || ggs_journal_write_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) != 0)
+    if (ggs_in.run == 0 || ggs_journal_append_loss(reason, count, ggs_in.run, begin, ggs_ticks_now()) == NULL)
         ggs_losses_count(reason, count);
 }
 

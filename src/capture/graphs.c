@@ -5,25 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/map.h"
 #include "capture/journal.h"
 #include "capture/memory/buffers.h"
-#include "capture/memory/maps.h"
+#include "capture/memory/fills.h"
+#include "capture/memory/mapped-files.h"
 #include "trace/spool.h"
 
 enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };
 
-// A graph as it was told: enough to recognise it, and to tell another one by its differences. One that was told as a
-// difference shares what it can with its base: old releases make a new one for every token.
+// A graph as the journal has it: enough to recognise it, and to write a similar one as differences.
+// Such a one shares what it can with its base: old releases make a new graph for every token.
 struct variant {
-    struct ggs_known_graph      graph;
-    uint64_t                    hash;     // of everything
-    uint64_t                    topology; // of everything but addresses
-    struct variant *            base;     // the variant whose definition was written in full; itself if it was
-    uint64_t *                  moved;    // addresses of the leaves if they differ from the base's, else NULL
-    struct abi_tensor **        leaves;   // base only: tensors beyond the nodes, in the order of the definition
-    uint32_t                    n_leaves; // base only
-    struct ggs_journal_tensor * told;     // base only: the definition as written
-    struct variant *            next;     // in its bucket
+    struct ggs_captured_graph   graph;
+    uint64_t                    hash;       // of everything
+    uint64_t                    topology;   // of everything but addresses
+    struct variant *            base;       // the variant whose definition was written in full; itself if it was
+    uint64_t *                  moved;      // addresses of the leaves if they differ from the base's, else NULL
+    struct abi_tensor **        leaves;     // base only: tensors beyond the nodes, in the order of the definition
+    uint32_t                    n_leaves;   // base only
+    struct ggs_journal_tensor * definition; // base only: the definition as written
+    struct variant *            next;       // in its bucket
 };
 
 enum { BUCKETS = 4096 };
@@ -32,12 +35,13 @@ static struct variant *     topologies[BUCKETS]; // the newest base by topology
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t             n_graphs;
 static struct ggs_graph_ops ops;
-static int                  known_op = -1, known_type = -1; // the highest numbers whose names were told
+static int                  highest_op = -1, highest_type = -1; // the highest numbers whose names are in the journal
 
 // ---- hashing ----
 //
-// Two words at a time: each xored with a constant of its place, multiplied to 128 bits, folded. The products do not depend
-// on each other, so a node costs about as much as reading it.
+// Two words at a time: each is xored with a constant of its position, the two are multiplied to 128
+// bits, and the product is folded. The products do not depend on each other, so hashing a node
+// costs about as much as reading it.
 
 static inline uint64_t fold(uint64_t a, uint64_t b) {
     unsigned __int128 product = (unsigned __int128) a * b;
@@ -67,8 +71,8 @@ static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pai
     return any == 0 ? sum : sum + mix(rest, pairs - common, ~key);
 }
 
-// Everything of a node that makes the graph what it is, addresses and names apart: type, op, flags, view parent, shape, strides,
-// sources. All of it lies in the first four cache lines of the tensor.
+// What defines a node, except for addresses and names: type, op, flags, view parent, shape,
+// strides, sources. All of it lies in the first four cache lines of the tensor.
 static inline uint64_t mix_topology(const struct abi_tensor * node) {
     uint64_t head[2] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op,
                         (uint64_t) (uint32_t) node->flags << 32 ^ (uint64_t) node->view_src};
@@ -80,7 +84,7 @@ static inline uint64_t mix_params(const struct abi_tensor * node) {
     return mix_rare(node->op_params, 2, ABI_PARAMS / 4, 0x452821e638d01377u);
 }
 
-// A token's weights have driven the graph out of the near caches since the last run.
+// The weights of a token evict the graph from the near caches between runs.
 static inline void prefetch_node(const struct abi_graph * graph, int i) {
     if (i >= graph->n_nodes) return;
     const char * node = (const char *) graph->nodes[i];
@@ -110,87 +114,102 @@ static uint64_t hash_topology(const struct abi_graph * graph) {
     return hash;
 }
 
-// The leaves of a known graph are reached through its nodes, whose source pointers the hash has compared already.
+// Leaves are reached through the nodes' source pointers, which the hash has compared already.
 static bool leaves_equal(const struct variant * v) {
-    const struct variant *            base = v->base;
-    const struct ggs_journal_tensor * told = base->told + base->graph.n_nodes;
+    const struct variant *            base   = v->base;
+    const struct ggs_journal_tensor * leaves = base->definition + base->graph.n_nodes;
     for (uint32_t i = 0; i < base->n_leaves; i++) {
         if (i + 8 < base->n_leaves) {
             __builtin_prefetch(base->leaves[i + 8]->ne);
             __builtin_prefetch(&base->leaves[i + 8]->data);
         }
         const struct abi_tensor * leaf    = base->leaves[i];
-        uint64_t                  address = v->moved == NULL ? told[i].address : v->moved[i];
-        if ((uint64_t) leaf->data != address || memcmp(leaf->ne, told[i].ne, sizeof(leaf->ne)) != 0) return false;
+        uint64_t                  address = v->moved == NULL ? leaves[i].address : v->moved[i];
+        if ((uint64_t) leaf->data != address || memcmp(leaf->ne, leaves[i].ne, sizeof(leaf->ne)) != 0) return false;
     }
     return true;
 }
 
 // ---- collecting tensors ----
 
-// Pointer -> index, open addressing.
-struct tensor_map {
-    struct abi_tensor ** tensors; // in order of index
+// The tensors of a graph: its nodes, then what they use.
+struct tensors {
+    struct abi_tensor ** tensor;
     uint32_t             n, capacity;
-    uint32_t *           slots; // index + 1, 0 for free
-    uint32_t             mask;
+    struct ggs_map       numbers; // index + 1, by tensor
 };
 
-static uint32_t * find_slot(const struct tensor_map * map, const struct abi_tensor * tensor) {
-    uint32_t at = (uint32_t) (((uint64_t) tensor * 0x9e3779b97f4a7c15u) >> 32) & map->mask;
-    while (map->slots[at] != 0 && map->tensors[map->slots[at] - 1] != tensor) at = (at + 1) & map->mask;
-    return &map->slots[at];
+static int32_t index_of(const struct tensors * all, const struct abi_tensor * tensor) {
+    return tensor == NULL ? -1 : (int32_t) ggs_map_get(&all->numbers, ggs_map_key_pointer(tensor)) - 1;
 }
 
-static int32_t index_of(const struct tensor_map * map, const struct abi_tensor * tensor) {
-    return tensor == NULL ? -1 : (int32_t) *find_slot(map, tensor) - 1;
+// False if there is no memory.
+static bool add_tensor(struct tensors * all, struct abi_tensor * tensor) {
+    if (tensor == NULL) return true;
+    uint64_t * number = ggs_map_put(&all->numbers, ggs_map_key_pointer(tensor));
+    if (number == NULL) return false;
+    if (*number != 0) return true;
+    *number = all->n + 1;
+    return ggs_array_push(all->tensor, all->n, all->capacity, tensor);
 }
 
-static void map_add(struct tensor_map * map, struct abi_tensor * tensor) {
-    if (tensor == NULL || map->n == map->capacity) return;
-    uint32_t * slot = find_slot(map, tensor);
-    if (*slot != 0) return;
-    map->tensors[map->n++] = tensor;
-    *slot                  = map->n;
-}
-
-static bool map_collect(struct tensor_map * map, const struct abi_graph * graph) {
+static bool collect_tensors(struct tensors * all, const struct abi_graph * graph) {
     uint32_t n    = (uint32_t) graph->n_nodes;
-    map->capacity = n * (ABI_SOURCES + 2) + 1; // nodes, sources and view parents cannot be more
-    map->mask     = 2;
-    while (map->mask < 2 * map->capacity) map->mask *= 2;
-    map->mask--;
-    map->tensors = malloc(map->capacity * sizeof(*map->tensors));
-    map->slots   = calloc(map->mask + 1, sizeof(*map->slots));
-    if (map->tensors == NULL || map->slots == NULL) return false;
-    for (uint32_t i = 0; i < n; i++) map_add(map, graph->nodes[i]);
-    if (map->n != n) return false; // a node twice: not a graph we understand
-    for (uint32_t i = 0; i < n; i++) {
-        for (int s = 0; s < ABI_SOURCES; s++) map_add(map, graph->nodes[i]->src[s]);
-        map_add(map, graph->nodes[i]->view_src);
+    bool     good = true;
+    for (uint32_t i = 0; good && i < n; i++) good = add_tensor(all, graph->nodes[i]);
+    if (all->n != n) return false; // a node twice: not a graph we understand
+    for (uint32_t i = 0; good && i < n; i++) {
+        for (int s = 0; good && s < ABI_SOURCES; s++) good = add_tensor(all, graph->nodes[i]->src[s]);
+        good = good && add_tensor(all, graph->nodes[i]->view_src);
     }
-    for (uint32_t i = n; i < map->n; i++) map_add(map, map->tensors[i]->view_src);
-    return true;
+    for (uint32_t i = n; good && i < all->n; i++) good = add_tensor(all, all->tensor[i]->view_src);
+    return good;
 }
 
-static void map_release(struct tensor_map * map) {
-    free(map->tensors);
-    free(map->slots);
+static void release_tensors(struct tensors * all) {
+    free(all->tensor);
+    ggs_map_release(&all->numbers);
 }
 
-static void describe(struct ggs_journal_tensor * out, const struct abi_tensor * t, const struct tensor_map * map) {
+static uint64_t dense_bytes(const struct abi_tensor * t, const struct abi_functions * f) {
+    int64_t  block = f->block_size(t->type);
+    uint64_t bytes = block <= 0 ? 0 : (uint64_t) (t->ne[0] / block) * f->type_size(t->type);
+    for (int d = 1; d < ABI_DIMS; d++) bytes *= (uint64_t) t->ne[d];
+    return bytes;
+}
+
+// The bytes of a weight in a layout that the CPU backend has brought it into (AMX), 0 if they are
+// as many as its type and shape say. A device's allocation may be larger, too, but that is padding,
+// which nothing reads.
+static uint64_t packed_bytes(const struct abi_tensor * t, const struct abi_functions * f) {
+    enum { CPU = 0 };
+    if (t->op != ops.none || t->view_src != NULL || t->buffer == NULL || f->buffer_type_alloc_size == NULL ||
+        f->buffer_type_device == NULL || f->device_type == NULL || f->buffer_is_host(t->buffer))
+        return 0;
+    void * type   = f->buffer_type(t->buffer);
+    void * device = type == NULL ? NULL : f->buffer_type_device(type);
+    if (device == NULL || f->device_type(device) != CPU) return 0;
+    uint64_t bytes = f->buffer_type_alloc_size(type, t);
+    return bytes == dense_bytes(t, f) ? 0 : bytes;
+}
+
+static void describe(struct ggs_journal_tensor * out, const struct abi_tensor * t, const struct tensors * all,
+                     const struct abi_functions * f) {
     memset(out, 0, sizeof(*out));
     out->address = (uint64_t) t->data;
-    out->buffer  = ggs_buffer_id(t->buffer != NULL ? t->buffer : t->view_src != NULL ? t->view_src->buffer : NULL);
+    out->buffer  = ggs_buffer_of_tensor(t->buffer != NULL     ? t->buffer
+                                        : t->view_src != NULL ? t->view_src->buffer
+                                                              : NULL);
     out->pointer = (uint64_t) t;
     for (int d = 0; d < ABI_DIMS; d++) out->ne[d] = t->ne[d], out->nb[d] = t->nb[d];
     out->type        = t->type;
     out->op          = t->op;
     out->flags       = t->flags;
-    out->view        = index_of(map, t->view_src);
+    out->view        = index_of(all, t->view_src);
     out->view_offset = t->view_offs;
-    for (int s = 0; s < ABI_SOURCES; s++) out->source[s] = index_of(map, t->src[s]);
+    for (int s = 0; s < ABI_SOURCES; s++) out->source[s] = index_of(all, t->src[s]);
     memcpy(out->parameters, t->op_params, sizeof(out->parameters));
+    out->packed_bytes = packed_bytes(t, f);
 }
 
 // ---- what will be copied when ops begin ----
@@ -209,17 +228,17 @@ static uint64_t elements(const struct abi_tensor * t) {
 }
 
 struct copies {
-    struct ggs_known_graph *   graph;
-    const struct abi_tensor ** taken; // sources that some node copies already
-    uint32_t                   n_taken, capacity;
+    struct ggs_captured_graph * graph;
+    const struct abi_tensor **  copied; // sources that some node copies already
+    uint32_t                    n_copied, capacity;
 };
 
 static void want_copy(struct copies * c, uint32_t node, int source, const struct abi_tensor * tensor) {
     if (tensor == NULL || tensor->data == NULL) return;
-    for (uint32_t i = 0; i < c->n_taken; i++) {
-        if (c->taken[i] == tensor) return;
+    for (uint32_t i = 0; i < c->n_copied; i++) {
+        if (c->copied[i] == tensor) return;
     }
-    if (c->n_taken < c->capacity) c->taken[c->n_taken++] = tensor;
+    if (c->n_copied < c->capacity) c->copied[c->n_copied++] = tensor;
     uint64_t bytes = elements(tensor) * 8;
     c->graph->copies[node] |= (uint8_t) (1u << source);
     c->graph->index_bytes += (bytes > MOST_COPY ? MOST_COPY : bytes) + sizeof(struct ggs_spool_index) + GGS_SPOOL_UNIT;
@@ -237,19 +256,20 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
         const struct abi_tensor * source = node->src[s];
         const struct abi_tensor * root   = root_of(source);
         if (source == NULL || elements(source) != elements(ids)) continue;
-        // The value that multiplies an output, and the raw probability if the next op still sees it.
+        // The value that multiplies an output, and the raw probability if the next op still sees
+        // it.
         bool multiplies = node->op == ops.mul && is_routing(source, ids);
         bool raw        = root->op == ops.get_rows && root->src[1] != NULL && root_of(root->src[1]) == root_of(ids);
         if (multiplies || raw) want_copy(c, i, s, source);
     }
 }
 
-static bool plan_copies(struct ggs_known_graph * g, const struct abi_graph * graph) {
+static bool plan_copies(struct ggs_captured_graph * g, const struct abi_graph * graph) {
     struct copies              c    = {.graph = g, .capacity = g->n_nodes * 2};
     const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // the choice of experts that is used next
-    c.taken                         = malloc((c.capacity + 1) * sizeof(*c.taken));
-    if (c.taken == NULL || next == NULL) {
-        free(c.taken);
+    c.copied                        = malloc((c.capacity + 1) * sizeof(*c.copied));
+    if (c.copied == NULL || next == NULL) {
+        free(c.copied);
         free(next);
         return false;
     }
@@ -267,12 +287,12 @@ static bool plan_copies(struct ggs_known_graph * g, const struct abi_graph * gra
         plan_routing(&c, node, i, next[i]);
         if (last != next[i]) plan_routing(&c, node, i, last);
     }
-    free(c.taken);
+    free(c.copied);
     free(next);
     return true;
 }
 
-static void plan_execution(struct ggs_known_graph * g, const struct abi_graph * graph) {
+static void plan_execution(struct ggs_captured_graph * g, const struct abi_graph * graph) {
     bool has_flag = false; // releases without the compute flag never set it
     for (uint32_t i = 0; i < g->n_nodes; i++) has_flag |= (graph->nodes[i]->flags & FLAG_COMPUTE) != 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -284,24 +304,24 @@ static void plan_execution(struct ggs_known_graph * g, const struct abi_graph * 
 
 // ---- writing a graph to the journal ----
 
-static void tell_names(const struct ggs_journal_tensor * tensors, uint32_t n, const struct abi_functions * f) {
-    int op = known_op, type = known_type;
+static void emit_names(const struct ggs_journal_tensor * tensors, uint32_t n, const struct abi_functions * f) {
+    int op = highest_op, type = highest_type;
     for (uint32_t i = 0; i < n; i++) {
         if (tensors[i].op > op) op = tensors[i].op;
         if (tensors[i].type > type) type = tensors[i].type;
     }
     char   text[16384];
     size_t at = 0;
-    if (op > known_op && op < 512) {
+    if (op > highest_op && op < 512) {
         for (int i = 0; i <= op && at + 64 < sizeof(text); i++) {
             const char * name = f->op_name(i);
             at += (size_t) snprintf(text + at, 64, "%s\n", name == NULL ? "" : name);
         }
         ggs_journal_text(GGS_JOURNAL_OPS, text);
-        known_op = op;
+        highest_op = op;
     }
     at = 0;
-    if (type > known_type && type < 256) {
+    if (type > highest_type && type < 256) {
         for (int i = 0; i <= type && at + 96 < sizeof(text); i++) {
             const char * name = f->type_name(i);
             if (name == NULL || f->type_size(i) == 0) {
@@ -312,38 +332,39 @@ static void tell_names(const struct ggs_journal_tensor * tensors, uint32_t n, co
             }
         }
         ggs_journal_text(GGS_JOURNAL_TYPES, text);
-        known_type = type;
+        highest_type = type;
     }
 }
 
-static bool tell_graph(struct variant * v, const struct tensor_map * map, const struct abi_functions * f) {
+static bool emit_graph(struct variant * v, const struct tensors * all, const struct abi_functions * f) {
     size_t text_bytes = 0;
-    for (uint32_t i = 0; i < map->n; i++) text_bytes += strnlen(map->tensors[i]->name, ABI_NAME - 1) + 1;
+    for (uint32_t i = 0; i < all->n; i++) text_bytes += strnlen(all->tensor[i]->name, ABI_NAME - 1) + 1;
     char * text = malloc(text_bytes + 1);
     if (text == NULL) return false;
     size_t at = 0;
-    for (uint32_t i = 0; i < map->n; i++) {
-        size_t length = strnlen(map->tensors[i]->name, ABI_NAME - 1);
-        memcpy(text + at, map->tensors[i]->name, length);
+    for (uint32_t i = 0; i < all->n; i++) {
+        size_t length = strnlen(all->tensor[i]->name, ABI_NAME - 1);
+        memcpy(text + at, all->tensor[i]->name, length);
         text[at + length] = '\0';
         at += length + 1;
     }
-    tell_names(v->told, map->n, f);
-    struct ggs_journal_graph head = {v->graph.id, v->graph.n_nodes, map->n, v->hash, text_bytes};
-    struct ggs_piece pieces[]     = {{&head, sizeof(head)}, {v->told, map->n * sizeof(*v->told)}, {text, text_bytes}};
-    int              result       = ggs_journal_append(GGS_JOURNAL_GRAPH, pieces, 3);
+    emit_names(v->definition, all->n, f);
+    struct ggs_journal_graph head     = {v->graph.id, v->graph.n_nodes, all->n, v->hash, text_bytes};
+    struct ggs_piece         pieces[] = {
+                {&head, sizeof(head)}, {v->definition, all->n * sizeof(*v->definition)}, {text, text_bytes}};
+    int result = ggs_journal_append(GGS_JOURNAL_GRAPH, pieces, 3);
     free(text);
     return result == 0;
 }
 
-// Tells a graph that differs from `base` only in addresses.
-static bool tell_delta(struct variant * v, const struct variant * base, uint32_t n_tensors) {
+// Writes a graph that differs from `base` only in addresses.
+static bool emit_delta(struct variant * v, const struct variant * base, uint32_t n_tensors) {
     struct ggs_journal_move * moves = malloc((n_tensors + 1) * (3 + ABI_PARAMS) * sizeof(*moves));
     if (moves == NULL) return false;
     uint64_t n = 0;
     for (uint32_t i = 0; i < n_tensors; i++) {
-        const struct ggs_journal_tensor * now = &v->told[i];
-        const struct ggs_journal_tensor * was = &base->told[i];
+        const struct ggs_journal_tensor * now = &v->definition[i];
+        const struct ggs_journal_tensor * was = &base->definition[i];
         if (now->address != was->address) moves[n++] = (struct ggs_journal_move){i, 0, now->address};
         if (now->view_offset != was->view_offset) moves[n++] = (struct ggs_journal_move){i, 1, now->view_offset};
         if (now->buffer != was->buffer) moves[n++] = (struct ggs_journal_move){i, 2, now->buffer};
@@ -366,19 +387,21 @@ static bool same_but_moved(const struct variant * base, const struct variant * v
         base->n_leaves != v->n_leaves)
         return false;
     for (uint32_t i = 0; i < v->graph.n_nodes + v->n_leaves; i++) {
-        const struct ggs_journal_tensor *a = &base->told[i], *b = &v->told[i];
+        const struct ggs_journal_tensor *a = &base->definition[i], *b = &v->definition[i];
         if (a->type != b->type || a->op != b->op || a->flags != b->flags || a->view != b->view ||
-            a->pointer != b->pointer || memcmp(a->ne, b->ne, sizeof(a->ne)) != 0 ||
-            memcmp(a->nb, b->nb, sizeof(a->nb)) != 0 || memcmp(a->source, b->source, sizeof(a->source)) != 0)
+            a->pointer != b->pointer || a->packed_bytes != b->packed_bytes ||
+            memcmp(a->ne, b->ne, sizeof(a->ne)) != 0 || memcmp(a->nb, b->nb, sizeof(a->nb)) != 0 ||
+            memcmp(a->source, b->source, sizeof(a->source)) != 0)
             return false;
     }
     return true;
 }
 
-// Gives up what a variant shares with its base.
+// Frees what a variant can share with its base.
 static bool share_with_base(struct variant * v, struct variant * base) {
-    const struct ggs_journal_tensor *now = v->told + v->graph.n_nodes, *was = base->told + base->graph.n_nodes;
-    bool                             moved = false;
+    const struct ggs_journal_tensor *now = v->definition + v->graph.n_nodes,
+                                    *was = base->definition + base->graph.n_nodes;
+    bool moved                           = false;
     for (uint32_t i = 0; i < v->n_leaves; i++) moved |= now[i].address != was[i].address;
     if (moved) {
         v->moved = malloc(v->n_leaves * sizeof(*v->moved));
@@ -387,12 +410,13 @@ static bool share_with_base(struct variant * v, struct variant * base) {
     }
     free(v->graph.copies);
     free(v->leaves);
-    free(v->told);
+    free(v->definition);
     v->graph.copies      = base->graph.copies;
     v->graph.index_bytes = base->graph.index_bytes;
     v->leaves            = NULL;
-    v->told              = NULL;
+    v->definition        = NULL;
     v->base              = base;
+    v->graph.base        = &base->graph;
     return true;
 }
 
@@ -400,12 +424,13 @@ static void variant_free(struct variant * v) {
     if (v == NULL) return;
     free(v->graph.copies);
     free(v->leaves);
-    free(v->told);
+    free(v->definition);
     free(v->moved);
     free(v);
 }
 
-static struct variant * describe_graph(const struct abi_graph * graph, uint64_t hash, const struct tensor_map * map) {
+static struct variant * describe_graph(const struct abi_graph * graph, uint64_t hash, const struct tensors * all,
+                                       const struct abi_functions * f) {
     struct variant * v = calloc(1, sizeof(*v));
     if (v == NULL) return NULL;
     v->graph.n_nodes = (uint32_t) graph->n_nodes;
@@ -413,35 +438,47 @@ static struct variant * describe_graph(const struct abi_graph * graph, uint64_t 
     v->hash          = hash;
     v->topology      = hash_topology(graph);
     v->base          = v;
-    v->n_leaves      = map->n - v->graph.n_nodes;
+    v->graph.base    = &v->graph;
+    v->n_leaves      = all->n - v->graph.n_nodes;
     v->graph.copies  = calloc(v->graph.n_nodes + 1, 1);
     v->leaves        = malloc((v->n_leaves + 1) * sizeof(*v->leaves));
-    v->told          = malloc((map->n + 1) * sizeof(*v->told));
-    if (v->graph.copies == NULL || v->leaves == NULL || v->told == NULL) {
+    v->definition    = malloc((all->n + 1) * sizeof(*v->definition));
+    if (v->graph.copies == NULL || v->leaves == NULL || v->definition == NULL) {
         variant_free(v);
         return NULL;
     }
-    memcpy(v->leaves, map->tensors + v->graph.n_nodes, v->n_leaves * sizeof(*v->leaves));
-    for (uint32_t i = 0; i < map->n; i++) describe(&v->told[i], map->tensors[i], map);
+    memcpy(v->leaves, all->tensor + v->graph.n_nodes, v->n_leaves * sizeof(*v->leaves));
+    for (uint32_t i = 0; i < all->n; i++) describe(&v->definition[i], all->tensor[i], all, f);
     plan_execution(&v->graph, graph);
     return v;
 }
 
+// Weights that the program may have written over since they were read from a file.
+static void look_at_fills(const struct variant * v, const struct tensors * all, const struct abi_functions * f) {
+    for (uint32_t i = v->graph.n_nodes; i < all->n; i++) {
+        const struct abi_tensor * leaf = all->tensor[i];
+        if (leaf->op == ops.none && leaf->view_src == NULL && leaf->data != NULL && leaf->buffer != NULL &&
+            f->buffer_is_host(leaf->buffer))
+            ggs_fills_used(leaf->data, (uint64_t) leaf->ne[3] * leaf->nb[3]);
+    }
+}
+
 static struct variant * define(const struct abi_graph * graph, uint64_t hash, const struct abi_functions * f) {
-    struct tensor_map map = {0};
-    struct variant *  v   = map_collect(&map, graph) ? describe_graph(graph, hash, &map) : NULL;
-    bool              ok  = v != NULL;
+    struct tensors   all = {0};
+    struct variant * v   = collect_tensors(&all, graph) ? describe_graph(graph, hash, &all, f) : NULL;
+    bool             ok  = v != NULL;
     if (ok) {
+        look_at_fills(v, &all, f);
         struct variant ** newest = &topologies[v->topology % BUCKETS];
         if (same_but_moved(*newest, v)) {
-            ok = tell_delta(v, *newest, map.n) && share_with_base(v, *newest);
+            ok = emit_delta(v, *newest, all.n) && share_with_base(v, *newest);
         } else {
-            ggs_maps_tell(); // so that its addresses can be resolved
-            ok = plan_copies(&v->graph, graph) && tell_graph(v, &map, f);
+            ggs_mapped_files_emit(); // needed to resolve the graph's addresses
+            ok = plan_copies(&v->graph, graph) && emit_graph(v, &all, f);
             if (ok) *newest = v;
         }
     }
-    map_release(&map);
+    release_tensors(&all);
     if (!ok) {
         variant_free(v);
         return NULL;
@@ -453,7 +490,8 @@ static struct variant * define(const struct abi_graph * graph, uint64_t hash, co
 }
 
 static int op_number(const struct abi_functions * f, const char * name) {
-    // Every op below the last one that is named here exists in all releases, so walking up to it is safe.
+    // Every op below the last one that is named here exists in all releases, so walking up to it is
+    // safe.
     for (int i = 0; i < 64; i++) {
         const char * found = f->op_name(i);
         if (found != NULL && strcmp(found, name) == 0) return i;
@@ -476,64 +514,69 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
-// Graphs by where they lie: a scheduler keeps its own in one place for many runs. It has several for a token, side by side: if two took
-// turns in one entry, both would be looked at in every run, before the device has anything to do.
-enum { PLACES = 1024, PLACES_EACH = 8 };
-struct place {
-    const struct abi_graph *       graph;
-    const struct ggs_known_graph * known;
-    uint64_t                       uid; // the engine's own number of the graph, 0 for none
+// A cache of graphs by address, because a scheduler keeps its graphs in place for many runs. A
+// token has several, side by side: two that shared an entry would both be identified in every run.
+enum { CACHE_ENTRIES = 1024, CACHE_WAYS = 8 };
+struct cache_entry {
+    const struct abi_graph *          graph;
+    const struct ggs_captured_graph * found; // what it was when it was identified last
+    uint64_t                          uid;   // the engine's own number of the graph, 0 for none
 };
-static struct place places[PLACES + PLACES_EACH - 1];
+static struct cache_entry cache[CACHE_ENTRIES + CACHE_WAYS - 1];
 
-// Its entry, else a free one, else the first that may be its. Entries are never freed, so it is not behind a free one.
-static struct place * place_of(const struct abi_graph * graph) {
-    struct place * first = &places[fold(fold((uint64_t) graph, 0x9e3779b97f4a7c15u), 0xc0ac29b7c97c50ddu) % PLACES];
-    for (struct place * place = first; place < first + PLACES_EACH; place++)
-        if (place->graph == graph || place->graph == NULL) return place;
+// The graph's entry, else a free one, else the first of its set. Entries are never freed, so it
+// cannot be behind a free one.
+static struct cache_entry * entry_of(const struct abi_graph * graph) {
+    struct cache_entry * first =
+        &cache[fold(fold((uint64_t) graph, 0x9e3779b97f4a7c15u), 0xc0ac29b7c97c50ddu) % CACHE_ENTRIES];
+    for (struct cache_entry * entry = first; entry < first + CACHE_WAYS; entry++)
+        if (entry->graph == graph || entry->graph == NULL) return entry;
     return first;
 }
 
-static const struct ggs_known_graph * known_at(const struct place * place, const struct abi_graph * graph) {
-    if (place->graph != graph || place->known == NULL) return NULL;
-    return place->known->n_nodes == (uint32_t) graph->n_nodes ? place->known : NULL;
+static const struct ggs_captured_graph * cached_at(const struct cache_entry * entry, const struct abi_graph * graph) {
+    if (entry->graph != graph || entry->found == NULL) return NULL;
+    return entry->found->n_nodes == (uint32_t) graph->n_nodes ? entry->found : NULL;
 }
 
-const struct ggs_known_graph * ggs_graphs_guess(const struct abi_graph * graph) {
+const struct ggs_captured_graph * ggs_graphs_guess(const struct abi_graph * graph) {
     pthread_mutex_lock(&lock);
-    const struct ggs_known_graph * known = known_at(place_of(graph), graph);
+    const struct ggs_captured_graph * guess = cached_at(entry_of(graph), graph);
     pthread_mutex_unlock(&lock);
-    return known;
+    return guess;
 }
 
-// Newer releases number the graphs that a scheduler makes: as long as the number stays, the graph is the same, which their own backends rely
-// on to keep what they prepared for it. Where the number lies in a graph is believed after it was found there twice, a new one each
-// time: above all that had been handed out when the last graph was looked at, and not above the newest.
+// Newer releases number the graphs that a scheduler makes. As long as the number stays, the graph
+// is the same: their own backends rely on it. The offset of the number in a graph is trusted after
+// two proofs: a number that is new, above all that had been handed out when the last graph was
+// checked, and not above the newest.
 enum { UID_OFFSET = 88, UID_PROOFS = 2 };
-static const void * numberer;   // who hands them out
-static bool         numberers;  // more than one does
-static uint64_t     newest_uid; // that was handed out
-static uint64_t     looked_uid; // the same when a graph was last looked at
+static const void * numberer;    // the engine that hands out numbers
+static bool         numberers;   // more than one does
+static uint64_t     newest_uid;  // that was handed out
+static uint64_t     checked_uid; // the newest when a graph was last checked
 static unsigned     uid_proofs;
 
 void ggs_graphs_numbered(const void * engine, uint64_t uid) {
-    const void * known = NULL;
-    if (!__atomic_compare_exchange_n(&numberer, &known, engine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-        known != engine)
+    const void * first = NULL;
+    if (!__atomic_compare_exchange_n(&numberer, &first, engine, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        first != engine)
         __atomic_store_n(&numberers, true, __ATOMIC_RELAXED);
     __atomic_store_n(&newest_uid, uid, __ATOMIC_RELEASE);
 }
 
 static uint64_t uid_of(const struct abi_graph * graph) {
     uint64_t newest = __atomic_load_n(&newest_uid, __ATOMIC_ACQUIRE), uid;
-    if (newest == 0 || __atomic_load_n(&numberers, __ATOMIC_RELAXED)) return 0; // without them graphs are shorter
+    if (newest == 0 || __atomic_load_n(&numberers, __ATOMIC_RELAXED))
+        return 0; // releases without numbers have shorter graphs
     memcpy(&uid, (const char *) graph + UID_OFFSET, sizeof(uid));
-    if (uid > looked_uid && uid <= newest && uid_proofs < UID_PROOFS) uid_proofs++;
-    looked_uid = newest;
+    if (uid > checked_uid && uid <= newest && uid_proofs < UID_PROOFS) uid_proofs++;
+    checked_uid = newest;
     return uid_proofs == UID_PROOFS && uid <= newest ? uid : 0;
 }
 
-static const struct ggs_known_graph * look_at(const struct abi_graph * graph, const struct abi_functions * functions) {
+static const struct ggs_captured_graph * identify_by_hash(const struct abi_graph *     graph,
+                                                          const struct abi_functions * functions) {
     if (n_graphs == 0) find_ops(functions);
     uint64_t         hash = hash_graph(graph);
     struct variant * v    = buckets[hash % BUCKETS];
@@ -543,16 +586,40 @@ static const struct ggs_known_graph * look_at(const struct abi_graph * graph, co
     return v == NULL ? NULL : &v->graph;
 }
 
-const struct ggs_known_graph * ggs_graphs_identify(const struct abi_graph *     graph,
-                                                   const struct abi_functions * functions) {
+const struct ggs_captured_graph * ggs_graphs_identify(const struct abi_graph *     graph,
+                                                      const struct abi_functions * functions) {
     pthread_mutex_lock(&lock);
-    struct place *                 place = place_of(graph);
-    uint64_t                       uid   = uid_of(graph);
-    const struct ggs_known_graph * known = uid != 0 && uid == place->uid ? known_at(place, graph) : NULL;
-    if (known == NULL) {
-        known  = look_at(graph, functions);
-        *place = (struct place){graph, known, uid};
+    struct cache_entry *              entry = entry_of(graph);
+    uint64_t                          uid   = uid_of(graph);
+    const struct ggs_captured_graph * found = uid != 0 && uid == entry->uid ? cached_at(entry, graph) : NULL;
+    if (found == NULL) {
+        found  = identify_by_hash(graph, functions);
+        *entry = (struct cache_entry){graph, found, uid};
     }
     pthread_mutex_unlock(&lock);
-    return known;
+    return found;
+}
+
+// A variant that shares with its base holds nothing of its own but what has moved.
+static void free_variants(void) {
+    for (unsigned i = 0; i < BUCKETS; i++) {
+        for (struct variant *v = buckets[i], *next; v != NULL; v = next) {
+            next = v->next;
+            if (v->base != v) v->graph.copies = NULL;
+            variant_free(v);
+        }
+    }
+}
+
+void ggs_graphs_reset(bool forked) {
+    lock = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    if (!forked) free_variants();
+    memset(buckets, 0, sizeof(buckets));
+    memset(topologies, 0, sizeof(topologies));
+    memset(cache, 0, sizeof(cache));
+    n_graphs   = 0;
+    highest_op = highest_type = -1;
+    numberer                  = NULL;
+    numberers                 = false;
+    newest_uid = checked_uid = uid_proofs = 0;
 }

@@ -12,12 +12,24 @@ static struct ggs_segment segment;
 static uint64_t           used;
 static uint32_t           sequence;
 static bool               full;
+static uint64_t           counters[GGS_COUNTERS];
 
-// Makes sure that `bytes` fit, and a zero type behind them.
-static int make_room(uint64_t bytes) {
-    if (segment.data != NULL && used + bytes + sizeof(uint64_t) <= segment.size) return 0;
+enum { KEPT_FOR_ENDS = 32 << 10 }; // 64 runs and what they are in end with less than 200 bytes each
+
+// May it use what is kept in every segment for when there is no room for another? What began is
+// told to its end.
+static bool is_end(uint32_t type) {
+    return type == GGS_JOURNAL_RUN_THREADS || type == GGS_JOURNAL_RUN_END || type == GGS_JOURNAL_DECODE_END ||
+           type == GGS_JOURNAL_SCHEDULE_END || type == GGS_JOURNAL_LOSS || type == GGS_JOURNAL_END;
+}
+
+// Makes sure that `bytes` fit, and behind them `kept` more and a zero type.
+static int make_room(uint64_t bytes, uint64_t kept) {
+    if (segment.data != NULL && used + bytes + kept + sizeof(uint64_t) <= segment.size) return 0;
     struct ggs_segment next;
-    if (ggs_segment_create(&next, GGS_SPOOL_JOURNAL, sequence, 0, 0, bytes + sizeof(uint64_t)) != 0) return -1;
+    if (full ||
+        ggs_segment_create(&next, GGS_SPOOL_JOURNAL, sequence, 0, 0, bytes + KEPT_FOR_ENDS + sizeof(uint64_t)) != 0)
+        return -1;
     ggs_segment_leave(&segment);
     segment = next;
     used    = sizeof(struct ggs_spool_header);
@@ -27,34 +39,36 @@ static int make_room(uint64_t bytes) {
 
 int ggs_journal_begin(void) {
     pthread_mutex_lock(&lock);
-    int result = make_room(0);
+    full       = false;
+    int result = make_room(0, KEPT_FOR_ENDS);
     pthread_mutex_unlock(&lock);
     return result;
 }
 
-void ggs_journal_prepare(unsigned n) {
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < n; i++)
-        if (ggs_segment_prepare(GGS_SPOOL_JOURNAL, sequence + i, 0, 0) != 0) break;
-    pthread_mutex_unlock(&lock);
+// In the child of a fork the lock may be held by a thread that is not there.
+void ggs_journal_reset(void) {
+    lock    = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    segment = (struct ggs_segment){0};
+    used = sequence = 0;
+    full            = true;
+    memset(counters, 0, sizeof(counters));
 }
 
-int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
-    return ggs_journal_append_next(type, pieces, n_pieces, NULL, NULL);
-}
-
-int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
-                            uint64_t * counter) {
+// Returns the body of the record, or NULL.
+static void * append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                     uint64_t * counter) {
     uint64_t bytes = sizeof(struct ggs_journal_record);
     for (unsigned i = 0; i < n_pieces; i++) bytes += pieces[i].bytes;
     bytes = (bytes + 7) / 8 * 8;
-    if (bytes > UINT32_MAX) return -1;
+    if (bytes > UINT32_MAX) return NULL;
 
     pthread_mutex_lock(&lock);
-    if (full || make_room(bytes) != 0) {
-        full = true;
+    bool end = is_end(type), first = segment.data == NULL;
+    // In the room that is kept an end needs no new segment, which others have use for.
+    if ((end ? first : full) || (make_room(bytes, KEPT_FOR_ENDS) != 0 && (!end || make_room(bytes, 0) != 0))) {
+        full |= !first;
         pthread_mutex_unlock(&lock);
-        return -1;
+        return NULL;
     }
     if (number != NULL) *number = ++*counter;
     uint8_t *                   at     = segment.data + used;
@@ -69,7 +83,16 @@ int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsi
     __atomic_store_n(&record->type, type, __ATOMIC_RELEASE);
     used += bytes;
     pthread_mutex_unlock(&lock);
-    return 0;
+    return record + 1;
+}
+
+int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
+    return append(type, pieces, n_pieces, NULL, NULL) == NULL ? -1 : 0;
+}
+
+int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
+                            enum ggs_journal_counter counter) {
+    return append(type, pieces, n_pieces, number, &counters[counter]) == NULL ? -1 : 0;
 }
 
 int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text) {
@@ -78,11 +101,12 @@ int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint6
     return ggs_journal_append(type, pieces, 2);
 }
 
-int ggs_journal_write_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end) {
+struct ggs_journal_loss * ggs_journal_append_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin,
+                                                  uint64_t end) {
     struct ggs_journal_loss loss = {
         .reason = reason, .lane = GGS_SPOOL_JOURNAL, .count = count, .run = run, .begin = begin, .end = end};
     struct ggs_piece piece = {&loss, sizeof(loss)};
-    return ggs_journal_append(GGS_JOURNAL_LOSS, &piece, 1);
+    return append(GGS_JOURNAL_LOSS, &piece, 1, NULL, NULL);
 }
 
 int ggs_journal_text(uint32_t type, const char * text) {

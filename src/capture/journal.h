@@ -15,21 +15,32 @@ struct ggs_piece {
 
 // Opens the first segment. 0 or -1 (errno).
 int ggs_journal_begin(void);
+// Forgets all of it, the numbers included: the recording is over, and nothing is appended until the
+// next one begins.
+void ggs_journal_reset(void);
 
-// Makes the next `n` segments ahead.
-void ggs_journal_prepare(unsigned n);
-
-// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 if there is no room; from then
-// on nothing is appended any more.
+// Appends one record: its pieces one after another, padded with zeros. Returns 0, or -1 if there is
+// no room; from then on nothing is appended but what ends something: runs, decodes, schedules, the
+// process, and losses, for which room is kept.
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces);
 
-// The same for a record that carries a number: `number`, a part of the first piece, becomes the next of `counter`, so that numbers
-// ascend in the journal whatever threads do.
+// The same for a numbered record: sets `number`, which lies in the first piece, to the next value
+// of its counter under the lock, so that numbers ascend in the journal. They begin at 1.
+enum ggs_journal_counter {
+    GGS_COUNT_RUNS,
+    GGS_COUNT_SCHEDULES,
+    GGS_COUNT_DECODES,
+    GGS_COUNT_LOADS,
+    GGS_COUNT_BUFFERS,
+    GGS_COUNTERS
+};
 int ggs_journal_append_next(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces, uint64_t * number,
-                            uint64_t * counter);
+                            enum ggs_journal_counter counter);
 
 // The common forms: up to four numbers and a text (NULL for none).
 int ggs_journal_numbers(uint32_t type, uint64_t a, uint64_t b, uint64_t c, uint64_t d, const char * text);
 int ggs_journal_text(uint32_t type, const char * text);
 // Op runs of all threads that are missing; run 0 if it is not known. `begin` and `end` are ticks.
-int ggs_journal_write_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin, uint64_t end);
+// Returns the record, which stays where it is and may be counted up; NULL if there is no room.
+struct ggs_journal_loss * ggs_journal_append_loss(uint64_t reason, uint64_t count, uint64_t run, uint64_t begin,
+                                                  uint64_t end);

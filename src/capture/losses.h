@@ -1,5 +1,6 @@
-// Losses whose run is not known: counted, and told when the program ends. Those of a known run are told at its end
-// (ggs_journal_write_loss). Thread-safe.
+// Losses whose run is not known: one journal record per reason, incremented in place, so that a
+// killed program leaves its losses too. Those of a known run are written at its end
+// (ggs_journal_append_loss). Thread-safe.
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +10,7 @@
 // `reason` is one of enum ggs_loss_reason.
 void ggs_losses_count(unsigned reason, uint64_t count);
 
-struct ggs_losses {
-    uint64_t count, begin, end; // ticks of the first and the last of them
-};
-struct ggs_losses ggs_losses_get(unsigned reason);
+// In the child of a fork: the journal is its parent's.
+void ggs_losses_forget(void);
+// The journal is over; another recording may begin.
+void ggs_losses_reset(void);

@@ -10,16 +10,17 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/system/room.h"
-#include "capture/hooks/sandbox.h"
-#include "capture/hooks/signals.h"
+#include "capture/sandbox.h"
+#include "preload/signals.h"
 #include "trace/spool.h"
 
 enum { MOST_LEFT = 65536 };
 
-// Lane segments that were left, oldest first: what the ring policy may give up.
+// Lane segments that were left, oldest first: what the ring policy may remove.
 struct left {
-    uint32_t lane, sequence;
+    uint32_t lane, sequence, ready;
     uint64_t size;
 };
 
@@ -30,16 +31,19 @@ static const uint64_t *            freed_bytes;     // of those; NULL: none
 static struct left                 left[MOST_LEFT]; // a ring of its own
 static uint64_t                    first_left, n_left;
 
-// Made ahead, and not yet asked for.
-enum { MOST_SPARES = 256 };
-static struct spare {
-    uint32_t           lane, sequence;
-    struct ggs_segment segment;
-} spares[MOST_SPARES];
-static unsigned n_spares;
+static struct ggs_segment * mapped; // all of this recording
+static unsigned             n_mapped, mapped_capacity;
 
-void ggs_segment_configure(const struct ggs_segment_settings * given) {
-    settings = *given;
+static uint8_t * spares[GGS_SEGMENT_MOST_SPARES]; // made ahead, GGS_SPOOL_SEGMENT bytes each
+static unsigned  n_spares, n_spares_made;
+static uint32_t  n_taken; // segments that ggscope had made
+
+void ggs_segment_configure(const struct ggs_segment_settings * chosen) {
+    settings = *chosen;
+}
+
+uint64_t ggs_segment_most(void) {
+    return settings.most_bytes;
 }
 
 void ggs_segment_free(const uint64_t * bytes) {
@@ -51,19 +55,26 @@ static uint64_t kept_bytes(void) {
     return used_bytes > freed ? used_bytes - freed : 0;
 }
 
-static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence) {
-    if (lane == GGS_SPOOL_JOURNAL) {
+static void ready_path(char * path, size_t size, uint32_t number) {
+    snprintf(path, size, "%s/" GGS_SPOOL_FREE ".seg", settings.directory, number);
+}
+
+// `ready`: see struct ggs_segment.
+static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence, uint32_t ready) {
+    if (ready != 0) {
+        ready_path(path, size, ready - 1);
+    } else if (lane == GGS_SPOOL_JOURNAL) {
         snprintf(path, size, "%s/journal-%04u.seg", settings.directory, sequence);
     } else {
         snprintf(path, size, "%s/lane-%03u-%04u.seg", settings.directory, lane, sequence);
     }
 }
 
-static bool give_up_oldest(void) {
+static bool drop_oldest(void) {
     if (n_left == first_left) return false;
     struct left * oldest = &left[first_left++ % MOST_LEFT];
     char          path[4096 + 64];
-    segment_path(path, sizeof(path), oldest->lane, oldest->sequence);
+    segment_path(path, sizeof(path), oldest->lane, oldest->sequence, oldest->ready);
     // Its mapping stays, so removing the name alone would not free the memory.
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
@@ -77,13 +88,12 @@ static bool give_up_oldest(void) {
     return true;
 }
 
-// Is there room for `size` more, below the limit and without filling the file system?
-static bool reserve(uint64_t size, bool journal) {
-    while (kept_bytes() + size > settings.most_bytes) {
-        // The journal is what makes lanes readable: it may go a little over the limit, but lanes may not.
-        if (journal && kept_bytes() + size <= settings.most_bytes + settings.most_bytes / 8) break;
-        if (!settings.ring || !give_up_oldest()) {
-            errno = EDQUOT;
+// Below the limit, and without filling the file system. `beyond`: bytes that it may go over the
+// limit.
+static bool reserve(uint64_t size, uint64_t beyond, bool ring) {
+    while (kept_bytes() + size > settings.most_bytes + beyond) {
+        if (!ring || !drop_oldest()) {
+            errno = GGS_SEGMENT_LIMIT;
             return false;
         }
     }
@@ -101,38 +111,48 @@ static bool reserve(uint64_t size, bool journal) {
     return true;
 }
 
-// Takes a segment that ggscope has made ready, so that its pages are not ours. -1 if there is none, or the name is in use.
-static int take_free(const char * path) {
-    static uint32_t number;
-    char            from[4096 + 64];
-    uint32_t        next = __atomic_load_n(&number, __ATOMIC_RELAXED);
-    struct stat     info;
-    snprintf(from, sizeof(from), "%s/" GGS_SPOOL_FREE ".seg", settings.directory, next);
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) != 0) return -1;
-    __atomic_store_n(&number, next + 1,
-                     __ATOMIC_RELAXED); // a thread that looked for the same one makes a file of its own
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size == GGS_SPOOL_SEGMENT &&
+static uint8_t * map_segment(int fd, uint64_t size) {
+    void * data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    return data == MAP_FAILED ? NULL : data;
+}
+
+// Opens the next segment that ggscope has made, so that its pages are not charged to the host.
+// `path`: takes it by renaming it, if there is no file of that name; NULL: its header will say what
+// it is. Renaming takes the folder's lock, which threads of ggscope that run at idle priority hold
+// too. -1 if there is none. The lock is held.
+static int open_ready(const char * path, uint32_t * ready) {
+    char from[4096 + 64];
+    ready_path(from, sizeof(from), n_taken);
+    if (path != NULL && renameat2(AT_FDCWD, from, AT_FDCWD, path, RENAME_NOREPLACE) != 0) return -1;
+    int fd = open(path != NULL ? path : from, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return -1;
+    n_taken++;
+    *ready = path != NULL ? 0 : n_taken;
+    if (path == NULL && fchmod(fd, 0600) != 0) { /* only tells ggscope that it is taken */
+    }
+    return fd;
+}
+
+static uint8_t * acquire_ready(const char * path, uint32_t * ready) {
+    struct stat info;
+    uint8_t *   data = NULL;
+    int         fd   = open_ready(path, ready);
+    if (fd < 0) return NULL;
+    if (fstat(fd, &info) == 0 && info.st_size == GGS_SPOOL_SEGMENT &&
         (uint64_t) info.st_blocks * 512 >= GGS_SPOOL_SEGMENT)
-        return fd;
-    if (fd >= 0) close(fd);
-    unlink(path);
-    return -1;
+        data = map_segment(fd, GGS_SPOOL_SEGMENT);
+    close(fd);
+    if (data == NULL) *ready = 0;
+    if (data == NULL && path != NULL) unlink(path);
+    return data;
 }
 
 static uint8_t * make_file(const char * path, uint64_t size) {
-    int fd     = size == GGS_SPOOL_SEGMENT ? take_free(path) : -1;
-    int result = 0;
-    if (fd < 0) {
-        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd < 0) return NULL;
-        result = ggs_room_take(fd, size);
-    }
-    void * data = MAP_FAILED;
-    if (result == 0) {
-        data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-        if (data == MAP_FAILED) result = errno;
-    }
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return NULL;
+    int       result = ggs_room_allocate(fd, size);
+    uint8_t * data   = result == 0 ? map_segment(fd, size) : NULL;
+    if (result == 0 && data == NULL) result = errno;
     close(fd);
     if (result == 0) return data;
     unlink(path);
@@ -140,67 +160,78 @@ static uint8_t * make_file(const char * path, uint64_t size) {
     return NULL;
 }
 
-// The lock is held: names are taken one after the other.
-static int make(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
-                uint64_t size) {
-    char path[4096 + 64];
-    segment_path(path, sizeof(path), lane, sequence);
-    if (!reserve(size, lane == GGS_SPOOL_JOURNAL)) return -1;
+// Room for it is reserved. Returns NULL and gives the room back if it cannot be made. `ready`: NULL
+// for none that ggscope has made. `named`: it must have this path.
+static uint8_t * make_reserved(const char * path, uint64_t size, uint32_t * ready, bool named) {
     struct ggs_signals signals;
+    uint8_t *          data = NULL;
     ggs_signals_hold(&signals);
-    uint8_t * data   = make_file(path, size);
-    int       reason = errno;
+    if (ready != NULL && size == GGS_SPOOL_SEGMENT) data = acquire_ready(named ? path : NULL, ready);
+    if (data == NULL) data = make_file(path, size);
+    int reason = errno;
     ggs_signals_release(&signals);
-    errno = reason;
-    if (data == NULL) {
+    errno                   = reason;
+    struct ggs_segment made = {.data = data, .size = size};
+    if (data == NULL)
         used_bytes -= size;
-        return -1;
-    }
-    struct ggs_spool_header header = {.version  = GGS_SPOOL_VERSION,
-                                      .lane     = lane,
-                                      .sequence = sequence,
-                                      .pid      = (uint32_t) getpid(),
-                                      .size     = size,
-                                      .slot     = slot,
-                                      .thread   = thread};
-    memcpy(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic));
-    memcpy(data, &header, sizeof(header));
-    segment->data = data;
-    segment->size = size;
-    return 0;
+    else
+        (void) ggs_array_push(mapped, n_mapped, mapped_capacity, made); // else it stays mapped
+    return data;
 }
 
-static int take_spare(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint64_t size) {
-    for (unsigned i = 0; i < n_spares; i++) {
-        if (spares[i].lane != lane || spares[i].sequence != sequence || spares[i].segment.size < size) continue;
-        *segment  = spares[i].segment;
-        spares[i] = spares[--n_spares];
-        return 0;
-    }
-    errno = EPERM;
-    return -1;
+// The lock is held: names are assigned in order.
+static uint8_t * make(uint32_t lane, uint32_t sequence, uint64_t size, uint32_t * ready) {
+    char path[4096 + 64];
+    segment_path(path, sizeof(path), lane, sequence, 0);
+    // Lanes cannot be read without the journal: it may go a little over the limit, lanes may not.
+    uint64_t beyond = lane == GGS_SPOOL_JOURNAL ? settings.most_bytes / 8 : 0;
+    // Of several processes that are given the same spool, one makes the first segment and owns it.
+    bool first = lane == GGS_SPOOL_JOURNAL && sequence == 0;
+    return reserve(size, beyond, settings.ring) ? make_reserved(path, size, ready, first) : NULL;
 }
 
-int ggs_segment_prepare(uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread) {
-    struct ggs_segment segment;
+void ggs_segment_prepare(unsigned n) {
+    char path[4096 + 64];
     pthread_mutex_lock(&lock);
-    int result = -1;
-    if (n_spares < MOST_SPARES && !settings.ring)
-        result = make(&segment, lane, sequence, slot, thread, GGS_SPOOL_SEGMENT);
-    if (result == 0) spares[n_spares++] = (struct spare){lane, sequence, segment};
+    while (n_spares < n && n_spares < GGS_SEGMENT_MOST_SPARES && reserve(GGS_SPOOL_SEGMENT, 0, false)) {
+        snprintf(path, sizeof(path), "%s/" GGS_SPOOL_SPARE ".seg", settings.directory, n_spares_made++);
+        spares[n_spares] = make_reserved(path, GGS_SPOOL_SEGMENT, NULL, true);
+        if (spares[n_spares] == NULL) break;
+        n_spares++;
+    }
     pthread_mutex_unlock(&lock);
-    return result;
+}
+
+// A reader finds no magic in a spare, or a whole header.
+static void write_header(uint8_t * data, const struct ggs_spool_header * complete) {
+    struct ggs_spool_header header = *complete;
+    uint64_t                magic;
+    memcpy(&magic, GGS_SPOOL_MAGIC, sizeof(magic));
+    header.version = GGS_SPOOL_VERSION;
+    header.pid     = (uint32_t) getpid();
+    memcpy(data + sizeof(magic), (const uint8_t *) &header + sizeof(magic), sizeof(header) - sizeof(magic));
+    __atomic_store_n((uint64_t *) data, magic, __ATOMIC_RELEASE);
 }
 
 int ggs_segment_create(struct ggs_segment * segment, uint32_t lane, uint32_t sequence, uint32_t slot, uint32_t thread,
                        uint64_t need) {
     uint64_t size = sizeof(struct ggs_spool_header) + need;
     size          = size < GGS_SPOOL_SEGMENT ? GGS_SPOOL_SEGMENT : (size + 4095) / 4096 * 4096;
+    errno         = EPERM;
     pthread_mutex_lock(&lock);
-    int result = take_spare(segment, lane, sequence, size);
-    if (result != 0 && !ggs_sandboxed()) result = make(segment, lane, sequence, slot, thread, size);
+    uint8_t * data  = NULL;
+    uint32_t  ready = 0;
+    if (!ggs_sandboxed()) {
+        data = make(lane, sequence, size, &ready);
+    } else if (size == GGS_SPOOL_SEGMENT && n_spares > 0) {
+        data = spares[--n_spares];
+    }
     pthread_mutex_unlock(&lock);
-    return result;
+    if (data == NULL) return -1;
+    struct ggs_spool_header header = {.lane = lane, .sequence = sequence, .size = size, .slot = slot, .thread = thread};
+    write_header(data, &header);
+    *segment = (struct ggs_segment){data, size, ready};
+    return 0;
 }
 
 void ggs_segment_leave(struct ggs_segment * segment) {
@@ -211,8 +242,17 @@ void ggs_segment_leave(struct ggs_segment * segment) {
     if (header.lane != GGS_SPOOL_JOURNAL) {
         pthread_mutex_lock(&lock);
         if (n_left - first_left < MOST_LEFT)
-            left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->size};
+            left[n_left++ % MOST_LEFT] = (struct left){header.lane, header.sequence, segment->ready, segment->size};
         pthread_mutex_unlock(&lock);
     }
     segment->data = NULL;
+}
+
+void ggs_segments_reset(bool forked) {
+    lock = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    for (unsigned i = 0; i < n_mapped && !forked; i++) munmap(mapped[i].data, mapped[i].size);
+    if (forked) mapped = NULL, mapped_capacity = 0;
+    used_bytes = first_left = n_left = 0;
+    freed_bytes                      = NULL;
+    n_mapped = n_spares = n_spares_made = n_taken = 0;
 }

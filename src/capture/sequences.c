@@ -1,16 +1,19 @@
-// What a program does to the sequences in a context's memory, and whether it takes embeddings from it. Releases differ in names: by
-// memory object (llama_memory_), or by context (llama_kv_self_, llama_kv_cache_). The older ones may call the newer: the outermost is told.
+// What a program does to the sequences of a context: changes of its memory, states that it loads,
+// samplers that it sets. Names differ by release: by memory object (llama_memory_), or by context
+// (llama_kv_self_, llama_kv_cache_). Older functions may call newer ones: the outermost is
+// recorded.
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/capture.h"
 #include "capture/graph-run.h"
-#include "capture/hooks/hook.h"
 #include "capture/journal.h"
+#include "preload/hook.h"
 #include "trace/spool.h"
 
-static void tell(enum ggs_memory_change_kind kind, const void * object, int32_t sequence, int32_t other, int32_t from,
-                 int32_t to, int32_t delta) {
+static void emit_change(enum ggs_memory_change_kind kind, const void * object, int32_t sequence, int32_t other,
+                        int32_t from, int32_t to, int32_t delta) {
     if (ggs_in.memory_depth > 0 || !ggs_capture_recording()) return;
     struct ggs_journal_memory change = {.object   = (uint64_t) object,
                                         .kind     = kind,
@@ -23,7 +26,7 @@ static void tell(enum ggs_memory_change_kind kind, const void * object, int32_t 
     ggs_journal_append(GGS_JOURNAL_MEMORY, &piece, 1);
 }
 
-static void tell_clear(const void * object) {
+static void emit_clear(const void * object) {
     if (ggs_in.memory_depth == 0 && ggs_capture_recording())
         ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) object, 0, 0, 0, NULL);
 }
@@ -34,38 +37,39 @@ static void tell_clear(const void * object) {
     call;                  \
     ggs_in.memory_depth--
 
-// SEQUENCES(prefix): the five functions of a release that names them so. A removal that the engine refuses is none.
+// SEQUENCES(prefix): the five functions of releases that name them so. A removal that the engine
+// refuses is not recorded.
 #define SEQUENCES(prefix)                                                                                    \
     EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to);                  \
     EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to) {                 \
         REAL(prefix##_seq_rm);                                                                               \
         CALL(bool done = real(object, sequence, from, to));                                                  \
-        if (done) tell(GGS_MEMORY_REMOVE, object, sequence, -1, from, to, 0);                                \
+        if (done) emit_change(GGS_MEMORY_REMOVE, object, sequence, -1, from, to, 0);                         \
         return done;                                                                                         \
     }                                                                                                        \
     EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to);   \
     EXPORT void prefix##_seq_cp(void * object, int32_t sequence, int32_t other, int32_t from, int32_t to) {  \
         REAL(prefix##_seq_cp);                                                                               \
         CALL(real(object, sequence, other, from, to));                                                       \
-        tell(GGS_MEMORY_COPY, object, sequence, other, from, to, 0);                                         \
+        emit_change(GGS_MEMORY_COPY, object, sequence, other, from, to, 0);                                  \
     }                                                                                                        \
     EXPORT void prefix##_seq_keep(void * object, int32_t sequence);                                          \
     EXPORT void prefix##_seq_keep(void * object, int32_t sequence) {                                         \
         REAL(prefix##_seq_keep);                                                                             \
         CALL(real(object, sequence));                                                                        \
-        tell(GGS_MEMORY_KEEP, object, sequence, -1, -1, -1, 0);                                              \
+        emit_change(GGS_MEMORY_KEEP, object, sequence, -1, -1, -1, 0);                                       \
     }                                                                                                        \
     EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta);  \
     EXPORT void prefix##_seq_add(void * object, int32_t sequence, int32_t from, int32_t to, int32_t delta) { \
         REAL(prefix##_seq_add);                                                                              \
         CALL(real(object, sequence, from, to, delta));                                                       \
-        tell(GGS_MEMORY_ADD, object, sequence, -1, from, to, delta);                                         \
+        emit_change(GGS_MEMORY_ADD, object, sequence, -1, from, to, delta);                                  \
     }                                                                                                        \
     EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor);    \
     EXPORT void prefix##_seq_div(void * object, int32_t sequence, int32_t from, int32_t to, int divisor) {   \
         REAL(prefix##_seq_div);                                                                              \
         CALL(real(object, sequence, from, to, divisor));                                                     \
-        tell(GGS_MEMORY_DIVIDE, object, sequence, -1, from, to, divisor);                                    \
+        emit_change(GGS_MEMORY_DIVIDE, object, sequence, -1, from, to, divisor);                             \
     }
 
 SEQUENCES(llama_memory)
@@ -75,47 +79,109 @@ SEQUENCES(llama_kv_cache)
 EXPORT void llama_memory_clear(void * memory, bool data) {
     REAL(llama_memory_clear);
     CALL(real(memory, data));
-    tell_clear(memory);
+    emit_clear(memory);
 }
 
 EXPORT void llama_kv_self_clear(void * context) {
     REAL(llama_kv_self_clear);
     CALL(real(context));
-    tell_clear(context);
+    emit_clear(context);
 }
 
 EXPORT void llama_kv_cache_clear(void * context) {
     REAL(llama_kv_cache_clear);
     CALL(real(context));
-    tell_clear(context);
+    emit_clear(context);
 }
 
-// ---- embeddings ----
+// ---- samplers ----
 
-// Told once after a decode, however many are taken.
-static void tell_embeddings(const void * context) {
-    if (ggs_in.embeddings_of == context || !ggs_capture_recording()) return;
-    ggs_in.embeddings_of = context;
-    ggs_journal_numbers(GGS_JOURNAL_EMBEDDINGS, (uint64_t) context, 0, 0, 0, NULL);
+// A server sets the sampler of a slot's sequence when a request begins and when it ends.
+EXPORT bool llama_set_sampler(void * context, int32_t sequence, void * sampler) {
+    REAL(llama_set_sampler);
+    bool done = real(context, sequence, sampler);
+    emit_change(GGS_MEMORY_SAMPLER, context, sequence, -1, -1, -1, 0);
+    return done;
 }
 
-EXPORT float * llama_get_embeddings(void * context) {
-    REAL(llama_get_embeddings);
-    float * found = real(context);
-    if (found != NULL) tell_embeddings(context);
-    return found;
+// ---- states ----
+
+struct positions {
+    void * (*memory_of)(void *);
+    int32_t (*first)(void *, int32_t);
+    int32_t (*last)(void *, int32_t);
+    uint32_t (*sequences)(const void *);
+};
+
+// Functions of releases that have memory objects; of older ones the extent of what was loaded is
+// not known.
+static struct positions find_positions(const void * caller) {
+    return (struct positions){
+        (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller),
+        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_min", caller),
+        (int32_t(*)(void *, int32_t)) ggs_resolve_name("llama_memory_seq_pos_max", caller),
+        (uint32_t(*)(const void *)) ggs_resolve_name("llama_n_seq_max", caller),
+    };
 }
 
-EXPORT float * llama_get_embeddings_ith(void * context, int32_t i) {
-    REAL(llama_get_embeddings_ith);
-    float * found = real(context, i);
-    if (found != NULL) tell_embeddings(context);
-    return found;
+// The sequence has other cells than before.
+static void emit_loaded(void * context, int32_t sequence, const struct positions * positions) {
+    bool    known  = positions->memory_of != NULL && positions->first != NULL && positions->last != NULL;
+    void *  memory = known ? positions->memory_of(context) : NULL;
+    int32_t first  = memory == NULL ? -1 : positions->first(memory, sequence);
+    int32_t last   = memory == NULL ? -1 : positions->last(memory, sequence);
+    emit_change(GGS_MEMORY_LOAD, context, sequence, -1, first, last < 0 ? -1 : last + 1, 0);
 }
 
-EXPORT float * llama_get_embeddings_seq(void * context, int32_t sequence) {
-    REAL(llama_get_embeddings_seq);
-    float * found = real(context, sequence);
-    if (found != NULL) tell_embeddings(context);
-    return found;
+static void emit_sequence_loaded(void * context, int32_t sequence, const void * caller) {
+    if (ggs_in.memory_depth > 0 || !ggs_capture_recording()) return;
+    struct positions positions = find_positions(caller);
+    emit_loaded(context, sequence, &positions);
+}
+
+static void emit_all_loaded(void * context, const void * caller) {
+    if (ggs_in.memory_depth > 0 || !ggs_capture_recording()) return;
+    struct positions positions = find_positions(caller);
+    uint32_t         n         = positions.sequences == NULL ? 1 : positions.sequences(context);
+    emit_clear(context);
+    for (uint32_t i = 0; i < n && i < INT32_MAX; i++) emit_loaded(context, (int32_t) i, &positions);
+}
+
+EXPORT size_t llama_state_seq_set_data(void * context, const uint8_t * data, size_t size, int32_t sequence) {
+    REAL(llama_state_seq_set_data);
+    CALL(size_t read = real(context, data, size, sequence));
+    if (read > 0) emit_sequence_loaded(context, sequence, CALLER);
+    return read;
+}
+
+EXPORT size_t llama_state_seq_set_data_ext(void * context, const uint8_t * data, size_t size, int32_t sequence,
+                                           uint32_t flags) {
+    enum { PARTIAL_ONLY = 1 }; // what cannot be rolled back by removing cells: the cells stay
+    REAL(llama_state_seq_set_data_ext);
+    CALL(size_t read = real(context, data, size, sequence, flags));
+    if (read > 0 && (flags & PARTIAL_ONLY) == 0) emit_sequence_loaded(context, sequence, CALLER);
+    return read;
+}
+
+EXPORT size_t llama_state_seq_load_file(void * context, const char * path, int32_t sequence, int32_t * tokens,
+                                        size_t capacity, size_t * count) {
+    REAL(llama_state_seq_load_file);
+    CALL(size_t read = real(context, path, sequence, tokens, capacity, count));
+    if (read > 0) emit_sequence_loaded(context, sequence, CALLER);
+    return read;
+}
+
+EXPORT size_t llama_state_set_data(void * context, const uint8_t * data, size_t size) {
+    REAL(llama_state_set_data);
+    CALL(size_t read = real(context, data, size));
+    if (read > 0) emit_all_loaded(context, CALLER);
+    return read;
+}
+
+EXPORT bool llama_state_load_file(void * context, const char * path, int32_t * tokens, size_t capacity,
+                                  size_t * count) {
+    REAL(llama_state_load_file);
+    CALL(bool done = real(context, path, tokens, capacity, count));
+    if (done) emit_all_loaded(context, CALLER);
+    return done;
 }

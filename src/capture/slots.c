@@ -9,45 +9,74 @@
 enum { MOST_COPY = 4 << 20 };
 
 struct ggs_slot         ggs_slots[GGS_SLOTS];
-_Atomic int             ggs_slots_taken;
+_Atomic int             ggs_slots_open;
 static _Atomic uint32_t n_lanes;
 
 // ---- lanes ----
 
-struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number) {
-    const struct ggs_known_graph * graph = slot->graph;
-    struct ggs_slot_lane *         lane  = slot->lanes[number];
-    // at worst each op has a unit before it that says where it stands
-    uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * 2 * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
-    if (lane == NULL) {
-        lane = aligned_alloc(_Alignof(struct ggs_slot_lane), sizeof(*lane));
-        if (lane == NULL) return NULL;
-        memset(lane, 0, sizeof(*lane));
-        lane->number        = atomic_fetch_add(&n_lanes, 1);
-        slot->lanes[number] = lane;
-    }
-    if (lane->next != NULL && (uint64_t) ((char *) lane->end - (char *) lane->next) >= bytes) return lane;
+// Makes a lane if there is none. NULL without memory.
+static struct ggs_slot_lane * make_lane(struct ggs_slot_lane ** lane) {
+    if (*lane != NULL) return *lane;
+    struct ggs_slot_lane * made = aligned_alloc(_Alignof(struct ggs_slot_lane), sizeof(*made));
+    if (made == NULL) return NULL;
+    memset(made, 0, sizeof(*made));
+    made->number = atomic_fetch_add(&n_lanes, 1);
+    return *lane = made;
+}
+
+// Makes sure that `bytes` fit, and behind them a unit that stays zero.
+static bool make_room(const struct ggs_slot * slot, struct ggs_slot_lane * lane, uint32_t thread, uint64_t bytes) {
+    if (lane->next != NULL && (uint64_t) ((char *) lane->end - (char *) lane->next) >= bytes) return true;
     struct ggs_segment next;
-    if (ggs_segment_create(&next, lane->number, lane->sequence, ggs_slot_number(slot), number,
+    if (ggs_segment_create(&next, lane->number, lane->sequence, ggs_slot_number(slot), thread,
                            bytes + GGS_SPOOL_UNIT) != 0)
-        return NULL;
+        return false;
     ggs_segment_leave(&lane->segment);
     lane->segment = next;
     lane->sequence++;
     lane->os_thread = 0;
     lane->next      = (struct ggs_spool_op *) (next.data + sizeof(struct ggs_spool_header));
     lane->end       = lane->next + (next.size - sizeof(struct ggs_spool_header)) / GGS_SPOOL_UNIT - 1;
-    return lane;
+    return true;
 }
 
-// Writes a unit that is no op, if there is room.
+struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number) {
+    const struct ggs_captured_graph * graph = slot->graph;
+    struct ggs_slot_lane *            lane  = make_lane(&slot->lanes[number]);
+    // at worst each op needs a GGS_UNIT_AT before it
+    uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * 2 * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
+    return lane != NULL && make_room(slot, lane, number, bytes) ? lane : NULL;
+}
+
+bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * head, const void * payload) {
+    struct ggs_slot_lane * lane  = make_lane(&slot->values_lane);
+    uint64_t               whole = (sizeof(*head) + (uint64_t) head->bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
+    if (lane == NULL || !make_room(slot, lane, GGS_SPOOL_VALUES, whole * GGS_SPOOL_UNIT)) return false;
+    struct ggs_spool_values * unit = (struct ggs_spool_values *) lane->next;
+    memcpy((char *) unit + 1, (const char *) head + 1, sizeof(*head) - 1);
+    unit->run = atomic_load_explicit(&slot->number, memory_order_relaxed);
+    memcpy(unit + 1, payload, head->bytes);
+    __atomic_store_n(&unit->type, head->type, __ATOMIC_RELEASE);
+    lane->next += whole;
+    return true;
+}
+
+bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, uint64_t elements, const struct ggs_spool_value * rows,
+                     uint32_t n_rows) {
+    struct ggs_spool_values head = {.type = GGS_UNIT_VALUES, .node = node, .elements = elements, .rows = n_rows};
+    if (n_rows > UINT32_MAX / sizeof(*rows)) return false;
+    head.bytes = n_rows * (uint32_t) sizeof(*rows);
+    return ggs_slot_payload(slot, &head, rows);
+}
+
+// Writes a unit that is not an op. False if there is no room.
 static bool write_at(struct ggs_slot_lane * lane, unsigned type, uint32_t node, uint32_t run, uint64_t begin) {
     struct ggs_spool_at * unit = (struct ggs_spool_at *) lane->next;
     if (lane->next >= lane->end) return false;
     lane->next++;
     unit->run   = run;
     unit->begin = begin;
-    __atomic_store_n((ggs_lane_head *) unit, type | node << GGS_HEAD_FLAGS, __ATOMIC_RELEASE);
+    __atomic_store_n((ggs_lane_head *) unit, type | node << GGS_HEAD_NODE, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -97,7 +126,8 @@ static uint64_t copy_values(char * to, uint64_t room, const struct abi_tensor * 
     return used;
 }
 
-// The types that index tensors and routing weights have: f32, i32, i64. Their numbers are part of the GGUF format.
+// The types that index tensors and routing weights have: f32, i32, i64. Their numbers are part of
+// the GGUF format.
 static size_t width_of(int type) {
     return type == 0 || type == 26 ? 4 : type == 27 ? 8 : 0;
 }
@@ -121,26 +151,38 @@ void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, un
     lane->next += sizeof(*unit) / GGS_SPOOL_UNIT + (bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
 }
 
+bool ggs_slot_index(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * t) {
+    struct ggs_slot_lane * lane  = make_lane(&slot->values_lane);
+    uint64_t               bytes = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]) * width_of(t->type);
+    if (bytes > MOST_COPY) bytes = MOST_COPY;
+    if (lane == NULL ||
+        !make_room(slot, lane, GGS_SPOOL_VALUES, sizeof(struct ggs_spool_index) + bytes + GGS_SPOOL_UNIT))
+        return false;
+    ggs_lane_index(lane, atomic_load_explicit(&slot->number, memory_order_relaxed), node, source, t);
+    return true;
+}
+
 // ---- slots ----
 
-// A lane holds runs in the order of their numbers, in which it is read. A run that got its number and then waited for a processor may find
-// a slot free that a later one was done with meanwhile: that is none for it.
-static struct ggs_slot * take_slot(uint32_t run) {
+// A lane is read in the order of run numbers. A run that got its number and then lost the processor
+// must not use a slot that a later run has finished with.
+static struct ggs_slot * acquire_slot(uint32_t run) {
     for (unsigned i = 0; i < GGS_SLOTS; i++) {
         struct ggs_slot * slot      = &ggs_slots[i];
         bool              free_slot = false;
-        if (!atomic_compare_exchange_strong(&slot->taken, &free_slot, true)) continue;
+        if (!atomic_compare_exchange_strong(&slot->in_use, &free_slot, true)) continue;
         if (slot->newest <= run) {
             slot->newest = run;
             return slot;
         }
-        atomic_store_explicit(&slot->taken, false, memory_order_release);
+        atomic_store_explicit(&slot->in_use, false, memory_order_release);
     }
     return NULL;
 }
 
-// Others may be searching the nodes of the run before: what they find is checked against the run's number afterwards, so each value
-// must be written whole, and the number before all of them.
+// Other threads may be searching the nodes of the previous run. They check what they find against
+// the run's number afterwards, so each value must be written whole, and the number before all of
+// them.
 static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
     struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_relaxed);
     uint32_t                n     = (uint32_t) graph->n_nodes;
@@ -153,18 +195,18 @@ static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
         nodes->capacity = capacity;
         nodes->older    = older;
     }
-#pragma GCC unroll 8 // atomic stores are not made wider
+#pragma GCC unroll 8 // the compiler does not combine atomic stores
     for (uint32_t i = 0; i < n; i++) atomic_store_explicit(&nodes->node[i], graph->nodes[i], memory_order_relaxed);
     atomic_store_explicit(&nodes->n, n, memory_order_relaxed);
     atomic_store_explicit(&slot->nodes, nodes, memory_order_release);
     return true;
 }
 
-struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
+struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_captured_graph * graph,
                                 void * pool, int lanes) {
-    struct ggs_slot * slot = take_slot(run);
+    struct ggs_slot * slot = acquire_slot(run);
     if (slot == NULL || lanes > GGS_SLOT_LANES || graph->n_nodes > GGS_SPOOL_MOST_NODES) {
-        if (slot != NULL) atomic_store(&slot->taken, false);
+        if (slot != NULL) atomic_store(&slot->in_use, false);
         errno = EBUSY;
         return NULL;
     }
@@ -172,25 +214,20 @@ struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, co
     slot->lost    = 0;
     slot->graph   = graph;
     slot->watched = false;
+    slot->values  = NULL;
     for (int i = 0; good && i < lanes; i++) good = ggs_slot_provide(slot, (uint32_t) i) != NULL;
     if (!good || !copy_nodes(slot, nodes)) {
-        atomic_store(&slot->taken, false);
+        atomic_store(&slot->in_use, false);
         return NULL;
     }
     atomic_store_explicit(&slot->pool, pool, memory_order_relaxed);
     atomic_store_explicit(&slot->number, run, memory_order_release);
-    atomic_fetch_add_explicit(&ggs_slots_taken, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ggs_slots_open, 1, memory_order_relaxed);
     return slot;
 }
 
-void ggs_slots_prepare(unsigned n) {
-    for (uint32_t i = 0; i < GGS_SLOTS; i++) {
-        for (uint32_t k = 0; k < GGS_SLOT_LANES; k++) {
-            const struct ggs_slot_lane * lane = ggs_slots[i].lanes[k];
-            for (uint32_t more = 0; lane != NULL && more < n; more++)
-                if (ggs_segment_prepare(lane->number, lane->sequence + more, i, k) != 0) break;
-        }
-    }
+uint32_t ggs_slots_lanes(void) {
+    return atomic_load(&n_lanes);
 }
 
 uint32_t ggs_slot_number(const struct ggs_slot * slot) {
@@ -199,10 +236,10 @@ uint32_t ggs_slot_number(const struct ggs_slot * slot) {
 
 uint64_t ggs_slot_close(struct ggs_slot * slot) {
     uint64_t lost = slot->lost;
-    atomic_fetch_sub_explicit(&ggs_slots_taken, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&ggs_slots_open, 1, memory_order_relaxed);
     atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
     atomic_thread_fence(memory_order_release); // before the nodes of the next run are written
-    atomic_store_explicit(&slot->taken, false, memory_order_release);
+    atomic_store_explicit(&slot->in_use, false, memory_order_release);
     return lost;
 }
 
@@ -217,4 +254,22 @@ uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node,
     if (i == n || atomic_load_explicit(&slot->number, memory_order_relaxed) != run) return 0;
     *index = i;
     return run;
+}
+
+static void free_slot(struct ggs_slot * slot) {
+    for (struct ggs_slot_nodes *nodes = atomic_load(&slot->nodes), *older; nodes != NULL; nodes = older) {
+        older = nodes->older;
+        free(nodes);
+    }
+    for (unsigned i = 0; i < GGS_SLOT_LANES; i++) free(slot->lanes[i]);
+    free(slot->values_lane);
+}
+
+void ggs_slots_reset(bool forked) {
+    for (unsigned i = 0; i < GGS_SLOTS; i++) {
+        if (!forked) free_slot(&ggs_slots[i]);
+        memset(&ggs_slots[i], 0, sizeof(ggs_slots[i]));
+    }
+    ggs_slots_open = 0;
+    n_lanes        = 0;
 }

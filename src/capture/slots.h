@@ -1,73 +1,92 @@
-// Slots and lanes: where the op runs of a graph run go. What every backend that is seen op by op uses:
+// Slots and lanes: where the op runs of a graph run go.
 //
-//     ggs_slot_open       a graph run begins; it gets a slot, with a lane for each of its threads or queues
-//     ggs_slot_find       which node is this? An index in the run's graph, found by walking on from the last one
-//     ggs_lane_begin      an op run begins: its unit is written, behind one that says where it stands if it does not follow from the op before
-//     ggs_lane_end        it ends: the unit is completed in place, again and again if a later end turns out to be the right one
-//     ggs_slot_close      all of its op runs are told
+//     ggs_slot_open     a graph run begins: it gets a slot, with a lane for each of its threads
+//     ggs_slot_find     the index of a node in the run's graph, found by walking on from the last one
+//     ggs_lane_begin    an op run begins: its unit is written
+//     ggs_lane_end      it ends: the unit is completed in place, again if a later barrier turns out to be its end
+//     ggs_slot_values   what an op computed, in a lane of its own
+//     ggs_slot_close    all of its op runs are written
 //
-// The CPU tells them as they happen (cpu/ops.c); a device whose times come later tells them when they are there, before it closes
-// the slot. One thread at a time writes to a lane. Nothing here locks, allocates or calls the kernel per op, and a killed process
-// loses nothing but what was under way.
+// One thread at a time writes to a lane. Nothing here locks, allocates or calls the kernel per op,
+// and a killed process loses nothing but what was under way.
 #pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "capture/ggml-abi.h"
 #include "capture/graphs.h"
 #include "capture/segment.h"
+#include "preload/ggml-abi.h"
 #include "trace/spool.h"
 
 enum { GGS_SLOTS = 64, GGS_SLOT_LANES = 512 };
 
-// Written with every op by its thread: no other thread's lane may share its cache line, nor the one beside, which is fetched with it.
+// Its thread writes to it with every op. Aligned so that no two lanes share a cache line, nor a
+// pair of lines that are fetched together.
 struct ggs_slot_lane {
     _Alignas(128) struct ggs_segment segment;
     struct ggs_spool_op * next; // where the next unit goes
     struct ggs_spool_op * end;  // one unit is always left zero
     uint32_t              number, sequence;
-    uint32_t              os_thread; // as last told in the lane
+    uint32_t              os_thread; // that the lane has last
 };
 
-// The nodes of a slot's run. An array is never freed: a thread that searches may look at it a moment too late.
+// The nodes of a slot's run. An array lives as long as the recording: a thread that searches may
+// read one that was replaced.
 struct ggs_slot_nodes {
-    struct ggs_slot_nodes *      older; // the smaller one that it took the place of
+    struct ggs_slot_nodes *      older; // the smaller one that it replaced
     uint32_t                     capacity;
     _Atomic uint32_t             n;
     _Atomic(struct abi_tensor *) node[];
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                 number; // of the run, 0: no thread may attach
-    _Atomic bool                     taken;
-    uint32_t                         newest; // run that it was taken for
-    _Atomic uint32_t                 lost;   // op runs for which there was no room
-    _Atomic(struct ggs_slot_nodes *) nodes;
-    const struct ggs_known_graph *   graph;
-    _Atomic(void *)                  pool;    // the CPU's thread pool, NULL until known
-    bool                             watched; // the CPU: barriers between its ops may not be seen
-    struct ggs_slot_lane *           lanes[GGS_SLOT_LANES];
+    _Atomic uint32_t                  number; // of the run, 0: no thread may attach
+    _Atomic bool                      in_use;
+    uint32_t                          newest; // the latest run that used it
+    _Atomic uint32_t                  lost;   // op runs for which there was no room
+    _Atomic(struct ggs_slot_nodes *)  nodes;
+    const struct ggs_captured_graph * graph;
+    _Atomic(void *)                   pool;    // the CPU's thread pool, NULL until known
+    bool                              watched; // the CPU: barriers between its ops may not be seen
+    struct ggs_values_run *           values;  // of this run, NULL if values are not recorded
+    struct ggs_slot_lane *            values_lane;
+    struct ggs_slot_lane *            lanes[GGS_SLOT_LANES];
 };
 
 extern struct ggs_slot ggs_slots[GGS_SLOTS];
-extern _Atomic int     ggs_slots_taken; // 0: no op belongs to any
+extern _Atomic int     ggs_slots_open; // 0: no op belongs to any
 
-// Takes a slot for a graph run and makes room in `lanes` lanes. NULL if there is no slot (errno EBUSY) or no room.
-struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_known_graph * graph,
+// Acquires a slot for a graph run, with room in `lanes` lanes. NULL if there is no slot (errno
+// EBUSY) or no room.
+struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_captured_graph * graph,
                                 void * pool, int lanes);
 // Returns how many op runs could not be kept.
 uint64_t ggs_slot_close(struct ggs_slot * slot);
 uint32_t ggs_slot_number(const struct ggs_slot * slot); // UINT32_MAX for NULL
+// The recording is over and no thread looks at slots or lanes any more: frees them. In the child of
+// a fork they are only forgotten.
+void ggs_slots_reset(bool forked);
 // A lane of the slot, with room for a run of its graph; NULL if there is none.
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 
-// Makes the next `n` segments of every lane ahead.
-void ggs_slots_prepare(unsigned n);
+// Writes what an op computed to the slot's lane of values. One thread at a time. False if there is
+// no room.
+bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, uint64_t elements, const struct ggs_spool_value * rows,
+                     uint32_t n_rows);
 
-// The run that the slot is used for, if `node` is one of its nodes, and *index; else 0. Any thread may ask at any time, also while the
-// slot is given to another run.
+// The same for any unit with a payload, whose head has the layout of struct ggs_spool_values. Fills
+// in the run.
+bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * head, const void * payload);
+// The same for index data of a run that has no other lanes: a device's.
+bool ggs_slot_index(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * tensor);
+
+uint32_t ggs_slots_lanes(void); // how many there are
+
+// The run that uses the slot, if `node` is one of its nodes, and the node's *index; else 0. Safe on
+// any thread at any time, even while another run acquires the slot.
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);
 
 // The same for a thread that takes part in the run: the node's index, from `first` on.
@@ -82,18 +101,27 @@ static inline uint32_t ggs_slot_find(const struct ggs_slot_nodes * nodes, const 
 
 // The first four bytes of a unit are written at once: its type makes the rest valid.
 typedef uint32_t __attribute__((may_alias)) ggs_lane_head;
-enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_STEP = 24 };
+enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_NODE = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_STEP = 24 };
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct ggs_spool_op, type) == 0 &&
+                   8 * offsetof(struct ggs_spool_op, flags) == GGS_HEAD_FLAGS &&
+                   8 * offsetof(struct ggs_spool_op, shift) == GGS_HEAD_SHIFT &&
+                   8 * offsetof(struct ggs_spool_op, step) == GGS_HEAD_STEP &&
+                   offsetof(struct ggs_spool_op, duration) == sizeof(ggs_lane_head),
+               "a unit's head as shifts");
+_Static_assert(offsetof(struct ggs_spool_at, run) == sizeof(ggs_lane_head) &&
+                   GGS_SPOOL_MOST_NODES == 1 << (32 - GGS_HEAD_NODE),
+               "the node takes what the type leaves");
 
-// An op begins when the one before it in the lane was done, `step` nodes behind it in the same run. `op` is the lane's next unit, which must be
-// before its end. `fused`: the node that follows is computed together with it.
+// Begins an op that starts when the one before it in the lane ended, `step` nodes behind it in the
+// same run. `op` is the lane's next unit, which must be before its end. `fused`: the node that
+// follows is computed together with it.
 static inline void ggs_lane_begin(struct ggs_slot_lane * lane, struct ggs_spool_op * op, uint32_t step, bool fused) {
     lane->next     = op + 1;
     uint32_t flags = fused ? GGS_OP_RUN_FUSED : 0;
     __atomic_store_n((ggs_lane_head *) op, GGS_UNIT_OP | flags << GGS_HEAD_FLAGS | step << GGS_HEAD_STEP,
                      __ATOMIC_RELEASE);
 }
-// The same for an op of which all that must be said: the first of a run, or one whose begin is another than that. NULL if the lane has no more
-// room.
+// The same for any op: writes its run, node and begin too. NULL if the lane has no more room.
 struct ggs_spool_op * ggs_lane_begin_at(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, uint64_t begin,
                                         bool fused);
 
@@ -104,10 +132,12 @@ static inline void ggs_lane_end(struct ggs_spool_op * op, uint32_t duration, uin
     op->inner_wait = inner_wait;
     __atomic_store_n(&op->flags, op->flags | GGS_OP_RUN_ENDED, __ATOMIC_RELEASE);
 }
-// The same without limits. `flags` are added to those that the unit has; GGS_OP_RUN_WAIT_UNSEEN is taken away unless it is among them.
+// The same for times of any length. `flags` are added to the unit's; GGS_OP_RUN_WAIT_UNSEEN is
+// cleared unless it is among them.
 void ggs_lane_end_at(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait, unsigned flags);
 
-// Copies the values of a small tensor that decides which rows or experts `node` takes. Types that are no indices are left out.
+// Copies the values of a small tensor that selects the rows or experts of `node`. Other types than
+// f32, i32 and i64 are left out.
 void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, unsigned source,
                     const struct abi_tensor * tensor);
 // The calling thread writes to the lane from here on.

@@ -5,9 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/hooks/sandbox.h"
+#include "capture/sandbox.h"
 
-// The operating system's number, asked once per thread; 0 if it may not be asked any more.
+// The operating system's number, asked once per thread; 0 if a sandbox forbids to ask.
 static inline uint32_t ggs_thread_id(void) {
     static _Thread_local uint32_t id;
     if (id == 0 && !ggs_sandboxed()) id = (uint32_t) syscall(SYS_gettid);

@@ -6,43 +6,64 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/system/clock.h"
 #include "base/system/ticks.h"
 #include "trace/spool.h"
 
 _Thread_local struct ggs_nesting   ggs_in;
-static const uint32_t              always          = 1;
+static const uint32_t              always = 1, never = 0;
 GGS_WITH_EVERY_OP const uint32_t * ggs_window_word = &always;
 _Atomic int                        ggs_window_skipped;
 _Atomic bool                       ggs_window_gaps;
-static struct ggs_spool_control *  control; // NULL: there is none
+static _Atomic int                 inside; // outermost calls that are recorded at this moment
+
+// Where the control file is mapped, at its fixed place: threads look at the word in it at any time,
+// also after the recording. Other variables have no place on these pages.
+enum { LARGEST_PAGE = 65536 };
+static union {
+    struct ggs_spool_control words;
+    uint8_t                  page[LARGEST_PAGE];
+} control __attribute__((aligned(LARGEST_PAGE)));
+static bool controlled; // it is there
 
 void ggs_window_begin(const char * folder) {
     char        path[PATH_MAX];
     struct stat info;
+    size_t      page = (size_t) sysconf(_SC_PAGESIZE);
     if (snprintf(path, sizeof(path), "%s/%s", folder, GGS_SPOOL_CONTROL) >= (int) sizeof(path)) return;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return;
-    if (fstat(fd, &info) == 0 && (uint64_t) info.st_size >= sizeof(*control)) {
-        struct ggs_spool_control * mapped = mmap(NULL, sizeof(*mapped), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (mapped != MAP_FAILED && memcmp(mapped->magic, GGS_CONTROL_MAGIC, sizeof(mapped->magic)) == 0) {
-            control = mapped;
-            __atomic_store_n(&ggs_window_word, &mapped->recording, __ATOMIC_RELEASE);
-        }
-    }
+    char magic[sizeof(control.words.magic)];
+    if (fstat(fd, &info) == 0 && (uint64_t) info.st_size >= page && page <= LARGEST_PAGE &&
+        pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
+        memcmp(magic, GGS_CONTROL_MAGIC, sizeof(magic)) == 0 &&
+        mmap(&control, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == &control)
+        controlled = true;
     close(fd);
 }
 
+void ggs_window_open(void) {
+    __atomic_store_n(&ggs_window_word, controlled ? &control.words.recording : &always, __ATOMIC_RELEASE);
+}
+
+void ggs_window_count_child(void) {
+    if (controlled) __atomic_fetch_add(&control.words.children, 1, __ATOMIC_RELAXED);
+}
+
 const uint64_t * ggs_window_freed(void) {
-    return control == NULL ? NULL : &control->freed;
+    return controlled ? &control.words.freed : NULL;
 }
 
 bool ggs_window_enter(void) {
     if (ggs_in.outer++ == 0) {
+        // Before the word is read: ggs_window_end writes it, and reads this then.
+        atomic_fetch_add(&inside, 1);
+        atomic_thread_fence(memory_order_seq_cst);
         ggs_in.skipped = ggs_window_is_closed();
         if (ggs_in.skipped) {
+            atomic_fetch_sub(&inside, 1);
             atomic_fetch_add_explicit(&ggs_window_skipped, 1, memory_order_relaxed);
             atomic_store_explicit(&ggs_window_gaps, true, memory_order_relaxed);
         }
@@ -50,22 +71,42 @@ bool ggs_window_enter(void) {
     return !ggs_in.skipped;
 }
 
-// One more step of a window that takes so many.
+// Counts a step of a window that ends after a number of them.
 static void count_step(void) {
-    if (control == NULL || __atomic_load_n(&control->steps_left, __ATOMIC_RELAXED) <= 0) return;
-    if (__atomic_sub_fetch(&control->steps_left, 1, __ATOMIC_ACQ_REL) != 0) return;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    __atomic_store_n(&control->ended_ns, (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec,
-                     __ATOMIC_RELEASE);
-    __atomic_store_n(&control->recording, 0, __ATOMIC_RELEASE);
+    if (!controlled || __atomic_load_n(&control.words.steps_left, __ATOMIC_RELAXED) <= 0) return;
+    if (__atomic_sub_fetch(&control.words.steps_left, 1, __ATOMIC_ACQ_REL) != 0) return;
+    __atomic_store_n(&control.words.ended_ns, ggs_clock_now(), __ATOMIC_RELEASE);
+    __atomic_store_n(&control.words.recording, 0, __ATOMIC_RELEASE);
 }
 
 void ggs_window_leave(void) {
     if (ggs_in.outer == 0 || --ggs_in.outer > 0) return;
-    if (ggs_in.skipped)
+    if (ggs_in.skipped) {
         atomic_fetch_sub_explicit(&ggs_window_skipped, 1, memory_order_relaxed);
-    else
+    } else {
         count_step();
+        atomic_fetch_sub(&inside, 1);
+    }
     ggs_in.skipped = false;
+}
+
+void ggs_window_end(void) {
+    __atomic_store_n(&ggs_window_word, &never, __ATOMIC_SEQ_CST);
+}
+
+bool ggs_window_is_left(void) {
+    return atomic_load(&inside) == 0;
+}
+
+void ggs_window_forget(void) {
+    atomic_store(&inside, ggs_in.outer > 0 && !ggs_in.skipped);
+    atomic_store(&ggs_window_skipped, ggs_in.outer > 0 && ggs_in.skipped);
+}
+
+void ggs_window_reset(bool gaps) {
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    if (controlled) mmap(&control, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    controlled = false;
+    atomic_store(&ggs_window_gaps, gaps);
+    ggs_window_end();
 }

@@ -1,43 +1,40 @@
 // ggscope bench -r N --baseline B -- PROGRAM: is it faster, or is that noise?
 //
-// Every round records the baseline, the program and the baseline once more, in turns that change places, so that what the machine does meanwhile falls
-// on all of them alike. The baseline against itself is the control: what differs no more than that is noise.
+// Every round records the baseline, the program and the baseline once more (src/trials). The
+// baseline against itself is the control: what differs no more than that is noise.
 #include <argp.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyze/diff/sample.h"
-#include "analyze/ops/totals.h"
+#include "answer/bench.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/system/progress.h"
 #include "base/table.h"
 #include "cli/commands.h"
 #include "cli/scaffold/judgements.h"
 #include "cli/scaffold/verb.h"
+#include "record/recording.h"
+#include "trials/trials.h"
 
-enum { MOST_ROUNDS = 200, MOST_FIGURES = 32, SIDES = 3, BASE = 0, OTHER = 1, AGAIN = 2, MOST_WORDS = 512 };
+enum { MOST_ROUNDS = 200, MOST_FIGURES = 32, MOST_WORDS = 512 };
+static const double SAME = 0.005; // --until-decided: differences below this are none
 
 struct arguments {
-    struct ggs_input   input;
-    uint64_t           rounds;
-    const char *       baseline;
-    const char *       engine;
-    const char *       keep;
-    struct ggs_fail_if fail_if;
-    const char *       junit;
-    bool               markdown;
+    struct ggs_input     input;
+    uint64_t             rounds;
+    const char *         baseline;
+    const char *         engine;
+    const char *         keep;
+    struct ggs_recording recording; // its --memory and --cold alone
+    bool                 until_decided;
+    struct ggs_fail_if   fail_if;
+    const char *         junit;
+    bool                 markdown;
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -45,176 +42,132 @@ struct bench {
     const struct arguments * arguments;
     bool                     compares;         // there is a baseline
     char                     folder[PATH_MAX]; // of our own, below TMPDIR
-    double                   values[SIDES][MOST_FIGURES][MOST_ROUNDS];
-    unsigned                 rounds; // done
+    struct ggs_trials *      trials;
+    unsigned                 a, b, again; // variants; without a baseline b is a once more
+    unsigned                 rounds;      // done
+    struct ggs_progress      progress;
+    uint64_t                 done;
 };
 
-struct outcome {
-    const struct ggs_figure * figure;
-    double                    a, b; // medians
-    struct ggs_ratio          ratio, control;
-    bool                      differs;
-};
-
-// ---- one run ----
+// ---- measuring ----
 
 static bool is_folder(const char * path) {
     struct stat info;
     return path != NULL && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// ggscope record -q --no-faults -o DIR [--engine E] -- PROGRAM...
-static int command_of(const struct bench * bench, int side, const char * directory, const char ** words) {
+// The model of a command for the shell: the word behind its -m or --model, without quotes; else that
+// of the program. The caller frees nothing.
+static const char * model_of_baseline(const struct arguments * arguments) {
+    static char  words[4096], *list[MOST_WORDS];
+    const char * found = NULL;
+    unsigned     n     = 0;
+    snprintf(words, sizeof(words), "%s", arguments->baseline);
+    for (char *at = words, *word; n < MOST_WORDS - 1 && (word = strtok_r(at, " \t\n\"'", &at)) != NULL;)
+        list[n++] = word;
+    list[n] = NULL;
+    if (n > 0) found = ggs_recording_find_model(list);
+    return found != NULL ? found : ggs_recording_find_model(arguments->input.paths);
+}
+
+static int add_variant(struct bench * bench, const char * name, bool base, unsigned * number,
+                       struct ggs_error * error) {
+    static const char *      plain[] = {"-q", "--no-faults", NULL};
+    static const char *      with[2][5];
+    static const char *      shell[]   = {"sh", "-c", NULL, NULL};
     const struct arguments * arguments = bench->arguments;
-    bool                     base      = bench->compares && side != OTHER;
-    const char *             engine = base && is_folder(arguments->baseline) ? arguments->baseline : arguments->engine;
-    int                      n      = 0;
-    words[n++]                      = "ggscope";
-    words[n++]                      = "record";
-    words[n++]                      = "-q";
-    words[n++]                      = "--no-faults";
-    words[n++]                      = "-o";
-    words[n++]                      = directory;
+    bool                     folder    = base && is_folder(arguments->baseline);
+    const char *             engine    = folder ? arguments->baseline : arguments->engine;
+    const char **            options   = plain;
     if (engine != NULL) {
-        words[n++] = "--engine";
-        words[n++] = engine;
+        options    = with[base];
+        options[0] = plain[0], options[1] = plain[1], options[2] = "--engine", options[3] = engine;
     }
-    words[n++] = "--";
-    if (base && !is_folder(arguments->baseline)) {
-        words[n++] = "sh";
-        words[n++] = "-c";
-        words[n++] = arguments->baseline;
-    } else {
-        for (unsigned i = 0; i < arguments->input.n && n < MOST_WORDS - 1; i++) words[n++] = arguments->input.paths[i];
-    }
-    words[n] = NULL;
-    return n;
+    shell[2]             = arguments->baseline;
+    bool         pressed = arguments->recording.cold || arguments->recording.memory.bytes > 0;
+    const char * model   = arguments->recording.cold_model;
+    if (pressed && model == NULL)
+        model = base && !folder ? model_of_baseline(arguments) : ggs_recording_find_model(arguments->input.paths);
+    struct ggs_variant variant = {.name    = name,
+                                  .options = options,
+                                  .program = base && !folder ? shell : (const char * const *) arguments->input.paths,
+                                  .warm_up = strcmp(name, "control") != 0,
+                                  .model   = model,
+                                  .memory  = arguments->recording.memory.bytes,
+                                  .cold    = arguments->recording.cold || model != NULL};
+    int                status  = ggs_trials_add(bench->trials, &variant, error);
+    *number                    = status < 0 ? 0 : (unsigned) status;
+    return status < 0 ? status : 0;
 }
 
-// The signal that ends the measurement, or 0. The run under way ends by it too, and what was recorded goes.
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal) {
-    stopped = signal;
-}
-
-static void stop_by_signals(void) {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action    = {.sa_handler = stop}; // a wait ends by it
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) sigaction(signals[i], &action, NULL);
-}
-
-// Its output is not ours: only what went wrong is shown.
-static int run_quietly(const char ** words, const char * log, struct ggs_error * error) {
-    posix_spawn_file_actions_t actions;
-    pid_t                      child;
-    int                        status;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    errno = posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char **) words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (errno != 0) return ggs_fail_errno(error, "cannot start ggscope record");
-    if (stopped != 0) kill(child, SIGTERM);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-        if (stopped != 0) kill(child, SIGTERM);
-    }
-    if (stopped != 0) return ggs_fail(error, GGS_UNSUPPORTED, "interrupted");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
-    char   line[400] = ""; // the first it says is the cause, what follows are consequences
-    FILE * file      = fopen(log, "re");
-    while (file != NULL && line[0] == '\0' && fgets(line, sizeof(line), file) != NULL) line[strcspn(line, "\n")] = '\0';
-    if (file != NULL) fclose(file);
-    return ggs_fail(error, GGS_UNSUPPORTED, "a run of the program failed with status %d: %s",
-                    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                    line[0] == '\0' ? "it said nothing" : line);
-}
-
-static int read_figures(struct bench * bench, int side, unsigned round, const char * directory,
-                        struct ggs_error * error) {
-    struct ggs_trace  trace;
-    struct ggs_totals totals;
-    int               status = ggs_trace_open(&trace, directory, error);
-    if (status < 0) return status;
-    status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
-    if (status == 0) {
-        for (size_t i = 0; i < ggs_n_figures; i++) bench->values[side][i][round] = ggs_figures[i].of(&totals);
-        ggs_totals_release(&totals);
-    }
-    ggs_trace_close(&trace);
-    return status;
-}
-
-static int remove_entry(const char * path, const struct stat * info, int type, struct FTW * walk) {
-    (void) info, (void) type, (void) walk;
-    remove(path);
+static int after_trial(void * context, const struct ggs_trial * trial, struct ggs_error * error) {
+    struct bench * bench = context;
+    (void) trial, (void) error;
+    ggs_progress_update(&bench->progress, ++bench->done);
     return 0;
 }
 
-static void remove_recording(const char * directory) {
-    nftw(directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+static bool is_decided(const struct bench * bench) {
+    int figure = ggs_trial_figure_find("token_quiet_ns");
+    return bench->arguments->until_decided && figure >= 0 &&
+           ggs_trials_decided(bench->trials, bench->a, bench->b, bench->again, (unsigned) figure, SAME);
 }
 
-// Round -1 warms up: files in the page cache, and the first look at whether anything is recorded at all.
-static int measure(struct bench * bench, int side, int round, struct ggs_error * error) {
-    static const char * const sides[SIDES] = {"a", "b", "control"};
-    const char *              parent       = bench->arguments->keep != NULL ? bench->arguments->keep : bench->folder;
-    const char *              words[MOST_WORDS];
-    char                      directory[PATH_MAX], log[PATH_MAX + 8];
-    if (snprintf(directory, sizeof(directory), "%s/%s-%03d", parent, sides[side], round + 1) >= (int) sizeof(directory))
-        return ggs_fail(error, GGS_USAGE, "the path %s is too long", parent);
-    snprintf(log, sizeof(log), "%s/log", bench->folder);
-    command_of(bench, side, directory, words);
-    int status = run_quietly(words, log, error);
-    if (status == 0) status = read_figures(bench, side, round < 0 ? 0 : (unsigned) round, directory, error);
-    if (bench->arguments->keep == NULL || round < 0 || stopped != 0) remove_recording(directory);
-    unlink(log);
-    return status;
+static void tell_load(const struct bench * bench) {
+    struct ggs_trials_load load = ggs_trials_load(bench->trials);
+    if (load.repeated == 0) return;
+    fprintf(stderr, "ggscope: %u run%s repeated because other programs kept the machine busy", load.repeated,
+            load.repeated == 1 ? " was" : "s were");
+    if (load.busy > 0) fprintf(stderr, "; %u stayed busy and count%s", load.busy, load.busy == 1 ? "s" : "");
+    fputc('\n', stderr);
 }
 
 static int measure_all(struct bench * bench, struct ggs_error * error) {
-    struct ggs_progress progress;
-    int                 status = 0, sides = bench->compares ? SIDES : 2;
-    uint64_t            rounds = bench->arguments->rounds;
-    ggs_progress_start(&progress, "bench", rounds * (uint64_t) sides);
-    for (int side = 0; side < sides - 1 && status == 0; side++) status = measure(bench, side, -1, error);
-    for (uint64_t round = 0; round < rounds && status == 0; round++) {
-        for (int turn = 0; turn < sides && status == 0 && stopped == 0; turn++) {
-            int side = (turn + (int) (round % (uint64_t) sides)) % sides;
-            // Without a baseline the program is measured against itself.
-            status = measure(bench, bench->compares || side == 0 ? side : AGAIN, (int) round, error);
-            ggs_progress_update(&progress, round * (uint64_t) sides + (uint64_t) turn + 1);
-        }
-        if (status == 0 && stopped == 0) bench->rounds++;
+    const struct arguments *   arguments = bench->arguments;
+    struct ggs_trials_settings settings  = {.folder  = arguments->keep != NULL ? arguments->keep : bench->folder,
+                                            .keep    = arguments->keep != NULL,
+                                            .after   = after_trial,
+                                            .context = bench};
+    int                        status    = ggs_trials_new(&bench->trials, &settings, error);
+    if (status == 0) status = add_variant(bench, "a", bench->compares, &bench->a, error);
+    if (status == 0 && bench->compares) status = add_variant(bench, "b", false, &bench->b, error);
+    if (status == 0) status = add_variant(bench, "control", bench->compares, &bench->again, error);
+    if (status != 0) return status;
+    if (!bench->compares) bench->b = bench->again;
+    ggs_progress_start(&bench->progress, "bench", arguments->rounds * (bench->compares ? 3 : 2));
+    while (bench->rounds < arguments->rounds && status == 0 && !is_decided(bench)) {
+        status = ggs_trials_round(bench->trials, error);
+        bench->rounds += status == 0;
     }
-    ggs_progress_finish(&progress);
-    return status == 0 && stopped != 0 ? ggs_fail(error, GGS_UNSUPPORTED, "interrupted") : status;
+    ggs_progress_finish(&bench->progress);
+    if (status == 0) tell_load(bench);
+    return status;
 }
 
 // ---- what it came to ----
 
-static unsigned conclude(const struct bench * bench, struct outcome * outcomes) {
+static unsigned conclude(const struct bench * bench, struct ggs_bench_figure * outcomes) {
     unsigned n = 0;
     for (size_t i = 0; i < ggs_n_figures; i++) {
-        const double * a = bench->values[BASE][i], *b = bench->values[bench->compares ? OTHER : AGAIN][i];
-        struct outcome outcome = {.figure  = &ggs_figures[i],
-                                  .a       = ggs_sample_median(a, bench->rounds),
-                                  .b       = ggs_sample_median(b, bench->rounds),
-                                  .ratio   = ggs_sample_ratio(a, b, bench->rounds),
-                                  .control = ggs_sample_ratio(a, bench->values[AGAIN][i], bench->rounds)};
-        outcome.differs        = bench->compares && ggs_ratio_differs(&outcome.ratio, &outcome.control);
+        const struct ggs_trials * trials  = bench->trials;
+        unsigned                  f       = (unsigned) i;
+        struct ggs_bench_figure   outcome = {.figure  = &ggs_figures[i],
+                                             .a       = ggs_trials_median(trials, bench->a, f),
+                                             .b       = ggs_trials_median(trials, bench->b, f),
+                                             .ratio   = ggs_trials_ratio(trials, bench->a, bench->b, f),
+                                             .control = ggs_trials_ratio(trials, bench->a, bench->again, f)};
+        outcome.differs                   = bench->compares && ggs_ratio_differs(&outcome.ratio, &outcome.control);
         if (isnan(outcome.a) && isnan(outcome.b)) continue;
         outcomes[n++] = outcome;
     }
     return n;
 }
 
-static void judge(const struct arguments * arguments, const struct outcome * outcomes, unsigned n,
+static void judge(const struct arguments * arguments, const struct ggs_bench_figure * outcomes, unsigned n,
                   struct ggs_judgement * judgements) {
     for (unsigned i = 0; i < arguments->fail_if.n; i++) {
-        const struct ggs_condition * condition = &arguments->fail_if.conditions[i];
-        const struct outcome *       outcome   = NULL;
+        const struct ggs_condition *    condition = &arguments->fail_if.conditions[i];
+        const struct ggs_bench_figure * outcome   = NULL;
         for (unsigned k = 0; k < n; k++) {
             if (outcomes[k].figure == condition->figure) outcome = &outcomes[k];
         }
@@ -227,7 +180,7 @@ static void judge(const struct arguments * arguments, const struct outcome * out
     }
 }
 
-static const char * verdict(const struct outcome * outcome, bool compares) {
+static const char * verdict(const struct ggs_bench_figure * outcome, bool compares) {
     if (!compares) return "";
     if (isnan(outcome->ratio.value)) return "not seen";
     if (!outcome->differs) return outcome->a == outcome->b ? "same" : "noise";
@@ -243,11 +196,11 @@ static void format_ratio(char text[64], const struct ggs_ratio * ratio) {
     }
 }
 
-static bool is_dull(const struct outcome * outcome) {
+static bool is_dull(const struct ggs_bench_figure * outcome) {
     return !outcome->figure->noisy && outcome->a == outcome->b && !outcome->differs;
 }
 
-static void print_text(const struct bench * bench, const struct outcome * outcomes, unsigned n) {
+static void print_text(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
     char               a[GGS_NUMBER_LENGTH], ratio[64];
     struct ggs_table * table = ggs_table_new();
     printf("%u rounds%s; medians, B/A with its 95 %% interval%s\n\n", bench->rounds,
@@ -275,7 +228,19 @@ static void print_text(const struct bench * bench, const struct outcome * outcom
     ggs_table_free(table);
 }
 
-static void print_markdown(const struct bench * bench, const struct outcome * outcomes, unsigned n) {
+// The time per token twice: by its mean, which everything on the machine moves, and by quiet tokens.
+static void print_decision(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
+    const struct ggs_bench_figure * best = ggs_bench_decides(outcomes, n);
+    if (!bench->compares || best == NULL) return;
+    double control = 100 * (best->control.high - best->control.low) / 2;
+    printf("\n%s decides on tokens (A/A within %.1f %%): ", best->figure->name, control);
+    if (!best->differs)
+        printf("differences below %.1f %% cannot be told here\n", control);
+    else
+        printf("B takes %.1f %% %s\n", 100 * fabs(best->ratio.value - 1), best->ratio.value > 1 ? "longer" : "less");
+}
+
+static void print_markdown(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], ratio[64], control[64];
     printf("### ggscope bench\n\n%u rounds, medians; B/A with its 95 %% interval, A/A measured beside it.\n\n"
            "| | A | B | B/A | A/A | |\n|---|---:|---:|---|---|---|\n",
@@ -291,49 +256,24 @@ static void print_markdown(const struct bench * bench, const struct outcome * ou
     }
 }
 
-static void put_ratio(struct ggs_json * json, const char * key, const struct ggs_ratio * ratio) {
-    ggs_json_object_inline(json, key);
-    ggs_json_double(json, "ratio", ratio->value);
-    ggs_json_double(json, "low", ratio->low);
-    ggs_json_double(json, "high", ratio->high);
-    ggs_json_end(json);
-}
-
-static void write_json(struct ggs_json * json, const struct bench * bench, const struct outcome * outcomes, unsigned n,
-                       const struct ggs_judgement * judgements, unsigned n_judgements) {
-    ggs_json_object(json, NULL);
-    ggs_json_u64(json, "rounds", bench->rounds);
-    ggs_json_bool(json, "baseline", bench->compares);
-    ggs_json_array(json, "figures");
-    for (unsigned i = 0; i < n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "figure", outcomes[i].figure->name);
-        ggs_json_double(json, "a", outcomes[i].a);
-        ggs_json_double(json, "b", outcomes[i].b);
-        put_ratio(json, "change", &outcomes[i].ratio);
-        put_ratio(json, "control", &outcomes[i].control);
-        ggs_json_bool(json, "differs", outcomes[i].differs);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_judgements_json(json, judgements, n_judgements);
-    ggs_json_end(json);
-}
-
 static int show(const struct bench * bench, struct ggs_error * error) {
     const struct arguments * arguments = bench->arguments;
-    struct outcome           outcomes[MOST_FIGURES];
+    struct ggs_bench_figure  outcomes[MOST_FIGURES];
     struct ggs_judgement     judgements[GGS_FAIL_IF_MOST];
     unsigned                 n = conclude(bench, outcomes), m = arguments->fail_if.n;
     int                      status = 0;
     judge(arguments, outcomes, n, judgements);
     if (arguments->input.json) {
-        write_json(arguments->input.out, bench, outcomes, n, judgements, m);
+        struct ggs_bench_answer answer = {
+            bench->rounds, bench->compares, outcomes, n, ggs_bench_decides(outcomes, n), judgements, m};
+        ggs_object_write(arguments->input.out, NULL, &ggs_bench_object, &answer, NULL);
     } else if (arguments->markdown) {
         print_markdown(bench, outcomes, n);
+        print_decision(bench, outcomes, n);
         ggs_judgements_markdown(stdout, judgements, m);
     } else {
         print_text(bench, outcomes, n);
+        print_decision(bench, outcomes, n);
         ggs_judgements_text(stdout, judgements, m);
     }
     if (status == 0 && arguments->junit != NULL)
@@ -341,28 +281,30 @@ static int show(const struct bench * bench, struct ggs_error * error) {
     return status != 0 ? status : ggs_judgements_failed(judgements, m) ? 1 : 0;
 }
 
+static int make_folder(struct bench * bench, struct ggs_error * error) {
+    const char * place = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    if (snprintf(bench->folder, sizeof(bench->folder), "%s/ggscope-bench-XXXXXX", place) >= PATH_MAX - 32)
+        return ggs_fail(error, GGS_USAGE, "the path %s is too long", place);
+    return mkdtemp(bench->folder) == NULL ? ggs_fail_errno(error, "cannot make a folder in %s", place) : 0;
+}
+
 static int run(void * input, struct ggs_trace * traces, struct ggs_error * error) {
-    const struct arguments * arguments = input;
+    struct arguments * arguments = input;
     (void) traces;
+    arguments->recording.command = arguments->input.paths;
+    int status                   = ggs_recording_resolve(&arguments->recording, error);
+    if (status != 0) return status;
     if (arguments->keep != NULL && mkdir(arguments->keep, 0777) != 0)
         return ggs_fail_errno(error, "cannot make the folder %s", arguments->keep);
-    struct bench * bench = calloc(1, sizeof(*bench));
-    if (bench == NULL) return ggs_fail_memory(error);
-    bench->arguments   = arguments;
-    bench->compares    = arguments->baseline != NULL;
-    const char * place = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
-    int status = snprintf(bench->folder, sizeof(bench->folder), "%s/ggscope-bench-XXXXXX", place) >= PATH_MAX - 32 ||
-                         mkdtemp(bench->folder) == NULL
-                     ? ggs_fail_errno(error, "cannot make a folder in %s", place)
-                     : 0;
+    struct bench bench = {.arguments = arguments, .compares = arguments->baseline != NULL};
+    status             = make_folder(&bench, error);
     if (status == 0) {
-        stop_by_signals();
-        status = measure_all(bench, error);
-        rmdir(bench->folder);
+        status = measure_all(&bench, error);
+        rmdir(bench.folder);
     }
-    if (stopped != 0) exit(128 + stopped);
-    if (status == 0) status = show(bench, error);
-    free(bench);
+    if (status == 1) exit(128 + ggs_trials_stopped(bench.trials));
+    if (status == 0) status = show(&bench, error);
+    ggs_trials_free(bench.trials);
     return status;
 }
 
@@ -379,12 +321,22 @@ static void check(const void * input, struct argp_state * state) {
 
 int cmd_bench(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"rounds", 'r', "N", "Measure N times (10)", 1, AT(rounds), ggs_take_count, "a number of rounds"},
-        {"baseline", 'b', "B",
-         "Compare with B: a command, or a folder of another engine's libraries for the same program", 1, AT(baseline),
-         ggs_take_text, NULL},
-        {"engine", 0, "DIR", "Let the program use the llama.cpp libraries in DIR", 1, AT(engine), ggs_take_text, NULL},
-        {"keep", 'o', "DIR", "Keep the recordings in DIR", 1, AT(keep), ggs_take_text, NULL},
+        GGS_OPTION("rounds", 'r', "N", "Measure N times (10)", 1, AT(rounds), ggs_set_count, "a number of rounds"),
+        GGS_OPTION("baseline", 'b', "B",
+                   "Compare with B: a command, or a folder of another engine's libraries for the same program", 1,
+                   AT(baseline), ggs_set_text, NULL),
+        GGS_OPTION("engine", 0, "DIR", "Run the program with the llama.cpp libraries in DIR", 1, AT(engine),
+                   ggs_set_text, NULL),
+        GGS_OPTION(
+            "memory", 0, "SIZE",
+            "Limit the memory of every run to SIZE bytes, or a share of the model such as 25%, page cache included", 1,
+            AT(recording.memory), ggs_set_memory, GGS_EXPECTS_MEMORY),
+        GGS_OPTION("cold", 0, "=FILE",
+                   "Drop the model from the page cache before every run: FILE, or what the command names with -m", 1,
+                   AT(recording), ggs_set_cold, NULL),
+        GGS_SWITCH("until-decided", 0, "Stop as soon as the time per token is known to differ, or not to", 1,
+                   AT(until_decided)),
+        GGS_OPTION("keep", 'o', "DIR", "Keep the recordings in DIR", 1, AT(keep), ggs_set_text, NULL),
         GGS_OPTION_FAIL_IF(AT(fail_if), 2),
         GGS_OPTION_JUNIT(AT(junit), 2),
         GGS_OPTION_MARKDOWN(AT(markdown), 3),
@@ -400,7 +352,7 @@ int cmd_bench(int argc, char ** argv) {
         .run      = run,
         .help     = ggs_figures_help,
         .text =
-            "Record PROGRAM several times, in turns with a baseline, and tell what differs by more than noise: medians, the 95 % interval of B/A, and the baseline against itself.\v"};
+            "Record PROGRAM several times, in turns with a baseline, and show what differs by more than noise: medians, the 95 % interval of B/A, and the baseline against itself.\v"};
     struct arguments arguments = {.rounds = 10};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

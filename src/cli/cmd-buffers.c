@@ -170,8 +170,8 @@ int cmd_buffers(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb   verb      = {
                GGS_OPENS_ONE, .options = options, .run = show,
-               .text =
-                   "Show every runtime buffer with its class, size and life, how much they took over time and at most, and what was moved between them."};
+               .text = "List every runtime buffer with its class, size and lifetime, the memory they take over time and "
+                              "at most, and the transfers between them."};
     struct ggs_input input = {0};
     return ggs_verb_run(&verb, argc, argv, &input);
 }

@@ -31,7 +31,7 @@ static int check(void * arguments, struct ggs_trace * traces, struct ggs_error *
         if (status == 0) status = ggs_checks_run(&checks, path, error);
     }
     if (status == 0 && input->json) {
-        ggs_checks_write(input->out, &checks);
+        ggs_answer_write(input->out, &ggs_checks_object, &checks, NULL);
     } else if (status == 0) {
         print_text(&checks);
     }
@@ -47,9 +47,8 @@ int cmd_check(int argc, char ** argv) {
                .most     = 1,
                .options  = options,
                .run      = check,
-               .text =
-                   "Check everything that must hold of an experiment, a line each: ok, interrupted (the program was killed), warning, skipped, or FAIL. "
-                          "Exit 1 if anything failed."};
+               .text = "Check that an experiment is whole and consistent. Each check prints a line: ok, interrupted (the "
+                              "program was killed), warning, skipped, or FAIL. Exit 1 if a check fails."};
     struct ggs_input input = {0};
     return ggs_verb_run(&verb, argc, argv, &input);
 }

@@ -1,4 +1,5 @@
-// ggscope control DIR start | stop | toggle | status | mark TEXT | snapshot: steers a recording that goes on.
+// ggscope control DIR start | stop | toggle | status | mark TEXT | snapshot: steers a recording
+// that goes on.
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -107,20 +108,19 @@ static void check(const void * input, struct argp_state * state) {
 }
 
 int cmd_control(int argc, char ** argv) {
-    static const struct ggs_option options[] = {{"output", 'o', "DIR",
-                                                 "snapshot: put it into this directory (DIR-snapshot-1 and so on)", 1,
-                                                 offsetof(struct arguments, output), ggs_take_text, "a directory"},
-                                                {0}};
-    static const struct ggs_verb   verb      = {
-               .operands = "DIR start|stop|toggle|status|mark TEXT|snapshot",
-               .least    = 2,
-               .most     = 3,
-               .options  = options,
-               .check    = check,
-               .run      = control,
-               .text =
-                   "Steer a recording that goes on in DIR: start and stop record graph runs from now on, or no more; mark notes this moment; "
-                          "snapshot makes an experiment of what is recorded so far, while the recording goes on."};
+    static const struct ggs_option options[] = {
+        GGS_OPTION("output", 'o', "DIR", "snapshot: put it into this directory (DIR-snapshot-1 and so on)", 1,
+                   offsetof(struct arguments, output), ggs_set_text, "a directory"),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "DIR start|stop|toggle|status|mark TEXT|snapshot",
+        .least    = 2,
+        .most     = 3,
+        .options  = options,
+        .check    = check,
+        .run      = control,
+        .text     = "Control the recording that runs in DIR: start and stop recording graph runs, mark this moment, "
+                    "or write what is recorded so far as an experiment (snapshot)."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -37,23 +37,32 @@ static bool take_table(void * member, const char * text) {
     return true;
 }
 
+static struct ggs_word format_words(unsigned i) {
+    const struct ggs_export_format * format = ggs_export_format(i);
+    return format == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){format->name, format->summary};
+}
+
+static struct ggs_word table_words(unsigned i) {
+    const struct ggs_flat_table * table = ggs_flat_table_at(i);
+    return table == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){table->name, NULL};
+}
+
 static const struct ggs_option options[] = {
-    {"format", 'f', "FORMAT", "What to write, see below", 1, AT(format), ggs_take_text, NULL},
-    {"output", 'o', "OUT", "Where to: a file or a directory, as the format wants; - is standard output", 1, AT(output),
-     ggs_take_text, NULL},
-    {"token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_take_tokens,
-     GGS_EXPECTS_TOKENS},
+    GGS_OPTION_OF("format", 'f', "FORMAT", "What to write", 1, AT(format), ggs_set_text, format_words),
+    GGS_OPTION("output", 'o', "OUT", "Write to OUT, a file or directory depending on the format; - is standard output",
+               1, AT(output), ggs_set_text, NULL),
+    GGS_OPTION("token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_set_tokens,
+               GGS_EXPECTS_TOKENS),
     GGS_OPTIONS_SELECTION(2),
-    {"table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables), take_table,
-     "32 tables at most"},
-    {"lake", 0, NULL, "parquet: add the experiment to the lake OUT, as OUT/experiment=ID/table=NAME/", 2, AT(lake),
-     NULL, NULL},
-    {"force", 0, NULL, "With --lake: replace the experiment if it is there already", 2, AT(force), NULL, NULL},
-    {"per-thread", 0, NULL, "json: an entry for each thread's share of an op", 2, AT(per_thread), NULL, NULL},
+    GGS_OPTION_OF("table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables),
+                  take_table, table_words),
+    GGS_SWITCH("lake", 0, "parquet: add the experiment to the lake OUT, as OUT/experiment=ID/table=NAME/", 2, AT(lake)),
+    GGS_SWITCH("force", 0, "With --lake: replace an existing experiment", 2, AT(force)),
+    GGS_SWITCH("per-thread", 0, "json: an entry for each thread's share of an op", 2, AT(per_thread)),
     GGS_OPTION_DAMAGED(2),
-    {"gzip", 'z', NULL, "Compress what is written", 3, AT(gzip), NULL, NULL},
-    {"quiet", 'q', NULL, "Do not say what was written", 3, AT(quiet), NULL, NULL},
-    {"tables", 0, NULL, "Describe all tables and columns, then end", 4, AT(list), NULL, NULL},
+    GGS_SWITCH("gzip", 'z', "Compress the output", 3, AT(gzip)),
+    GGS_SWITCH("quiet", 'q', "Do not print what was written", 3, AT(quiet)),
+    GGS_SWITCH("tables", 0, "Describe all tables and columns, and exit", 4, AT(list)),
     {0}};
 
 static struct ggs_export_options export_options(struct arguments * a) {

@@ -24,7 +24,7 @@ static const char * error_text(char * text, const struct ggs_join_source * sourc
     return source->line.error_ns == 0 ? "exact" : ggs_format_nanoseconds(text, (uint64_t) source->line.error_ns);
 }
 
-static int tell(const struct ggs_joined * joined, const char * output) {
+static int print_sources(const struct ggs_joined * joined, const char * output) {
     char               a[GGS_NUMBER_LENGTH], name[128];
     struct ggs_table * table = ggs_table_new();
     ggs_table_columns(table, "recording|host|>graph runs|>matched|clock|>may be off");
@@ -60,7 +60,7 @@ static int join(void * input, struct ggs_trace * traces, struct ggs_error * erro
     struct ggs_joined        joined;
     (void) traces;
     int status = ggs_joined_make(&joined, &joining, error);
-    if (status == 0 && !arguments->input.quiet) status = tell(&joined, arguments->output);
+    if (status == 0 && !arguments->input.quiet) status = print_sources(&joined, arguments->output);
     ggs_joined_release(&joined);
     return status;
 }
@@ -72,9 +72,10 @@ static void check(const void * input, struct argp_state * state) {
 
 int cmd_join(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"output", 'o', "DIR", "Make the joined experiment here", 1, AT(output), ggs_take_path, "a directory"},
-        {"force", 'f', NULL, "Replace an experiment that is there", 1, AT(force), NULL, NULL},
-        {"quiet", 'q', NULL, "Say nothing if all is well", 2, AT(input.quiet), NULL, NULL},
+        GGS_OPTION("output", 'o', "DIR", "Write the joined experiment to DIR", 1, AT(output), ggs_set_path,
+                   "a directory"),
+        GGS_SWITCH("force", 'f', "Replace an existing experiment", 1, AT(force)),
+        GGS_SWITCH("quiet", 'q', "Print nothing on success", 2, AT(input.quiet)),
         {0},
     };
     static const struct ggs_verb verb = {
@@ -84,10 +85,10 @@ int cmd_join(int argc, char ** argv) {
         .options  = options,
         .check    = check,
         .run      = join,
-        .text =
-            "Join several recordings into one experiment: those of a client and its rpc-servers, on one machine or on several, or of programs "
-            "that one recorded with --follow has started. Clocks are brought together, graph runs of the client matched with those of the "
-            "servers. HOST names a machine; without it machines are numbered."};
+        .text     = "Merge several recordings into one experiment: those of a client and its rpc-servers, on one "
+                    "machine or several, or those of record --follow. Clocks are aligned, and graph runs of the "
+                    "client are matched with those of the servers. HOST names a machine; without it machines are "
+                    "numbered."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

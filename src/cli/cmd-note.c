@@ -26,12 +26,14 @@ struct arguments {
 
 // ---- writing ----
 
-// Opens the notes and locks them against others who write. The lock belongs to a file that is replaced, not changed: whoever had to wait for it
-// looks again.
+// Opens the notes and locks them against others who write. The lock belongs to a file that is
+// replaced, not changed: whoever had to wait for it looks again.
 static int lock_notes(int * lock, const char * path, struct ggs_error * error) {
     for (;;) {
         struct stat mine, there;
-        int         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
+        int         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno == ELOOP)
+            return ggs_fail(error, GGS_FORMAT, "%s is a link: notes are kept in a file of the experiment", path);
         if (fd < 0) return ggs_fail_errno(error, "cannot write %s", path);
         flock(fd, LOCK_EX); // if there are no locks, the last one wins
         if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_dev == there.st_dev &&
@@ -93,19 +95,14 @@ static int change(const struct arguments * arguments, struct ggs_error * error) 
 
 // ---- showing ----
 
-static void write_json(struct ggs_json * json, const struct ggs_notes * notes) {
-    ggs_json_object(json, NULL);
-    ggs_notes_answer(json, notes);
-    ggs_json_end(json);
-}
-
 static int show(const struct arguments * arguments, struct ggs_error * error) {
     struct ggs_notes notes;
     int              status = ggs_notes_read(&notes, arguments->input.paths[0], error);
     if (status < 0) return status;
+    if (!arguments->input.json) ggs_notes_disarm(&notes);
     for (uint64_t i = 0; !arguments->input.json && i < notes.n; i++)
         printf("%3llu  %-20s  %s\n", (unsigned long long) i + 1, notes.note[i].when, notes.note[i].text);
-    if (arguments->input.json) write_json(arguments->input.out, &notes);
+    if (arguments->input.json) ggs_object_write(arguments->input.out, NULL, &ggs_notes_object, &notes, NULL);
     ggs_notes_release(&notes);
     return status;
 }
@@ -137,9 +134,9 @@ static bool take_number(void * member, const char * text) {
 }
 
 int cmd_note(int argc, char ** argv) {
-    static const struct ggs_option options[] = {{"remove", 0, "N", "Take the note away that has this number", 1,
-                                                 offsetof(struct arguments, remove), take_number,
-                                                 "the number of a note, from 1"},
+    static const struct ggs_option options[] = {GGS_OPTION("remove", 0, "N", "Remove note N", 1,
+                                                           offsetof(struct arguments, remove), take_number,
+                                                           "the number of a note, from 1"),
                                                 GGS_OPTION_JSON(2),
                                                 {0}};
     static const struct ggs_verb   verb      = {

@@ -51,7 +51,8 @@ static int print_table(const struct ggs_proof * proof) {
 static void print_surprises(const struct ggs_proof * proof, const struct ggs_trace * trace) {
     char name[128];
     if (proof->n_surprises == 0) {
-        puts("\nEvery page that was touched had been predicted.");
+        printf("\nEvery page of the mapped model that was touched had been predicted%s\n",
+               proof->n_copies == 0 ? "." : "; copies in buffers were not looked at:");
         return;
     }
     printf("\ntouched, but not predicted: %" PRIu64 " pages\n", proof->surprise_pages);
@@ -67,12 +68,25 @@ static void print_surprises(const struct ggs_proof * proof, const struct ggs_tra
         printf("  ... and %" PRIu64 " more; --json lists them\n", proof->n_surprises - MOST_SHOWN);
 }
 
+static void print_copies(const struct ggs_proof * proof) {
+    char count[GGS_NUMBER_LENGTH], bytes[GGS_NUMBER_LENGTH];
+    for (uint64_t i = 0; i < proof->n_copies; i++) {
+        const struct ggs_proof_copies * c = &proof->copies[i];
+        printf("  %s %s op%s read%s %s of weights in %s\n", ggs_format_count(count, c->ops), c->op,
+               c->ops == 1 ? "" : "s", c->ops == 1 ? "s" : "", ggs_format_bytes(bytes, c->bytes),
+               c->buffer_type[0] == '\0' ? "memory that no buffer owns" : c->buffer_type);
+    }
+    if (proof->n_copies > 0)
+        puts("record with --no-repack, and without --no-mmap and -ngl, to have them in the mapped file");
+}
+
 static int print_text(const struct ggs_proof * proof, const struct ggs_trace * trace) {
     char page[GGS_NUMBER_LENGTH];
     printf("pages of %s in %" PRIu64 " graph run%s: what the trace says, and what the hardware saw\n\n",
            ggs_format_bytes(page, proof->page_size), proof->runs, proof->runs == 1 ? "" : "s");
     int status = print_table(proof);
     print_surprises(proof, trace);
+    print_copies(proof);
     if (proof->incomplete > 0)
         printf("%" PRIu64
                " ops touched more scattered pages than vm.max_map_count allows to tell; raise it for a whole proof\n",
@@ -87,7 +101,7 @@ static int prove(void * arguments, struct ggs_trace * traces, struct ggs_error *
     int                      status = ggs_proof_compute(&proof, traces, error);
     if (status < 0) return status;
     if (input->json) {
-        ggs_proof_write(input->out, traces, &proof);
+        ggs_answer_write(input->out, &ggs_proof_object, &proof, traces);
     } else {
         status = print_text(&proof, traces);
     }
@@ -100,9 +114,8 @@ int cmd_prove(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb   verb      = {
                GGS_OPENS_ONE, .options = options, .run = prove,
-               .text =
-                   "Compare the pages that each op really touched with those that the trace says it reads, in a recording made with --prove. "
-                          "Exit 1 if an op touched a page that was not predicted."};
+               .text = "Compare the pages that each op touched with those that the trace predicts, in a recording made "
+                              "with --prove. Exit 1 if an op touched a page that was not predicted."};
     struct ggs_input input = {0};
     return ggs_verb_run(&verb, argc, argv, &input);
 }

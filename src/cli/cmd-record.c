@@ -34,9 +34,8 @@ int cmd_record(int argc, char ** argv) {
             .more     = {{"Recording:", ggs_recording_options, AT(recording)},
                          {"The machine:", ggs_machine_options, AT(recording)}},
             .run      = record,
-            .text =
-                "Run PROGRAM, which uses the shared libraries of ggml or llama.cpp, and record every operation it computes. Its input, "
-                    "output, signals and exit status are what they are without ggscope."};
+            .text     = "Run PROGRAM, which uses the shared libraries of ggml or llama.cpp, and record every operation "
+                            "that it computes. Its input, output, signals and exit status are the same as without ggscope."};
     struct arguments arguments = {.recording = {.summarise = ggs_summary_print}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

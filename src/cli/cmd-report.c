@@ -59,10 +59,10 @@ static int write_report(void * input, struct ggs_trace * traces, struct ggs_erro
 
 int cmd_report(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"output", 'o', "FILE", "The page's name", 1, AT(output), ggs_take_text, NULL},
-        {"max-size", 0, "SIZE", "Refuse to write more than this; 64M if not given", 1, AT(options.most_bytes),
-         ggs_take_size, "a size such as 100M"},
-        {"quiet", 'q', NULL, "No progress bar", 1, AT(quiet), NULL, NULL},
+        GGS_OPTION("output", 'o', "FILE", "Write the page to FILE", 1, AT(output), ggs_set_text, NULL),
+        GGS_OPTION("max-size", 0, "SIZE", "Refuse to write more than SIZE (64M)", 1, AT(options.most_bytes),
+                   ggs_set_size, "a size such as 100M"),
+        GGS_SWITCH("quiet", 'q', "No progress bar", 1, AT(quiet)),
         {0}};
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .check = check, .run = write_report,

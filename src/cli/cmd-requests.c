@@ -40,26 +40,68 @@ static void time_cell(struct ggs_table * table, int64_t ns) {
     ggs_table_cell(table, "%s", ns < 0 ? "-" : ggs_format_nanoseconds(number, (uint64_t) ns));
 }
 
-static void print_requests(const struct ggs_requests * requests, bool several) {
-    static const char * const names[] = {"request", "seq",   "kind", "begin",  "time",  "prompt", "cached",
-                                         "tokens",  "first", "each", "waited", "steps", "drafts"};
-    struct ggs_table *        table   = ggs_table_new();
-    bool                      drafts  = false;
-    for (uint64_t i = 0; i < requests->n; i++)
-        drafts |= requests->request[i].accepted_tokens + requests->request[i].rejected_tokens +
-                      requests->request[i].unsettled_tokens >
-                  0;
-    if (several) ggs_table_column(table, "context", GGS_RIGHT);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) - !drafts; i++)
-        ggs_table_column(table, names[i], strcmp(names[i], "kind") == 0 ? GGS_LEFT : GGS_RIGHT);
-    if (requests->has_costs) {
-        ggs_table_column(table, "~op time", GGS_RIGHT);
-        ggs_table_column(table, "~read", GGS_RIGHT);
+// Columns that only some recordings need.
+struct columns {
+    bool context, drafts, decoded, unused, costs;
+};
+
+// Mostly all generated tokens but the last are fed back, and all outputs of these are read.
+static struct columns find_columns(const struct ggs_requests * requests, bool several) {
+    struct columns columns = {.context = several, .costs = requests->has_costs};
+    for (uint64_t i = 0; i < requests->n; i++) {
+        const struct ggs_request * r = &requests->request[i];
+        columns.drafts |= r->accepted_tokens + r->rejected_tokens + r->unsettled_tokens > 0;
+        columns.unused |= r->unused_tokens > 0;
+        columns.decoded |= r->generated_tokens > 0 && r->decoded_tokens + 1 != r->generated_tokens;
     }
+    return columns;
+}
+
+static struct ggs_table * make_table(struct columns columns) {
+    const struct {
+        const char * name;
+        bool         left_out;
+    } all[] = {
+        {"context", !columns.context},
+        {"request", false},
+        {"seq", false},
+        {"kind", false},
+        {"begin", false},
+        {"time", false},
+        {"prompt", false},
+        {"cached", false},
+        {"tokens", false},
+        {"decoded", !columns.decoded},
+        {"unused", !columns.unused},
+        {"first", false},
+        {"each", false},
+        {"between", false},
+        {"steps", false},
+        {"drafts", !columns.drafts},
+        {"~op time", !columns.costs},
+        {"~read", !columns.costs},
+    };
+    struct ggs_table * table = ggs_table_new();
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (!all[i].left_out)
+            ggs_table_column(table, all[i].name, strcmp(all[i].name, "kind") == 0 ? GGS_LEFT : GGS_RIGHT);
+    return table;
+}
+
+static void number_or_dash(struct ggs_table * table, int64_t number) {
+    if (number >= 0)
+        ggs_table_cell(table, "%" PRId64, number);
+    else
+        ggs_table_cell(table, "-");
+}
+
+static void print_requests(const struct ggs_requests * requests, bool several) {
+    struct columns     columns = find_columns(requests, several);
+    struct ggs_table * table   = make_table(columns);
     for (uint64_t i = 0; i < requests->n; i++) {
         const struct ggs_request * r = &requests->request[i];
         char                       number[GGS_NUMBER_LENGTH];
-        if (several) ggs_table_cell(table, "%" PRIu64, r->context);
+        if (columns.context) ggs_table_cell(table, "%" PRIu64, r->context);
         ggs_table_cell(table, "%" PRIu64, r->request);
         ggs_table_cell(table, "%" PRId64, r->sequence);
         ggs_table_cell(table, "%s", ggs_request_kind_name(r->kind));
@@ -68,18 +110,20 @@ static void print_requests(const struct ggs_requests * requests, bool several) {
         ggs_table_cell(table, "%" PRIu64, r->prompt_tokens);
         ggs_table_cell(table, "%" PRIu64, r->cached_tokens);
         ggs_table_cell(table, "%" PRIu64, r->generated_tokens);
+        if (columns.decoded) ggs_table_cell(table, "%" PRIu64, r->decoded_tokens);
+        if (columns.unused) number_or_dash(table, r->unused_tokens);
         time_cell(table, r->time_to_first_ns);
         time_cell(table, r->ns_per_token);
         time_cell(table, (int64_t) r->wait_ns);
         ggs_table_cell(table, "%" PRIu64, r->steps);
-        if (drafts) {
+        if (columns.drafts) {
             uint64_t all = r->accepted_tokens + r->rejected_tokens;
             if (all > 0)
                 ggs_table_cell(table, "%" PRIu64 " of %" PRIu64, r->accepted_tokens, all);
             else
                 ggs_table_cell(table, "-");
         }
-        if (requests->has_costs) {
+        if (columns.costs) {
             time_cell(table, (int64_t) r->op_ns);
             ggs_table_cell(table, "%s", ggs_format_bytes(number, r->bytes_read));
         }
@@ -104,13 +148,6 @@ static void print_context(const struct ggs_request_context * c) {
            c->cleared_cells);
     if (!c->changes_seen)
         puts("            changes of its sequences were not all seen: positions that go back tell of them");
-}
-
-static void number_or_dash(struct ggs_table * table, int64_t number) {
-    if (number >= 0)
-        ggs_table_cell(table, "%" PRId64, number);
-    else
-        ggs_table_cell(table, "-");
 }
 
 static void print_memory(const struct ggs_cell_peak * peak) {
@@ -192,26 +229,28 @@ static void print_text(const struct ggs_requests * requests, const struct argume
 
 // ---- csv: the columns of the table requests (docs/tables.md) ----
 
-static void csv_time(int64_t ns) {
-    if (ns >= 0) printf("%" PRId64, ns);
+// Nothing for what is not known.
+static void csv_number(int64_t number) {
+    if (number >= 0) printf("%" PRId64, number);
     putchar(',');
 }
 
 static void print_csv(const struct ggs_requests * requests) {
     puts("request,context,sequence,kind,begin_ns,end_ns,first_output_ns,duration_ns,time_to_first_ns,ns_per_token,"
-         "compute_ns,wait_ns,prompt_tokens,cached_tokens,generated_tokens,accepted_tokens,rejected_tokens,"
-         "unsettled_tokens,steps,decodes,cells_peak,changes_seen");
+         "compute_ns,wait_ns,prompt_tokens,cached_tokens,generated_tokens,decoded_tokens,unused_tokens,"
+         "accepted_tokens,rejected_tokens,unsettled_tokens,steps,decodes,cells_peak,changes_seen");
     for (uint64_t i = 0; i < requests->n; i++) {
         const struct ggs_request * r = &requests->request[i];
         printf("%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",", r->request, r->context, r->sequence,
                ggs_request_kind_name(r->kind), r->begin_ns, r->end_ns);
-        csv_time(r->first_output_ns);
-        csv_time(r->duration_ns);
-        csv_time(r->time_to_first_ns);
-        csv_time(r->ns_per_token);
-        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-               ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n",
-               r->compute_ns, r->wait_ns, r->prompt_tokens, r->cached_tokens, r->generated_tokens, r->accepted_tokens,
+        csv_number(r->first_output_ns);
+        csv_number(r->duration_ns);
+        csv_number(r->time_to_first_ns);
+        csv_number(r->ns_per_token);
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->compute_ns, r->wait_ns,
+               r->prompt_tokens, r->cached_tokens, r->generated_tokens, r->decoded_tokens);
+        csv_number(r->unused_tokens);
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->accepted_tokens,
                r->rejected_tokens, r->unsettled_tokens, r->steps, r->decodes, r->cells_peak, r->changes_seen);
     }
 }
@@ -246,23 +285,22 @@ static int show(void * data, struct ggs_trace * traces, struct ggs_error * error
 int cmd_requests(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         GGS_OPTIONS_SELECTION(1),
-        {"limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_take_count, "a number of requests"},
-        {"costs", 'c', NULL, "Each one's share of op time and bytes, by its tokens in each batch", 1, AT(costs), NULL,
-         NULL},
-        {"cells", 0, NULL,
-         "Which cells of the memory were in use over time, by whom, holes, and over how many attention went", 1,
-         AT(cells), NULL, NULL},
-        {"batches", 0, NULL, "What batches were made of over time: tokens of prompts, generated ones, drafted ones", 1,
-         AT(batches), NULL, NULL},
-        {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
+        GGS_OPTION("limit", 'n', "N", "At most N requests", 1, AT(limit), ggs_set_count, "a number of requests"),
+        GGS_SWITCH("costs", 'c', "Show each request's share of op time and bytes, by its tokens in each batch", 1,
+                   AT(costs)),
+        GGS_SWITCH("cells", 0,
+                   "Show the cells of the KV cache over time: sequences, holes, cells that attention covers", 1,
+                   AT(cells)),
+        GGS_SWITCH("batches", 0, "Show the contents of batches over time: prompt, generated and drafted tokens", 1,
+                   AT(batches)),
+        GGS_SWITCH("csv", 0, "As CSV", 2, AT(csv)),
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
         {0}};
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .run = show,
-        .text =
-            "Show every request of a server or another program: its sequence, prompt, what of it was cached, generated tokens, times "
-            "and drafts."};
+        .text = "List every request of a server or another program: sequence, prompt, cached and generated "
+                "tokens, times and drafts."};
     struct arguments arguments = {.limit = UINT64_MAX};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,4 +1,5 @@
-// ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings file names.
+// ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings
+// file names.
 #include <argp.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -37,32 +38,34 @@ struct request {
 
 static bool take_switch(void * member, const char * text) {
     (void) text;
-    return ggs_take_text(member, "1");
+    return ggs_set_text(member, "1");
 }
 
 // The runner's options, and those of this verb.
 static const struct ggs_option * list_options(void) {
     static struct ggs_option options[GGS_RUN_OPTIONS + 3] = {
-        [GGS_RUN_OPTIONS] = {"settings", 0, "FILE", "Take what is not given here from a settings file", 1,
-                             AT(settings_file), ggs_take_text, NULL},
-        {"stream", 0, NULL, "Read weights ahead of use if the model does not fit into memory", 3,
-         AT(recording.streaming.wanted), NULL, NULL},
+        [GGS_RUN_OPTIONS] =
+            GGS_OPTION("settings", 0, "FILE", "Read options that are not given here from a settings file", 1,
+                       AT(settings_file), ggs_set_text, NULL),
+        GGS_SWITCH("stream", 0, "Read weights ahead of use if the model does not fit into memory", 3,
+                   AT(recording.streaming.wanted)),
     };
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {
         const struct ggs_runner_form * form = &ggs_runner_forms[i];
-        options[i]                          = (struct ggs_option){form->name,
-                                                                  ggs_runner_letter((enum ggs_runner_option) i),
-                                                                  form->value,
-                                                                  form->help,
-                                                                  form->group,
-                                                                  AT(given) + (size_t) i * sizeof(const char *),
-                                         form->value == NULL ? take_switch : ggs_take_text,
-                                                                  NULL};
+        options[i]                          = (struct ggs_option){.name   = form->name,
+                                                                  .letter = ggs_runner_letter((enum ggs_runner_option) i),
+                                                                  .value  = form->value,
+                                                                  .help   = form->help,
+                                                                  .group  = form->group,
+                                                                  .offset = AT(given) + (size_t) i * sizeof(const char *),
+                                                                  .take   = form->value == NULL ? take_switch : ggs_set_text,
+                                                                  .words  = form->words};
     }
     return options;
 }
 
-// The first value that is none. No number at all is a wrong command line; a number out of range is told like other bad input.
+// The first value that is none. No number at all is a wrong command line; a number out of range is
+// told like other bad input.
 static int check_values(const struct request * request, struct ggs_error * error) {
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {
         if (request->given[i] == NULL) continue;
@@ -78,8 +81,10 @@ static void check(const void * arguments, struct argp_state * state) {
     if (check_values(request, &error) == GGS_FORMAT) argp_error(state, "%s", error.text);
     if (request->recording.streaming.wanted && request->recording.prove)
         argp_error(state, "--prove watches the mapping, which a streamed program does not read");
-    if (request->given[GGS_RUN_PROMPT] != NULL && request->given[GGS_RUN_PROMPT_FILE] != NULL)
-        argp_error(state, "-p and -f exclude each other");
+    if ((request->given[GGS_RUN_PROMPT] != NULL) + (request->given[GGS_RUN_PROMPT_FILE] != NULL) +
+            (request->given[GGS_RUN_TEACHER] != NULL) >
+        1)
+        argp_error(state, "-p, -f and --teacher exclude each other");
 }
 
 // ---- the experiment ----
@@ -88,7 +93,8 @@ static const char * value_of(const struct request * request, int setting) {
     return request->given[setting] != NULL ? request->given[setting] : request->settings.values[setting];
 }
 
-// What the command line left open comes from the settings file, and then from the user's config file.
+// What the command line left open comes from the settings file, and then from the user's config
+// file.
 static int read_settings(struct request * request, struct ggs_error * error) {
     struct ggs_settings config;
     if (request->settings_file != NULL) {
@@ -118,13 +124,14 @@ static int complete(struct request * request, struct ggs_error * error) {
     if (!prompt && !file && values[GGS_RUN_PROMPT] != NULL && values[GGS_RUN_PROMPT_FILE] != NULL)
         return ggs_fail(error, GGS_USAGE, "%s: experiment.prompt and experiment.prompt_file exclude each other",
                         request->settings_file != NULL ? request->settings_file : "~/.config/ggscope/config");
-    if (prompt) free(values[GGS_RUN_PROMPT_FILE]), values[GGS_RUN_PROMPT_FILE] = NULL;
-    if (file) free(values[GGS_RUN_PROMPT]), values[GGS_RUN_PROMPT] = NULL;
+    bool taught = request->given[GGS_RUN_TEACHER] != NULL;
+    if (prompt || taught) free(values[GGS_RUN_PROMPT_FILE]), values[GGS_RUN_PROMPT_FILE] = NULL;
+    if (file || taught) free(values[GGS_RUN_PROMPT]), values[GGS_RUN_PROMPT] = NULL;
     if (request->recording.output == NULL) request->recording.output = values[GGS_SETTING_OUTPUT];
     if (request->recording.engine == NULL) request->recording.engine = values[GGS_SETTING_ENGINE];
     if (value_of(request, GGS_RUN_MODEL) == NULL)
         return missing(request, "model", "experiment.model_path", "-m FILE", error);
-    if (value_of(request, GGS_RUN_PROMPT) == NULL && value_of(request, GGS_RUN_PROMPT_FILE) == NULL)
+    if (value_of(request, GGS_RUN_PROMPT) == NULL && value_of(request, GGS_RUN_PROMPT_FILE) == NULL && !taught)
         return missing(request, "prompt", "experiment.prompt", "-p TEXT or -f FILE", error);
     return 0;
 }
@@ -137,6 +144,8 @@ static int check_model(const struct request * request, struct ggs_error * error)
     const char * file = value_of(request, GGS_RUN_PROMPT_FILE);
     if (status == 0 && file != NULL && strcmp(file, "-") != 0 && access(file, R_OK) != 0)
         status = ggs_fail_errno(error, "cannot read the prompt from %s", file);
+    if (status == 0 && request->given[GGS_RUN_TEACHER] != NULL)
+        status = ggs_verb_seal(request->given[GGS_RUN_TEACHER], error);
     return status;
 }
 
@@ -168,10 +177,11 @@ static int build_runner(struct request * request, struct ggs_error * error) {
 
 static int build_llama(struct request * request, struct ggs_error * error) {
     const char ** given = request->given;
-    if (given[GGS_RUN_JSON] != NULL || given[GGS_RUN_LOGITS_HASH] != NULL || given[GGS_RUN_EVAL_CALLBACK] != NULL)
+    if (given[GGS_RUN_JSON] != NULL || given[GGS_RUN_LOGITS_HASH] != NULL || given[GGS_RUN_EVAL_CALLBACK] != NULL ||
+        given[GGS_RUN_TEACHER] != NULL)
         return ggs_fail(
             error, GGS_USAGE,
-            "--json, --logits-hash and --eval-callback are options of the built-in runner, but %s names a llama_binary",
+            "--json, --logits-hash, --eval-callback and --teacher are options of the built-in runner, but %s names a llama_binary",
             request->settings_file);
     add(request, request->settings.values[GGS_SETTING_LLAMA_BINARY]);
     add_options(request, true);
@@ -240,7 +250,7 @@ int cmd_run(int argc, char ** argv) {
             "timings and the summary to stderr."};
     struct request   request = {0};
     struct ggs_error error;
-    if (ggs_spell_options(&argc, argv, &error) != 0) {
+    if (argc != GGS_VERB_DESCRIBE && ggs_spell_options(&argc, argv, &error) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], error.text);
         return 2;
     }

@@ -4,14 +4,14 @@
 #include "base/number.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
-#include "record/spool/sealing.h"
+#include "record/sealer.h"
 
 struct arguments {
     struct ggs_input input;
     bool             quiet;
 };
 
-static void tell(const char * directory, const struct ggs_seal_result * result) {
+static void print_result(const char * directory, const struct ggs_seal_result * result) {
     char bytes[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], op_runs[GGS_NUMBER_LENGTH];
     if (result->already) {
         fprintf(stderr, "ggscope: %s is sealed already\n", directory);
@@ -27,24 +27,23 @@ static int seal(void * input, struct ggs_trace * traces, struct ggs_error * erro
     const char *             path      = arguments->input.paths[0];
     struct ggs_seal_result   result;
     (void) traces;
-    int status = ggs_seal_recover(path, arguments->quiet, &result, error);
+    int status = ggs_sealer_recover(path, arguments->quiet, &result, error);
     if (status < 0) return status;
-    ggs_seal_followed(path, arguments->quiet);
-    if (!arguments->quiet) tell(path, &result);
+    ggs_sealer_recover_followed(path, arguments->quiet);
+    if (!arguments->quiet) print_result(path, &result);
     return 0;
 }
 
 int cmd_seal(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"quiet", 'q', NULL, "Say nothing if all is well", 1, offsetof(struct arguments, quiet), NULL, NULL}, {0}};
+        GGS_SWITCH("quiet", 'q', "Print nothing on success", 1, offsetof(struct arguments, quiet)), {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR]",
         .most     = 1,
         .options  = options,
         .run      = seal,
-        .text =
-            "Make the trace of an experiment that has none yet: the program was started with LD_PRELOAD and without ggscope, or "
-            "ggscope was killed before it could do so. An experiment that is sealed already stays as it is."};
+        .text     = "Make the trace of an experiment that has none: the program was started with LD_PRELOAD alone, or "
+                    "ggscope was killed. A sealed experiment is left as it is."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

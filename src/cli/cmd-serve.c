@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/clock.h"
 #include "base/system/file.h"
 #include "base/system/guard.h"
 #include "cli/commands.h"
@@ -54,8 +55,9 @@ struct looking {
     bool                    serving;
 };
 
-// What killed recordings left below a folder is sealed once, before the server starts; it writes nothing itself.
-static enum ggs_found look(void * context, const char * directory) {
+// What killed recordings left below a folder is sealed once, before the server starts; it writes
+// nothing itself.
+static enum ggs_found classify_folder(void * context, const char * directory) {
     const struct looking * looking = context;
     struct ggs_error       error   = {0};
     if (!ggs_experiment_is_one(directory)) return GGS_FOUND_FOLDER;
@@ -68,7 +70,7 @@ static enum ggs_found look(void * context, const char * directory) {
 static bool is_folder(const char * path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && !ggs_experiment_is_one(path) &&
-           !ggs_experiment_is_taken(path);
+           !ggs_experiment_is_claimed(path);
 }
 
 static int add_all(struct ggs_experiments ** out, const struct arguments * arguments, const struct ggs_live * live,
@@ -95,7 +97,8 @@ static int add_all(struct ggs_experiments ** out, const struct arguments * argum
 
 // ---- the browser ----
 
-// The address has the token in it, and other users can see the arguments of a process: the browser gets a private page that leads there.
+// The address has the token in it, and other users can see the arguments of a process: the browser
+// gets a private page that leads there.
 static bool write_redirect(char path[PATH_MAX], const char * address) {
     const char * parent = getenv("XDG_RUNTIME_DIR");
     if (parent == NULL || parent[0] != '/' || access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
@@ -144,14 +147,11 @@ struct ending {
     sem_t                          ended;
 };
 
-// Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from ending at once.
+// Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from
+// ending at once.
 static void * end_anyway(void * context) {
     struct ending * ending = context;
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += PATIENCE_MS * 1000000l;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until  = ggs_clock_in_ms(CLOCK_REALTIME, PATIENCE_MS);
     while (sem_timedwait(&ending->ended, &until) != 0) {
         if (errno == EINTR) continue;
         ggs_experiments_tidy(ending->experiments);
@@ -180,7 +180,7 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
     struct looking            looking        = {0};
     struct ggs_live           live           = {.going_on = ggs_live_going_on,
                                                 .copy     = ggs_live_copy,
-                                                .look     = look,
+                                                .look     = classify_folder,
                                                 .context  = &looking,
                                                 .damaged  = arguments->input.damaged};
     struct ggs_server_options options        = {.address = arguments->address, .port = (uint16_t) arguments->port};
@@ -220,7 +220,8 @@ static int start(void * input, struct ggs_trace * traces, struct ggs_error * err
         paths->paths  = paths->own;
         paths->n      = 1;
     }
-    // Blocked before the first thread is made: all of them inherit it, and sigwait gets the signals.
+    // Blocked before the first thread is made: all of them inherit it, and sigwait gets the
+    // signals.
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
@@ -234,12 +235,12 @@ static int start(void * input, struct ggs_trace * traces, struct ggs_error * err
 
 int cmd_serve(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"port", 0, "N", "Listen at this port; 0, the default, is any that is free", 1, AT(port), take_port,
-         "a number from 0 to 65535"},
-        {"open", 0, NULL, "Start the browser", 1, AT(open), NULL, NULL},
-        {"bind", 0, "ADDRESS",
-         "Listen at this address instead of 127.0.0.1: others can reach the server then, and need the token", 1,
-         AT(address), ggs_take_text, NULL},
+        GGS_OPTION("port", 0, "N", "Listen at this port (0: any free one)", 1, AT(port), take_port,
+                   "a number from 0 to 65535"),
+        GGS_SWITCH("open", 0, "Open the address in a browser", 1, AT(open)),
+        GGS_OPTION("bind", 0, "ADDRESS",
+                   "Listen at this address instead of 127.0.0.1; other machines then reach the server, with the token",
+                   1, AT(address), ggs_set_text, NULL),
         GGS_OPTION_DAMAGED(1),
         {0}};
     static const struct ggs_verb verb = {

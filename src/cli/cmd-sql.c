@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/sql.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -19,7 +20,7 @@
 struct arguments {
     struct ggs_input input;
     bool             csv;
-    bool             partial; // chunks were left out
+    bool             partial; // the recording is not whole
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -152,7 +153,8 @@ static void box_release(struct box * box) {
 
 // ---- statements ----
 
-// What a statement would change is in memory alone, and gone when it is answered: nobody is left to believe otherwise.
+// What a statement would change is in memory alone, and gone when it is answered: nobody is left to
+// believe otherwise.
 static int allow(void * nothing, int action, const char * name, const char * of, const char * schema,
                  const char * trigger) {
     (void) nothing, (void) name, (void) of, (void) trigger;
@@ -174,6 +176,17 @@ static int fail(sqlite3 * database, struct ggs_error * error) {
             error, GGS_USAGE,
             "the tables of a recording are read-only; CREATE TEMP TABLE makes one for the statements that follow");
     return ggs_fail(error, GGS_FORMAT, "%s", sqlite3_errmsg(database));
+}
+
+static bool json_begin(struct ggs_json * json, sqlite3_stmt * statement, bool partial) {
+    int           n     = sqlite3_column_count(statement);
+    const char ** names = calloc((size_t) n + 1, sizeof(*names));
+    if (names == NULL) return false;
+    for (int i = 0; i < n; i++) names[i] = sqlite3_column_name(statement, i);
+    struct ggs_sql_answer answer = {partial, names, (uint64_t) n};
+    ggs_object_begin(json, &ggs_sql_object, &answer, NULL);
+    free(names);
+    return true;
 }
 
 static int each_row(sqlite3_stmt * statement, const struct arguments * arguments, struct ggs_json * json,
@@ -199,13 +212,7 @@ static int answer(sqlite3_stmt * statement, const struct arguments * arguments, 
     bool            good = true;
     if (arguments->input.json) {
         ggs_json_init(&json, ggs_json_to_file, stdout, true);
-        ggs_json_object(&json, NULL);
-        if (arguments->partial) ggs_json_bool(&json, "partial", true);
-        ggs_json_array_inline(&json, "columns");
-        for (int i = 0; i < sqlite3_column_count(statement); i++)
-            ggs_json_string(&json, NULL, sqlite3_column_name(statement, i));
-        ggs_json_end(&json);
-        ggs_json_array(&json, "rows");
+        good = json_begin(&json, statement, arguments->partial);
     } else if (arguments->csv) {
         csv_names(statement);
     } else {
@@ -213,8 +220,7 @@ static int answer(sqlite3_stmt * statement, const struct arguments * arguments, 
     }
     int status = good ? each_row(statement, arguments, &json, &box, error) : ggs_fail_memory(error);
     if (arguments->input.json) {
-        ggs_json_end(&json);
-        ggs_json_end(&json);
+        if (good) ggs_object_end(&json, &ggs_sql_object, NULL, NULL);
         if (ggs_json_finish(&json) != 0 && status == 0) status = -1;
     } else if (!arguments->csv && status == 0) {
         box_print(&box);
@@ -267,7 +273,7 @@ static int query(void * input, struct ggs_trace * traces, struct ggs_error * err
     }
     if (status == 0) status = ggs_verb_open(&trace, path, &arguments->input, error);
     if (status == 0) {
-        arguments->partial = trace.damaged > 0;
+        arguments->partial = ggs_trace_missing(&trace) != NULL;
         ggs_trace_close(&trace);
     }
     if (status == 0) status = ggs_virtual_open(&database, path, arguments->input.damaged, error);
@@ -285,7 +291,7 @@ static void check(const void * input, struct argp_state * state) {
 
 int cmd_sql(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"csv", 0, NULL, "As CSV", 1, AT(csv), NULL, NULL}, GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
+        GGS_SWITCH("csv", 0, "As CSV", 1, AT(csv)), GGS_OPTION_JSON(1), GGS_OPTION_DAMAGED(1), {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR] SQL",
         .least    = 1,

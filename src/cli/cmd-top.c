@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/system/clock.h"
 #include "base/system/terminal.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -179,7 +179,8 @@ static void describe(struct ggs_text * out, const struct ggs_follow * follow, co
 
 // ---- drawing ----
 
-// Line by line, each cut at the terminal's width and cleared behind; what is left of the screen is cleared too.
+// Line by line, each cut at the terminal's width and cleared behind; what is left of the screen is
+// cleared too.
 static void draw(const char * text, unsigned columns, unsigned rows) {
     struct ggs_text out = {0};
     ggs_text_printf(&out, "\x1b[H");
@@ -216,14 +217,12 @@ static void show(const struct ggs_follow * follow, const char * directory, bool 
 
 // Waits for the next time, a key or a signal. True if it is enough.
 static bool wait_for(uint64_t ns, bool screen) {
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    struct pollfd keys = {.fd = screen && isatty(STDIN_FILENO) ? STDIN_FILENO : -1, .events = POLLIN};
+    uint64_t      begin = ggs_clock_now();
+    struct pollfd keys  = {.fd = screen && isatty(STDIN_FILENO) ? STDIN_FILENO : -1, .events = POLLIN};
     for (;;) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t gone = (now.tv_sec - begin.tv_sec) * 1000000000ll + now.tv_nsec - begin.tv_nsec;
-        if (gone < 0 || (uint64_t) gone >= ns) return false;
-        int ready = poll(&keys, 1, (int) ((ns - (uint64_t) gone) / 1000000u) + 1);
+        uint64_t gone = ggs_clock_now() - begin;
+        if (gone >= ns) return false;
+        int ready = poll(&keys, 1, (int) ((ns - gone) / 1000000u) + 1);
         if (ended) return true;
         if (stopped) stop_here();
         if (ready < 0) return false; // the window has another size
@@ -267,19 +266,18 @@ static int watch(void * input, struct ggs_trace * traces, struct ggs_error * err
 
 int cmd_top(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"interval", 'd', "TIME", "Look so often (1s)", 1, offsetof(struct arguments, interval_ns), ggs_take_time,
-         "a time such as 1s or 200ms"},
-        {"once", '1', NULL, "Print one look and end; the default where the output is no terminal", 1,
-         offsetof(struct arguments, once), NULL, NULL},
+        GGS_OPTION("interval", 'd', "TIME", "Update interval (1s)", 1, offsetof(struct arguments, interval_ns),
+                   ggs_set_time, "a time such as 1s or 200ms"),
+        GGS_SWITCH("once", '1', "Print once and exit; the default if the output is not a terminal", 1,
+                   offsetof(struct arguments, once)),
         {0}};
     static const struct ggs_verb verb = {
         .operands = "[DIR]",
         .most     = 1,
         .options  = options,
         .run      = watch,
-        .text =
-            "Show what a recording that goes on does just now: tokens and graph runs per second, the ops that take most time, waits, page faults "
-            "and bytes from the disk. q or Ctrl-C ends it."};
+        .text     = "Watch a running recording: tokens and graph runs per second, the ops that take most time, waits, "
+                    "page faults and bytes from the disk. Press q or Ctrl-C to quit."};
     struct arguments arguments = {.interval_ns = 1000000000};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,7 +1,49 @@
-// The verbs of ggscope, one cmd-VERB.c each.
+// The verbs of ggscope, one cmd-VERB.c each. A new one is a row here: --help, completion,
+// ggscope(1) and README list it, and docs/man/ggscope-VERB.1 is its page.
 #pragma once
 
 #include <stdbool.h>
+
+#define GGS_VERBS_RECORD  "Record"
+#define GGS_VERBS_LOOK    "Look at a recording"
+#define GGS_VERBS_COMPARE "Compare, check and share"
+#define GGS_VERBS_MODELS  "Models and the machine"
+
+//     name, group, may its output be long: on a terminal it goes through a pager, what it does in
+//         half a line
+#define GGS_VERBS(ROW)                                                                                 \
+    ROW(run, RECORD, false, "generate text with a model, and record it")                               \
+    ROW(record, RECORD, false, "record a program that uses ggml")                                      \
+    ROW(attach, RECORD, false, "record a program that runs already")                                   \
+    ROW(stream, RECORD, false, "run a program whose model is larger than memory")                      \
+    ROW(control, RECORD, false, "start, stop and mark a running recording")                            \
+    ROW(top, RECORD, false, "watch a running recording")                                               \
+    ROW(seal, RECORD, false, "make the trace of a recording that has none yet")                        \
+    ROW(join, RECORD, false, "merge the recordings of several processes or hosts")                     \
+    ROW(serve, LOOK, false, "show recordings in the browser")                                          \
+    ROW(explain, LOOK, true, "say why it is slow, what helps and how to verify it")                    \
+    ROW(stats, LOOK, true, "add up time and bytes, by op, layer, token and more")                      \
+    ROW(log, LOOK, true, "list operations in time order")                                              \
+    ROW(graph, LOOK, true, "show the compute graph of a token step")                                   \
+    ROW(requests, LOOK, true, "list what a server answered: prompts, tokens, drafts")                  \
+    ROW(experts, LOOK, true, "show which experts were chosen, and how often again")                    \
+    ROW(buffers, LOOK, true, "list runtime buffers: size, life, peak, transfers")                      \
+    ROW(values, LOOK, true, "find NaN, overflows and outliers in what ops computed")                   \
+    ROW(paging, LOOK, true, "estimate what less memory than the model would cost")                     \
+    ROW(sql, LOOK, true, "query the tables of a recording in SQL")                                     \
+    ROW(diff, COMPARE, true, "compare two recordings, or up to twelve")                                \
+    ROW(extract, COMPARE, false, "write one op of a recording as a file that reproduces it")           \
+    ROW(bench, COMPARE, true, "measure whether a program is faster than a baseline")                   \
+    ROW(sweep, COMPARE, false, "record under many conditions, and table what they cost")               \
+    ROW(tune, COMPARE, true, "find the settings that make a program faster")                           \
+    ROW(check, COMPARE, true, "check that a recording is whole and consistent")                        \
+    ROW(prove, COMPARE, true, "compare the pages that ops touched with those that the trace predicts") \
+    ROW(note, COMPARE, false, "keep a line of text beside a recording")                                \
+    ROW(report, COMPARE, false, "write a recording as one page to share")                              \
+    ROW(figure, COMPARE, false, "draw a figure for a paper, as SVG or PDF")                            \
+    ROW(export, COMPARE, false, "write a recording in the formats of other programs")                  \
+    ROW(gguf, MODELS, true, "show the structure and memory map of a GGUF model")                       \
+    ROW(doctor, MODELS, false, "find out what can be recorded here, and how to fix the rest")
 
 // Runs a verb. argv[0] is "ggscope VERB", as argp shows it. Returns the exit status of the program:
 // 0 done, 1 the answer is no or the work failed, 2 the command line was wrong.
@@ -10,36 +52,13 @@ typedef int (*ggs_command_function)(int argc, char ** argv);
 struct ggs_command {
     const char *         name;
     ggs_command_function function;
-    const char *         summary; // half a line, for --help
-    bool                 pages;   // its output may be long: on a terminal it goes through a pager
+    const char *         group;   // one of the texts above
+    const char *         summary; // half a line
+    bool                 pages;
 };
 
+#define ROW(name_, ...) int cmd_##name_(int argc, char ** argv);
+GGS_VERBS(ROW)
+#undef ROW
 // Not in the table: what `ggscope DIR` shows.
 int cmd_summary(int argc, char ** argv);
-
-int cmd_doctor(int argc, char ** argv);
-int cmd_export(int argc, char ** argv);
-int cmd_gguf(int argc, char ** argv);
-int cmd_record(int argc, char ** argv);
-int cmd_run(int argc, char ** argv);
-int cmd_seal(int argc, char ** argv);
-int cmd_join(int argc, char ** argv);
-int cmd_stream(int argc, char ** argv);
-int cmd_stats(int argc, char ** argv);
-int cmd_control(int argc, char ** argv);
-int cmd_top(int argc, char ** argv);
-int cmd_check(int argc, char ** argv);
-int cmd_paging(int argc, char ** argv);
-int cmd_log(int argc, char ** argv);
-int cmd_graph(int argc, char ** argv);
-int cmd_experts(int argc, char ** argv);
-int cmd_prove(int argc, char ** argv);
-int cmd_buffers(int argc, char ** argv);
-int cmd_requests(int argc, char ** argv);
-int cmd_diff(int argc, char ** argv);
-int cmd_sql(int argc, char ** argv);
-int cmd_bench(int argc, char ** argv);
-int cmd_serve(int argc, char ** argv);
-int cmd_report(int argc, char ** argv);
-int cmd_relayout(int argc, char ** argv);
-int cmd_note(int argc, char ** argv);

@@ -13,45 +13,26 @@
 #include "base/system/file.h"
 #include "cli/commands.h"
 #include "cli/scaffold/complete.h"
+#include "cli/scaffold/man.h"
 #include "cli/scaffold/pager.h"
 #include "cli/scaffold/version.h"
 
 static const struct ggs_command commands[] = {
-    {"run", cmd_run, "generate text with a model, recorded", false},
-    {"record", cmd_record, "record a program that uses ggml", false},
-    {"stream", cmd_stream, "run a program whose model is larger than memory", false},
-    {"control", cmd_control, "start, stop and mark a recording that goes on", false},
-    {"top", cmd_top, "what a recording that goes on does just now", false},
-    {"seal", cmd_seal, "make the trace of an experiment that has none yet", false},
-    {"join", cmd_join, "several processes or hosts into one experiment", false},
-    {"serve", cmd_serve, "show experiments in the browser", false},
-    {"note", cmd_note, "keep a line of text beside an experiment", false},
-    {"report", cmd_report, "an experiment as one page to share", false},
-    {"stats", cmd_stats, "what ran, how often, at which cost", true},
-    {"log", cmd_log, "the ops one after the other, with filters", true},
-    {"graph", cmd_graph, "the compute graph of a token step, layer by layer", true},
-    {"requests", cmd_requests, "what a server answered: slots, prompts, tokens, drafts", true},
-    {"experts", cmd_experts, "which experts were chosen, how often again, how early known", true},
-    {"paging", cmd_paging, "what less memory than the model would cost", true},
-    {"sql", cmd_sql, "ask the tables of a recording in SQL", true},
-    {"export", cmd_export, "the recording in the formats of other programs", false},
-    {"buffers", cmd_buffers, "runtime buffers: size, life, peak, transfers", true},
-    {"diff", cmd_diff, "what changed between two experiments", true},
-    {"bench", cmd_bench, "is it faster than a baseline, or is that noise?", true},
-    {"check", cmd_check, "is an experiment whole and consistent?", true},
-    {"prove", cmd_prove, "did ops touch the pages that the trace says?", true},
-    {"gguf", cmd_gguf, "structure and memory map of a GGUF model file", true},
-    {"relayout", cmd_relayout, "a model with its tensors in order of use", false},
-    {"doctor", cmd_doctor, "what can be recorded here, and how to fix the rest", false},
+#define ROW(name_, group_, pages_, summary_) {#name_, cmd_##name_, GGS_VERBS_##group_, summary_, pages_},
+    GGS_VERBS(ROW)
+#undef ROW
 };
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE * file) {
     fputs("Usage: ggscope VERB [OPTIONS...]\n"
           "       ggscope DIR              the summary of a recording\n"
-          "See every tensor operation and every byte of a ggml / llama.cpp inference.\n\n",
+          "See every tensor operation and every byte of a ggml / llama.cpp inference.\n",
           file);
-    for (size_t i = 0; i < N_COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (i == 0 || commands[i].group != commands[i - 1].group) fprintf(file, "\n%s:\n", commands[i].group);
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
     fputs("\n  ggscope help VERB      the options of a verb; also VERB --help, VERB -h\n"
           "  ggscope version        the version, and how it was built\n"
           "  ggscope --no-pager ... long output straight to the terminal\n",
@@ -86,7 +67,7 @@ static int run(const struct ggs_command * command, int argc, char ** argv, bool 
 
 // A path that is no verb: a recording, a trace or a model. NULL: nothing of the kind.
 static const struct ggs_command * of_path(const char * path) {
-    static const struct ggs_command summary = {"DIR", cmd_summary, "", false};
+    static const struct ggs_command summary = {"DIR", cmd_summary, "", "", false};
     char                            magic[4];
     struct stat                     info;
     if (stat(path, &info) != 0) return NULL;
@@ -135,8 +116,22 @@ static void finish_stdout(void) {
     _exit(1);
 }
 
+static void go_on(int number) {
+    (void) number;
+}
+
+// A file beyond the limit of `ulimit -f` is an error of write(), whose sentence says which file. A
+// handler, because programs that we start inherit what is ignored and get the default for what is
+// handled.
+static void survive_file_limit(void) {
+    struct sigaction before;
+    struct sigaction wanted = {.sa_handler = go_on, .sa_flags = SA_RESTART};
+    if (sigaction(SIGXFSZ, NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(SIGXFSZ, &wanted, NULL);
+}
+
 int main(int argc, char ** argv) {
     atexit(finish_stdout);
+    survive_file_limit();
     // A reader that goes away (| head) ends us quietly, as it does other filters.
     signal(SIGPIPE, SIG_DFL);
     bool pages = true;
@@ -154,6 +149,7 @@ int main(int argc, char ** argv) {
         return 0;
     }
     if (strcmp(verb, "__complete") == 0) return ggs_complete(commands, N_COMMANDS, argc - 2, argv + 2);
+    if (strcmp(verb, "__man") == 0 && argc == 3) return ggs_man_write(commands, N_COMMANDS, argv[2]);
     const struct ggs_command * command = find(verb);
     if (command != NULL) return run(command, argc - 1, argv + 1, pages);
     command = of_path(verb);

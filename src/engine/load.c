@@ -1,6 +1,7 @@
 #include "engine/load.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "ggml.h"
 #include "llama.h"
 
-// ---- the log -------------------------------------------------------------------------------------
+// ---- the log ----
 
 void ggs_engine_log_clear(struct ggs_engine_log * log) {
     log->first[0]  = '\0';
@@ -56,10 +57,11 @@ static void on_log(enum ggml_log_level level, const char * text, void * context)
     if (level == GGML_LOG_LEVEL_ERROR || (level == GGML_LOG_LEVEL_CONT && log->continues)) keep_first_error(log, text);
 }
 
-// ---- opening -------------------------------------------------------------------------------------
+// ---- opening ----
 
-// Opens a library, and what it needs from the same folders if it does not find that by itself: a folder
-// of copied libraries often has lost its run path. Returns NULL with dlerror's words in `reason`.
+// Opens a library, and what it needs from the same folders if it does not find that by itself: a
+// folder of copied libraries often has lost its run path. Returns NULL with dlerror's words in
+// `reason`.
 static void * open_library(const struct ggs_engine_paths * paths, const char * path, char reason[256]) {
     enum { MOST_DEPENDENCIES = 32 };
     for (int i = 0; i < MOST_DEPENDENCIES; i++) {
@@ -85,8 +87,8 @@ static void * open_library(const struct ggs_engine_paths * paths, const char * p
 }
 
 static int open_libraries(struct ggs_engine * engine, void ** llama, struct ggs_error * error) {
-    // From the ground up, by path: what is open already is not looked for again by its short name, so that
-    // another llama.cpp of the system cannot slip in.
+    // From the ground up, by path: what is open already is not looked for again by its short name,
+    // so that another llama.cpp of the system cannot slip in.
     const char * order[] = {engine->paths.ggml_base, engine->paths.ggml, engine->paths.llama};
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         if (order[i][0] == '\0') continue;
@@ -98,7 +100,7 @@ static int open_libraries(struct ggs_engine * engine, void ** llama, struct ggs_
     return GGS_OK;
 }
 
-// ---- versions ------------------------------------------------------------------------------------
+// ---- versions ----
 
 // Old releases lack these functions, so they are looked up instead of called.
 static const char * ask_version(void * library, const char * function) {
@@ -108,10 +110,11 @@ static const char * ask_version(void * library, const char * function) {
     return text != NULL && text[0] != '\0' ? text : "unknown";
 }
 
-// The size that the library gives a parameter struct, or `expected` if that cannot be found out. The
-// function is called with a buffer of ours as the place for its result, which the x86-64 calling convention
-// takes like a first argument; how far it writes is how large its struct is. This catches revisions of
-// one version number that differ, and releases that have no version number.
+// The size that the library gives a parameter struct, or `expected` if that cannot be found out.
+// The function is called with a buffer of ours as the place for its result, which the x86-64
+// calling convention takes like a first argument; how far it writes is how large its struct is.
+// This catches revisions of one version number that differ, and releases that have no version
+// number.
 static size_t returned_size(void * library, const char * function, size_t expected) {
 #ifdef __x86_64__
     void * (*defaults)(void * result);
@@ -169,7 +172,33 @@ static int check_versions(struct ggs_engine * engine, void * llama, struct ggs_e
     return GGS_OK;
 }
 
-// ---- all of it -----------------------------------------------------------------------------------
+// ---- the CPU library ----
+
+static int note_cpu_library(struct dl_phdr_info * info, size_t size, void * context) {
+    (void) size;
+    struct ggs_engine * engine = context;
+    const char *        slash  = strrchr(info->dlpi_name, '/');
+    const char *        name   = slash != NULL ? slash + 1 : info->dlpi_name;
+    if (strncmp(name, "libggml-cpu", 11) != 0) return 0;
+    snprintf(engine->cpu_library, sizeof(engine->cpu_library), "%s", name);
+    return 1;
+}
+
+// Releases that do not tell leave it empty.
+static void note_cpu_features(struct ggs_engine * engine) {
+    ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
+    ggml_backend_get_features_t ask;
+    *(void **) &ask = ggml_backend_reg_get_proc_address(registry, "ggml_backend_get_features");
+    size_t used     = 0;
+    for (const struct ggml_backend_feature * f = ask == NULL ? NULL : ask(registry); f != NULL && f->name != NULL;
+         f++) {
+        int n = snprintf(engine->cpu_features + used, sizeof(engine->cpu_features) - used, " %s", f->name);
+        if (n < 0 || (size_t) n >= sizeof(engine->cpu_features) - used) return;
+        used += (size_t) n;
+    }
+}
+
+// ---- all of it ----
 
 int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool verbose, struct ggs_error * error) {
     memset(engine, 0, sizeof(*engine));
@@ -195,6 +224,8 @@ int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool ver
                         "the engine in %s has no CPU backend for this machine (libggml-cpu*.so): %s",
                         engine->paths.directory, ggs_engine_log_cause(&engine->log, "none was found"));
     }
+    dl_iterate_phdr(note_cpu_library, engine);
+    note_cpu_features(engine);
     llama_backend_init();
     return GGS_OK;
 }

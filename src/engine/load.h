@@ -1,16 +1,18 @@
 // Opens the llama.cpp libraries.
 //
-// ggscope-engine is linked with the engine's functions left undefined and bound lazily, at their first
-// call. ggs_engine_open() opens the libraries into the global scope before that, so one program serves
-// any folder of libraries of the release it was compiled for, and calls still pass through the procedure
-// linkage table, where a preloaded library sees them.
+// ggscope-engine is linked with the engine's functions left undefined and bound lazily, at their
+// first call. ggs_engine_open() opens the libraries into the global scope before that, so one
+// program serves any folder of libraries of the release it was compiled for, and calls still pass
+// through the procedure linkage table, where a preloaded library sees them.
 //
 // Three rules follow for all code of this folder:
 // - call nothing of the engine before ggs_engine_open() has succeeded;
 // - never take the address of an engine function, never name an engine variable: both are bound
 //   when the program starts, if the engine is not there yet;
-// - the link needs -rdynamic (else GNU ld drops the undefined functions), -z lazy and no -fno-plt; the
-//   gold linker cannot do it. A LD_BIND_NOW in the environment ends the program before main with the
+// - the link needs -rdynamic (else GNU ld drops the undefined functions), -z lazy and no -fno-plt;
+//   the gold linker cannot do it. A LD_BIND_NOW in the environment ends the program before main
+//   with
+//       the
 //   dynamic linker's own message, "symbol lookup error: undefined symbol: ...".
 #pragma once
 
@@ -36,11 +38,13 @@ struct ggs_engine {
     const char *            commit;              // of the build, likewise
     size_t                  model_params_size;   // what the library takes these two structs for; they are
     size_t                  context_params_size; // passed by value, so a difference would be fatal
+    char                    cpu_library[256];    // file name of the CPU backend, "" if it is part of another library
+    char                    cpu_features[512];   // what it was built for, each name behind a blank: " AVX2 FMA"
 };
 
-// Finds the libraries (see ggs_engine_locate), opens them, refuses a release other than the one this
-// program was compiled for, and loads the backends. `engine` must live as long as the engine is used:
-// its log goes there. Opening is for the life of the process; there is nothing to close.
+// Finds the libraries (see ggs_engine_locate), opens them, refuses a release other than the one
+// this program was compiled for, and loads the backends. `engine` must live as long as the engine
+// is used: its log goes there. Opening is for the life of the process; there is nothing to close.
 int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool verbose, struct ggs_error * error);
 
 // The same for programs that want neither the versions nor the log.

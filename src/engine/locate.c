@@ -42,7 +42,8 @@ int ggs_engine_library_rank(const char * name, const char * stem) {
     return -1;
 }
 
-// A pattern for glob(3) that means exactly `directory`, whatever characters that has, then `place` below it.
+// A pattern for glob(3) that means exactly `directory`, whatever characters that has, then `place`
+// below it.
 static char * glob_pattern(const char * directory, const char * place) {
     struct ggs_text pattern = {0};
     for (const char * c = directory; *c != '\0'; c++) {
@@ -60,7 +61,8 @@ static bool join(char * path, const char * folder, const char * name) {
     return length > 0 && length < PATH_MAX;
 }
 
-// The best file of library `stem` in `folder` goes to path[PATH_MAX]. Newer versions sort last and win.
+// The best file of library `stem` in `folder` goes to path[PATH_MAX]. Newer versions sort last and
+// win.
 static bool find_library(const char * folder, const char * stem, char * path) {
     DIR * entries = opendir(folder);
     if (entries == NULL) return false;
@@ -83,7 +85,8 @@ static bool find_library(const char * folder, const char * stem, char * path) {
     return best[0] != '\0' && join(path, folder, best);
 }
 
-// CPU backends come as one libggml-cpu.so or as one library per kind of processor (libggml-cpu-haswell.so).
+// CPU backends come as one libggml-cpu.so or as one library per kind of processor
+// (libggml-cpu-haswell.so).
 static bool find_cpu_backend(const char * folder, const char * stem, char * path) {
     static const char prefix[] = "libggml-cpu";
     (void) stem;
@@ -150,7 +153,8 @@ static bool locate_below(const char * directory, struct ggs_engine_paths * paths
     return true;
 }
 
-// The engine that `make install` puts beside the program: PREFIX/bin/ggscope-engine, PREFIX/lib/ggscope/engine.
+// The engine that `make install` puts beside the program: PREFIX/bin/ggscope-engine,
+// PREFIX/lib/ggscope/engine.
 static bool installed_directory(char directory[PATH_MAX]) {
     char    program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);

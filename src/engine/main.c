@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "engine/load.h"
+#include "engine/replay/replay.h"
 #include "engine/run/run.h"
 #include "engine/synth/synth.h"
 
@@ -25,6 +26,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", "generate text with a GGUF model", ggs_run_main},
+    {"replay", "compute an op that ggscope extract wrote, on every backend", ggs_replay_main},
     {"synth", "write a synthetic GGUF model", ggs_synth_main},
     {"version", "show the versions of this program and of the engine", version_main},
 };
@@ -38,7 +40,7 @@ static void print_help(FILE * file) {
     fputs("\nggscope-engine VERB --help tells the options of a verb.\n", file);
 }
 
-// ---- version -------------------------------------------------------------------------------------
+// ---- version ----
 
 static error_t parse_version_option(int key, char * argument, struct argp_state * state) {
     const char ** directory = state->input;
@@ -69,10 +71,13 @@ static int version_main(int argc, char ** argv) {
     }
     printf("llama.cpp %s, ggml %s, commit %s\n%s\n", engine.version, engine.ggml_version, engine.commit,
            engine.paths.directory);
+    printf("computes with %s:%s\n",
+           engine.cpu_library[0] != '\0' ? engine.cpu_library : "a CPU backend inside another library",
+           engine.cpu_features);
     return EXIT_SUCCESS;
 }
 
-// ---- dispatch ------------------------------------------------------------------------------------
+// ---- dispatch ----
 
 // Help is written by libc, too. A verb that failed to write has said so, and nothing is left.
 static void finish_stdout(void) {
@@ -83,7 +88,8 @@ static void finish_stdout(void) {
 
 int main(int argc, char ** argv) {
     atexit(finish_stdout);
-    // A reader that goes away (`| head`) ends the program quietly, also where the parent ignores the signal.
+    // A reader that goes away (`| head`) ends the program quietly, also where the parent ignores
+    // the signal.
     signal(SIGPIPE, SIG_DFL);
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {

@@ -1,8 +1,10 @@
-// The options of the built-in runner, in one table: `ggscope-engine run` reads them, `ggscope run` and its settings files take them and pass them on,
-// to llama.cpp's own programs too.
+// The options of the built-in runner, in one table: `ggscope-engine run` reads them, `ggscope run`
+// and its settings files take them and pass them on, to llama.cpp's own programs too.
 #pragma once
 
 #include <stdint.h>
+
+#include "base/options/options.h"
 
 struct ggs_error;
 
@@ -10,6 +12,7 @@ enum ggs_runner_option {
     GGS_RUN_MODEL,
     GGS_RUN_PROMPT,
     GGS_RUN_PROMPT_FILE,
+    GGS_RUN_TEACHER,
     GGS_RUN_TOKENS,
     GGS_RUN_THREADS,
     GGS_RUN_CONTEXT,
@@ -46,17 +49,19 @@ struct ggs_runner_form {
     const char *        name;
     const char *        shown; // as people type it: "-n", "--ctx"; one letter is the option's letter
     const char *        llama; // as llama.cpp's own programs spell it, NULL: they have none
+    const char *        key;   // in a settings file, NULL: it has none
     const char *        value; // as --help names it, NULL: a switch
     const char *        help;
     int                 group; // in --help
     enum ggs_value_kind kind;
     int64_t             minimum, maximum;
+    ggs_words           words; // all values; NULL: it takes others
 };
 extern const struct ggs_runner_form ggs_runner_forms[GGS_RUN_OPTIONS];
 
 // The letter of an option, 0 if it has none.
 int ggs_runner_letter(enum ggs_runner_option option);
 
-// Is this text a value for that option? Names `shown` (an option or a key of a file) in its sentence. GGS_FORMAT: no such value at all; GGS_USAGE:
-// out of range, or empty.
+// Is this text a value for that option? Names `shown` (an option or a key of a file) in its
+// sentence. GGS_FORMAT: no such value at all; GGS_USAGE: out of range, or empty.
 int ggs_runner_check(enum ggs_runner_option option, const char * shown, const char * value, struct ggs_error * error);

@@ -2,9 +2,11 @@
 //
 //     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
 //
-// Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts + dur, and differences that a
-// reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to nanoseconds they are the
-// recording's own. An E repeats name and arguments of its B, by which some readers find it.
+// Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts
+// + dur, and differences that a
+// reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to
+// nanoseconds they are the recording's own. An E repeats name and arguments of its B, by which some
+// readers find it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -143,7 +143,7 @@ static int write_step(struct dot * d, const struct ggs_step * step, const struct
                       struct ggs_error * error) {
     const struct ggs_export_options * o = d->export->options;
     char                              name[40];
-    snprintf(name, sizeof(name), "token-%05" PRId64 ".dot", step->step);
+    snprintf(name, sizeof(name), "token%c%05" PRId64 ".dot", o->underscores ? '_' : '-', step->step);
     bool alone  = o->steps && o->first_step == o->last_step;
     int  status = ggs_export_open(d->export, &d->target, alone ? NULL : name, error);
     if (status < 0) return status;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct 
 }
 
 void ggs_export_step(struct ggs_export * export) {
-    if (export->done < export->total) export->done++;
+    export->done = export->done_by_all == NULL ? export->done + 1 : atomic_fetch_add(export->done_by_all, 1) + 1;
+    if (export->done > export->total) export->done = export->total;
     if (export->options->progress != NULL)
         export->options->progress(export->options->context, export->done, export->total);
 }
@@ -118,9 +120,9 @@ int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_e
     return status;
 }
 
-// "token-00007" followed by the extension: its number, else -1.
-static int64_t number_of(const char * file, const char * extension) {
-    if (strncmp(file, "token-", 6) != 0) return -1;
+// "token-00007" or "token_00007" followed by the extension: its number, else -1.
+static int64_t number_of(const char * file, char separator, const char * extension) {
+    if (strncmp(file, "token", 5) != 0 || file[5] != separator) return -1;
     char *    end;
     long long number = strtoll(file + 6, &end, 10);
     return end != file + 6 && strcmp(end, extension) == 0 ? number : -1;
@@ -146,8 +148,9 @@ void ggs_export_sweep(struct ggs_export * export, const char * name, const char 
     snprintf(plain, sizeof(plain), "%s", extension);
     snprintf(gzip, sizeof(gzip), "%s.gz", extension);
     for (struct dirent * entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
-        int64_t ours  = number_of(entry->d_name, export->options->gzip ? gzip : plain);
-        int64_t other = number_of(entry->d_name, export->options->gzip ? plain : gzip);
+        char    separator = export->options->underscores ? '_' : '-';
+        int64_t ours      = number_of(entry->d_name, separator, export->options->gzip ? gzip : plain);
+        int64_t other     = number_of(entry->d_name, separator, export->options->gzip ? plain : gzip);
         if (other >= 0 || (ours >= 0 && !has_step(export, ours))) unlinkat(dirfd(dir), entry->d_name, 0);
     }
     if (dir != NULL) closedir(dir);
@@ -211,16 +214,6 @@ static int64_t start_utc(struct ggs_reader * reader) {
     return process.begin_ns < 0 ? -1 : (int64_t) process.realtime_ns - process.begin_ns;
 }
 
-static void find_warning(struct ggs_export * export) {
-    const char * warning = ggs_reader_warning(export->trace.reader);
-    uint64_t     damaged = export->trace.damaged;
-    int          length  = snprintf(export->warning, sizeof(export->warning), "%s", warning == NULL ? "" : warning);
-    if (damaged > 0 && length >= 0 && (size_t) length < sizeof(export->warning))
-        snprintf(export->warning + length, sizeof(export->warning) - (size_t) length,
-                 "%s%" PRIu64 " damaged chunk%s left out: every figure is of what is intact", length > 0 ? "; " : "",
-                 damaged, damaged == 1 ? " is" : "s are");
-}
-
 static int open_names(struct ggs_export * export, struct ggs_error * error) {
     export->start_utc_ns = start_utc(export->trace.reader);
     ggs_uuid_format(export->id, ggs_reader_uuid(export->trace.reader));
@@ -248,10 +241,11 @@ static int check_steps(struct ggs_export * export, struct ggs_error * error) {
 
 int ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
                      struct ggs_error * error) {
-    *export    = (struct ggs_export){.options = options, .format = find_format(options->format)};
+    *export = (struct ggs_export){.options = options, .format = find_format(options->format), .directory = directory};
     int status = options->damaged ? ggs_trace_open_damaged(&export->trace, directory, error)
                                   : ggs_trace_open(&export->trace, directory, error);
-    if (status == 0) find_warning(export);
+    if (status == 0 && ggs_trace_missing(&export->trace) != NULL)
+        snprintf(export->warning, sizeof(export->warning), "%s", ggs_trace_missing(&export->trace));
     if (status == 0) status = ggs_selection_make(&export->trace.selection, &export->trace, &options->choice, error);
     return status == 0 ? open_names(export, error) : status;
 }
@@ -264,6 +258,17 @@ void ggs_export_end(struct ggs_export * export) {
     free(export->words.nodes);
     ggs_selection_free(export->trace.selection);
     ggs_trace_close(&export->trace);
+}
+
+// The folder that OUT lies in, with all above it.
+static int make_parents(const char * output, struct ggs_error * error) {
+    const char * end = output + strlen(output);
+    while (end > output + 1 && end[-1] == '/') end--;
+    while (end > output && end[-1] != '/') end--;
+    char * parent = end <= output + 1 ? NULL : strndup(output, (size_t) (end - output - 1));
+    int    status = parent == NULL ? 0 : ggs_make_directories(parent, error);
+    free(parent);
+    return status;
 }
 
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
@@ -280,6 +285,7 @@ int ggs_export(const struct ggs_export_options * options, const char * directory
     }
     struct ggs_lake_entry     entry  = {0};
     struct ggs_export_options inside = *options;
+    if (status == 0 && strcmp(options->output, "-") != 0) status = make_parents(options->output, error);
     if (status == 0 && options->lake) {
         status         = ggs_lake_begin(&entry, options->output, export.id, options->force, error);
         inside.output  = entry.temporary;

@@ -1,10 +1,11 @@
 // A recording in the formats of other programs.
 //
-//     struct ggs_export_options options = {.format = "csv", .output = "tables", .last_step = INT64_MAX};
+//     struct ggs_export_options options = {.format = "csv", .output = "tables", .last_step =
+//         INT64_MAX};
 //     if (ggs_export(&options, "experiment", &result, &error) < 0) fail(error.text);
 //
-// One file per format, each behind a row of the table in export.c. All of them walk the trace once or a few times and hold
-// one graph run at a time, so memory does not grow with the recording.
+// One file per format, each behind a row of the table in export.c. All of them walk the trace once
+// or a few times and hold one graph run at a time, so memory does not grow with the recording.
 #pragma once
 
 #include <stdbool.h>
@@ -38,8 +39,9 @@ struct ggs_export_options {
     struct ggs_asked choice;                // only what belongs to these requests, as with steps
     const char **    tables;                // csv, sqlite, parquet: only these; NULL for all
     unsigned         n_tables;
-    bool             lake;  // parquet: the output is a folder of many experiments (lake.h)
-    bool             force; // lake: an experiment that is there is replaced
+    bool             underscores; // dot: files are token_00000.dot, as scripts of other tools look for them
+    bool             lake;        // parquet: the output is a folder of many experiments (lake.h)
+    bool             force;       // lake: an experiment that is there is replaced
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * context;
 };
@@ -50,7 +52,8 @@ struct ggs_export_result {
     char     warning[512];     // what is missing of the trace, a sentence; "" if it is whole
 };
 
-// Do the options fit together? GGS_USAGE with a sentence if they do not. ggs_export asks this first.
+// Do the options fit together? GGS_USAGE with a sentence if they do not. ggs_export asks this
+// first.
 int ggs_export_refuse(const struct ggs_export_options * options, struct ggs_error * error);
 
 int ggs_export(const struct ggs_export_options * options, const char * directory, struct ggs_export_result * result,
@@ -76,6 +79,7 @@ const struct ggs_export_format * ggs_export_format(unsigned i);
 struct ggs_export {
     const struct ggs_export_options * options;
     const struct ggs_export_format *  format;
+    const char *                      directory; // of the experiment
     struct ggs_trace                  trace;
     struct ggs_facts *                facts;
     const char **                     names; // of tensors, by tensor - 1
@@ -93,9 +97,11 @@ struct ggs_export {
     } words;
     struct ggs_export_result result;
     uint64_t                 done, total; // runs, over all passes
+    _Atomic uint64_t *       done_by_all; // while several processes write; else NULL
 };
 
-// Opens the recording to read its tables without writing a format. `options` must outlive it. End it whatever was returned.
+// Opens the recording to read its tables without writing a format. `options` must outlive it. End
+// it whatever was returned.
 int  ggs_export_begin(struct ggs_export * export, const struct ggs_export_options * options, const char * directory,
                       struct ggs_error * error);
 void ggs_export_end(struct ggs_export * export);
@@ -110,19 +116,21 @@ int ggs_export_steps(struct ggs_export * export, struct ggs_cursor ** cursor, st
 int ggs_export_next_step(const struct ggs_export * export, struct ggs_cursor * cursor, struct ggs_step * step,
                          struct ggs_error * error);
 
-// Opens OUT, or a file below it if `name` is not NULL; ".gz" is appended below a directory if that is asked for,
-// but for SQL.
+// Opens OUT, or a file below it if `name` is not NULL; ".gz" is appended below a directory if that
+// is asked for, but for SQL.
 int ggs_export_open(struct ggs_export * export, struct ggs_target * target, const char * name,
                     struct ggs_error * error);
 // Commits (status 0) or discards; counts; returns the first failure.
 int ggs_export_close(struct ggs_export * export, struct ggs_target * target, int status, struct ggs_error * error);
 // Makes OUT, or a directory below it.
 int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_error * error);
-// "token-00007.json" and the like below OUT/name that an earlier export left and that this one did not write are removed.
+// "token-00007.json" and the like below OUT/name that an earlier export left and that this one did
+// not write are removed.
 void ggs_export_sweep(struct ggs_export * export, const char * name, const char * extension);
 
-// Names come from files of others and may be any bytes; exports are UTF-8. The text itself if it is valid, else a copy with
-// U+FFFD for what is not, which lives as long as the export. NULL stays NULL.
+// Names come from files of others and may be any bytes; exports are UTF-8. The text itself if it is
+// valid, else a copy with U+FFFD for what is not, which lives as long as the export. NULL stays
+// NULL.
 const char * ggs_export_valid(struct ggs_export * export, const char * text);
 // The same in place, for a piece of text that may end in the middle of a character.
 void ggs_text_make_valid(struct ggs_text * text);

@@ -44,6 +44,20 @@ int ggs_facts_number(const struct ggs_facts * facts, const char * path, int64_t 
     return 1;
 }
 
+int ggs_facts_real(const struct ggs_facts * facts, const char * path, double * value) {
+    struct json_object * object = find(facts, path);
+    if (!json_object_is_type(object, json_type_int) && !json_object_is_type(object, json_type_double)) return 0;
+    *value = json_object_get_double(object);
+    return 1;
+}
+
+int ggs_facts_boolean(const struct ggs_facts * facts, const char * path, int64_t * value) {
+    struct json_object * object = find(facts, path);
+    if (!json_object_is_type(object, json_type_boolean)) return 0;
+    *value = json_object_get_boolean(object);
+    return 1;
+}
+
 const char * ggs_facts_command(const struct ggs_facts * facts, size_t i) {
     struct json_object * words = find(facts, "command");
     if (!json_object_is_type(words, json_type_array) || i >= json_object_array_length(words)) return NULL;

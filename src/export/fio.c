@@ -2,7 +2,8 @@
 //
 //     timestamp filename action [offset length]        timestamps in microseconds, from the first read on
 //
-// Ranges that follow each other in one op are one read; long ones are cut, because fio allocates a buffer of the largest.
+// Ranges that follow each other in one op are one read; long ones are cut, because fio allocates a
+// buffer of the largest.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 //     "GGMLVIZ1", u32 version = 1, then events:
 //     u8 type | u64 timestamp_ns | u32 thread | 32 bytes of body | u8 has_label | u32 length, bytes
 //
-// Events of a graph run are sorted by time, and runs come one after the other; buffers come at their time.
+// Events of a graph run are sorted by time, and runs come one after the other; buffers come at
+// their time.
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +106,8 @@ static uint64_t backend_of(const struct ggmlviz * g, const struct ggs_walk * wal
     return strcmp(name, "CPU") == 0 || name[0] == '\0' ? 0 : walk->run.backend;
 }
 
-// One pair of events for an op, whatever threads it ran on: readers pair them by tensor alone. A barrier stands for the wait that follows.
+// One pair of events for an op, whatever threads it ran on: readers pair them by tensor alone. A
+// barrier stands for the wait that follows.
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;

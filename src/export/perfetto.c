@@ -1,7 +1,8 @@
 // The timeline as Perfetto's protobuf: a sequence of packets, strings interned.
 //
-// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A string is written once, in the
-// interned_data of the packet that uses it first, and named by its number from then on.
+// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A
+// string is written once, in the interned_data of the packet that uses it first, and named by its
+// number from then on.
 #include <stdlib.h>
 #include <string.h>
 

@@ -39,7 +39,8 @@ int ggs_target_open(struct ggs_target * target, const char * path, bool gzip, st
     target->buffer   = malloc(BUFFER);
     target->gzip     = gzip ? calloc(1, sizeof(z_stream)) : NULL;
     int gzip_failure = Z_OK;
-    // 31: the largest window, and a gzip header. The header holds no time, so equal input gives equal bytes.
+    // 31: the largest window, and a gzip header. The header holds no time, so equal input gives
+    // equal bytes.
     if (target->gzip != NULL) gzip_failure = deflateInit2(target->gzip, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
     if (gzip_failure != Z_OK) {
         free(target->gzip);

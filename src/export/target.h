@@ -1,7 +1,9 @@
-// Where an export writes to: a file, a device or pipe, or standard output; through gzip if that is asked for.
+// Where an export writes to: a file, a device or pipe, or standard output; through gzip if that is
+// asked for.
 //
-// A file appears whole or not at all (base/system/file.h). One whose bytes are what they were before is left alone, time stamps
-// included, so that an export done again touches only what changed.
+// A file appears whole or not at all (base/system/file.h). One whose bytes are what they were
+// before is left alone, time stamps included, so that an export done again touches only what
+// changed.
 #pragma once
 
 #include <stdbool.h>

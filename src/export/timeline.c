@@ -25,7 +25,8 @@ struct timeline {
     char (*process_names)[160]; // with their hosts
 };
 
-// The tracks of the first process have no group; those of others are together, as those of a device are. Groups of devices come first.
+// The tracks of the first process have no group; those of others are together, as those of a device
+// are. Groups of devices come first.
 static uint64_t group_of(const struct timeline * t, uint64_t process) {
     return process < 2 || process > t->processes.n ? 0 : t->export->trace.n_devices + process - 1;
 }
@@ -98,7 +99,8 @@ static int announce(struct timeline * t, struct ggs_timeline_track * track, stru
     return t->out->track(t->out->context, track, error);
 }
 
-// The first track of a device that is free at that moment: what happens there at the same time goes to another.
+// The first track of a device that is free at that moment: what happens there at the same time goes
+// to another.
 static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind kind, int64_t key, const char * name,
                       int64_t ns, struct ggs_timeline_track ** out, struct ggs_error * error) {
     enum { MOST = 64 };
@@ -335,7 +337,8 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// How busy each device was, from the ops that were walked over; not where those of some graph runs have no times.
+// How busy each device was, from the ops that were walked over; not where those of some graph runs
+// have no times.
 static int write_busy(struct timeline * t, struct ggs_error * error) {
     const struct ggs_device_list * list  = &t->devices;
     uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
@@ -383,8 +386,9 @@ static int begin_run(struct timeline * t, struct ggs_timeline_track * track, con
     return status < 0 ? status : t->out->begin(t->out->context, track, &slice, error);
 }
 
-// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's end]. An op that took less than the clock
-// can show has 1 ns: readers take a slice without a length that another one follows at once for one that does not end.
+// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's
+// end]. An op that took less than the clock can show has 1 ns: readers take a slice without a
+// length that another one follows at once for one that does not end.
 static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
                         const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
                         struct ggs_error * error) {

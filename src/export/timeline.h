@@ -11,7 +11,8 @@
 //     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
 //     bytes requested ...    a counter: what the disk was asked for, if that was recorded
 //
-// Each device but the CPU, and each process of a joined experiment but the first, is a group of tracks of its own. Of a device:
+// Each device but the CPU, and each process of a joined experiment but the first, is a group of
+// tracks of its own. Of a device:
 //     graph runs             |   run 3            |                          from the call to the results
 //     queue                  | op |op  |   |op |                             the device's own times
 //     kernels                |k|k||k |k|                                     if they were recorded
@@ -19,7 +20,8 @@
 //     busy                   a counter: percent of the time
 //     memory                 a counter: bytes of the buffers that lie there
 //
-// Slices of a track come in order: a slice begins when or after the one before it on its track ended, inside its parent.
+// Slices of a track come in order: a slice begins when or after the one before it on its track
+// ended, inside its parent.
 #pragma once
 
 #include <stdint.h>
@@ -81,7 +83,8 @@ static inline uint64_t ggs_slice_phase(const struct ggs_timeline_slice * slice) 
     return slice->step != NULL ? slice->step->phase : slice->walk == NULL ? GGS_PHASE_NONE : slice->walk->run.phase;
 }
 
-// `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative status.
+// `leaf` is a slice with both ends; `begin` and `end` enclose others. All may return a negative
+// status.
 struct ggs_timeline {
     int (*track)(void * context, const struct ggs_timeline_track * track, struct ggs_error * error);
     int (*begin)(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,

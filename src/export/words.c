@@ -82,7 +82,8 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
     return export->trace.layers[tensor - export->trace.tensors];
 }
 
-// Most steps run the same graph: what its nodes are is found out once. False: there is no memory to keep it.
+// Most steps run the same graph: what its nodes are is found out once. False: there is no memory to
+// keep it.
 static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;
     if (words->graph == graph->row.graph) return true;

@@ -22,7 +22,8 @@ static bool follows(const struct ggs_extent * before, const struct fiemap_extent
 static int keep(struct ggs_extents * extents, const struct fiemap_extent * raw) {
     const uint32_t elsewhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE;
     bool           placed    = (raw->fe_flags & elsewhere) == 0;
-    // A compressed extent takes less room on the device than in the file, so its neighbour's place says nothing.
+    // A compressed extent takes less room on the device than in the file, so its neighbour's place
+    // says nothing.
     bool joinable = placed && (raw->fe_flags & FIEMAP_EXTENT_ENCODED) == 0;
     if (joinable && extents->n_extents > 0 && follows(&extents->extents[extents->n_extents - 1], raw)) {
         extents->extents[extents->n_extents - 1].length += raw->fe_length;
@@ -49,7 +50,8 @@ static int fail_ioctl(const char * path, struct ggs_error * error) {
     return ggs_fail_errno(error, "%s: cannot ask where it lies on its disk", path);
 }
 
-// Asks for the extents behind `start`; *start moves behind the last of them, *more tells whether there may be further ones.
+// Asks for the extents behind `start`; *start moves behind the last of them, *more tells whether
+// there may be further ones.
 static int collect_batch(struct ggs_extents * extents, int fd, struct fiemap * query, uint64_t * start, bool * more,
                          const char * path, struct ggs_error * error) {
     memset(query, 0, sizeof *query + BATCH * sizeof query->fm_extents[0]);

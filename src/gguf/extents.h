@@ -1,7 +1,9 @@
-// How a file lies on its disk: the extents that the filesystem reports (FIEMAP), and the fragments they make.
+// How a file lies on its disk: the extents that the filesystem reports (FIEMAP), and the fragments
+// they make.
 //
-// A fragment is a run of bytes that is contiguous in the file and on the device. A file in one fragment can be read
-// without a seek. Filesystems without FIEMAP (tmpfs, most network filesystems) give GGS_UNSUPPORTED and a sentence.
+// A fragment is a run of bytes that is contiguous in the file and on the device. A file in one
+// fragment can be read without a seek. Filesystems without FIEMAP (tmpfs, most network filesystems)
+// give GGS_UNSUPPORTED and a sentence.
 #pragma once
 
 #include <stdbool.h>

@@ -18,8 +18,8 @@ static const char * const kind_names[GGS_REGION_KINDS] = {
     [GGS_REGION_TRAILING]     = "trailing",
 };
 
-const char * ggs_region_name(enum ggs_region_kind kind) {
-    return (unsigned) kind < GGS_REGION_KINDS ? kind_names[kind] : "?";
+const char * ggs_region_name(uint64_t kind) {
+    return kind < GGS_REGION_KINDS ? kind_names[kind] : "?";
 }
 
 static void add(struct ggs_gguf_map * map, enum ggs_region_kind kind, uint64_t offset, uint64_t end, size_t tensor) {
@@ -37,7 +37,8 @@ static const char * describe(char * buffer, size_t size, const struct ggs_gguf *
     return buffer;
 }
 
-// `end` is where the region before (of `previous`, NULL for the tensor infos) ends, `padded` the same with padding.
+// `end` is where the region before (of `previous`, NULL for the tensor infos) ends, `padded` the
+// same with padding.
 static int check_neighbours(const struct ggs_gguf * gguf, const size_t * previous, const size_t * next, uint64_t end,
                             uint64_t padded, struct ggs_error * error) {
     char         before[GGS_PRINTABLE_LENGTH + 16];

@@ -1,14 +1,15 @@
 // Every byte of a GGUF file, accounted for.
 //
-// A map is the list of a file's regions in order: each begins where the one before ends, the first at 0, the last ends
-// with the file. So the sizes of all regions add up to the size of the file, always.
+// A map is the list of a file's regions in order: each begins where the one before ends, the first
+// at 0, the last ends with the file. So the sizes of all regions add up to the size of the file,
+// always.
 //
 //     | header | key-values | tensor infos | padding | tensor | padding | tensor | ... | trailing |
 //
-// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in any order. If two
-// overlap, if one is not aligned, or if bytes between them belong to none, there is no such
-// list: that is an error which names the tensors. Bytes behind the last tensor and its padding are a region of
-// their own ("trailing"), since nothing claims them and nothing is hurt.
+// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in
+// any order. If two overlap, if one is not aligned, or if bytes between them belong to none, there
+// is no such list: that is an error which names the tensors. Bytes behind the last tensor and its
+// padding are a region of their own ("trailing"), since nothing claims them and nothing is hurt.
 #pragma once
 
 #include <stddef.h>
@@ -44,4 +45,4 @@ struct ggs_gguf_map {
 int  ggs_gguf_map_init(struct ggs_gguf_map * map, const struct ggs_gguf * gguf, struct ggs_error * error);
 void ggs_gguf_map_release(struct ggs_gguf_map * map);
 
-const char * ggs_region_name(enum ggs_region_kind kind); // "header", "key-values", ...
+const char * ggs_region_name(uint64_t kind); // "header", "key-values", ...

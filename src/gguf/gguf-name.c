@@ -12,8 +12,8 @@
 #define OUTPUT    GGS_CATEGORY_OUTPUT
 #define OTHER     GGS_CATEGORY_OTHER
 
-// The part of a name between "blk.N." and ".weight". One that ends in '*' stands for all that begin so; the first
-// match counts, so these come last.
+// The part of a name between "blk.N." and ".weight". One that ends in '*' stands for all that begin
+// so; the first match counts, so these come last.
 struct component {
     const char *      stem;
     const char *      title;
@@ -170,8 +170,8 @@ static const char * const categories[GGS_CATEGORIES] = {
     [NORM] = "norm",   [OUTPUT] = "output",       [OTHER] = "other",
 };
 
-const char * ggs_category_name(enum ggs_category category) {
-    return (unsigned) category < GGS_CATEGORIES ? categories[category] : "?";
+const char * ggs_category_name(uint64_t category) {
+    return category < GGS_CATEGORIES ? categories[category] : "?";
 }
 
 // A piece of a name that shrinks from both ends.
@@ -195,7 +195,8 @@ static bool drop(struct piece * piece, const char * suffix) {
     return true;
 }
 
-// Digits at data[0..length), all of them and nothing else; -1 for no digits or more than an int is sure to hold.
+// Digits at data[0..length), all of them and nothing else; -1 for no digits or more than an int is
+// sure to hold.
 static int number(const char * data, size_t length) {
     int value = 0;
     if (length == 0 || length > 9) return -1;
@@ -226,7 +227,8 @@ static int skip_layer(struct piece * piece) {
     return layer;
 }
 
-// "ffn_down.3" is the tensor of one expert: takes the number off and returns it, -1 if there is none.
+// "ffn_down.3" is the tensor of one expert: takes the number off and returns it, -1 if there is
+// none.
 static int drop_expert(struct piece * piece) {
     struct piece rest = *piece;
     if (!skip(&rest, "ffn_")) return -1;

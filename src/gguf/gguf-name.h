@@ -10,7 +10,8 @@
 //     decoder.blocks.7.mlp.0.weight likewise in models that name layers so
 //     output_norm.weight            no layer, norm, "Output Norm"
 //
-// This is the only place that knows them. A name that is not known is "Other", with its layer if it has one.
+// This is the only place that knows them. A name that is not known is "Other", with its layer if it
+// has one.
 #pragma once
 
 #include <stdbool.h>
@@ -40,21 +41,23 @@ struct ggs_name {
     int               expert;           // the number of the expert whose own tensor this is; -1: not such a tensor
 };
 
-// Understands the name of a weight. Never fails; the result points into `name` and into constant data.
+// Understands the name of a weight. Never fails; the result points into `name` and into constant
+// data.
 struct ggs_name ggs_name_parse(const char * name, size_t length);
 
-// The layer of any tensor name, weights and nodes of compute graphs alike, or -1: "blk.7.attn_q.weight", "Qcur-7",
-// "Qcur-7 (reshaped)", "cache_k_l7 (view)", "CPU#Qcur-7#0".
+// The layer of any tensor name, weights and nodes of compute graphs alike, or -1:
+// "blk.7.attn_q.weight", "Qcur-7", "Qcur-7 (reshaped)", "cache_k_l7 (view)", "CPU#Qcur-7#0".
 int ggs_name_layer(const char * name, size_t length);
 
-const char * ggs_category_name(enum ggs_category category); // "input", "attention", ...
+const char * ggs_category_name(uint64_t category); // "input", "attention", ...
 
-// The component in words, as exports have it: "Attention Q", "FFN Down Expert 7", and "FFN Down Experts" for the tensor
-// as a whole. `expert` is the slice that is meant, -1 for the whole; ignored for tensors that are no experts.
+// The component in words, as exports have it: "Attention Q", "FFN Down Expert 7", and "FFN Down
+// Experts" for the tensor as a whole. `expert` is the slice that is meant, -1 for the whole;
+// ignored for tensors that are no experts.
 enum { GGS_COMPONENT_LENGTH = 64 };
 char * ggs_name_component(char * buffer, size_t size, const struct ggs_name * name, int64_t expert);
 
-// How many experts a tensor holds, 0 if it holds none or if its bytes do not divide evenly among them.
-// Expert i of n lies at tensor->offset + i * (tensor->size / n).
+// How many experts a tensor holds, 0 if it holds none or if its bytes do not divide evenly among
+// them. Expert i of n lies at tensor->offset + i * (tensor->size / n).
 enum { GGS_EXPERTS_MAX = 4096 }; // more are not believed: the largest models have some hundreds
 uint32_t ggs_name_experts(const struct ggs_name * name, const struct ggs_gguf_tensor * tensor);

@@ -10,12 +10,13 @@ struct ggs_slice {
     uint64_t     tag; // for the owner
 };
 
-// Sorts `slices` by contents (ties by tag) and returns the first of two neighbours that are equal, or NULL.
-// O(n log n) whatever the contents are, which a hash table cannot promise for a hostile file.
+// Sorts `slices` by contents (ties by tag) and returns the first of two neighbours that are equal,
+// or NULL. O(n log n) whatever the contents are, which a hash table cannot promise for a hostile
+// file.
 const struct ggs_slice * ggs_find_duplicate(struct ggs_slice * slices, size_t count);
 
-// A name fit for a message or a table: control characters and bytes that are not UTF-8 become "?", and what
-// is longer than the buffer ends in "...". Returns `buffer`.
+// A name fit for a message or a table: control characters and bytes that are not UTF-8 become "?",
+// and what is longer than the buffer ends in "...". Returns `buffer`.
 enum { GGS_PRINTABLE_LENGTH = 100 };
 char * ggs_printable(char * buffer, size_t size, const char * data, size_t length);
 

@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-// Sizes of the block structs of ggml-common.h. A test holds this table against the engine's library.
+// Sizes of the block structs of ggml-common.h. A test holds this table against the engine's
+// library.
 static const struct ggs_gguf_type types[GGS_TYPE_COUNT] = {
     [0] = {"f32", 1, 4, false},          [1] = {"f16", 1, 2, false},          [2] = {"q4_0", 32, 18, false},
     [3] = {"q4_1", 32, 20, false},       [4] = {"q4_2", 16, 10, true},        [5] = {"q4_3", 16, 12, true},

@@ -18,8 +18,8 @@ static const struct {
     [GGS_GGUF_F64] = {"f64", 8},
 };
 
-const char * ggs_gguf_value_type_name(enum ggs_gguf_value_type type) {
-    return (unsigned) type <= GGS_GGUF_F64 ? value_types[type].name : "?";
+const char * ggs_gguf_value_type_name(uint64_t type) {
+    return type <= GGS_GGUF_F64 ? value_types[type].name : "?";
 }
 
 unsigned ggs_gguf_value_width(enum ggs_gguf_value_type type) {
@@ -160,7 +160,8 @@ uint64_t ggs_gguf_elements(const struct ggs_gguf_tensor * tensor) {
     return elements;
 }
 
-// Equal offsets: the shorter tensor first, so that an empty one lies before its neighbour, not inside it.
+// Equal offsets: the shorter tensor first, so that an empty one lies before its neighbour, not
+// inside it.
 static int compare_offset(const void * left, const void * right, void * context) {
     const struct ggs_gguf_tensor * tensors = context;
     const size_t *                 i       = left;

@@ -16,8 +16,8 @@
 // Bytes fetched at a time: a vocabulary fits into a few of them.
 enum { CHUNK = 1 << 20 };
 
-// Where the parser stands. Bytes [0, filled) of the file are at gguf->metadata; the rest is fetched from `fd` on demand, up
-// to `limit`. They never move, so that keys and names can point to them.
+// Where the parser stands. Bytes [0, filled) of the file are at gguf->metadata; the rest is fetched
+// from `fd` on demand, up to `limit`. They never move, so that keys and names can point to them.
 struct cursor {
     struct ggs_gguf *  gguf;
     struct ggs_error * error;
@@ -51,8 +51,9 @@ static int fill(struct cursor * cursor, uint64_t end) {
     return 0;
 }
 
-// The next `length` bytes, or NULL with the error set. `what` names them for the reader of the message.
-static const uint8_t * take(struct cursor * cursor, uint64_t length, const char * what) {
+// The next `length` bytes, or NULL with the error set. `what` names them for the reader of the
+// message.
+static const uint8_t * next_bytes(struct cursor * cursor, uint64_t length, const char * what) {
     const struct ggs_gguf * gguf = cursor->gguf;
     uint64_t                at   = cursor->position;
     if (!ggs_inside(at, length, gguf->size)) {
@@ -79,14 +80,14 @@ static const uint8_t * take(struct cursor * cursor, uint64_t length, const char 
 }
 
 static bool take_u32(struct cursor * cursor, const char * what, uint32_t * value) {
-    const uint8_t * bytes = take(cursor, 4, what);
+    const uint8_t * bytes = next_bytes(cursor, 4, what);
     if (bytes == NULL) return false;
     *value = (uint32_t) ggs_little_endian(bytes, 4);
     return true;
 }
 
 static bool take_u64(struct cursor * cursor, const char * what, uint64_t * value) {
-    const uint8_t * bytes = take(cursor, 8, what);
+    const uint8_t * bytes = next_bytes(cursor, 8, what);
     if (bytes == NULL) return false;
     *value = ggs_little_endian(bytes, 8);
     return true;
@@ -94,11 +95,11 @@ static bool take_u64(struct cursor * cursor, const char * what, uint64_t * value
 
 static bool take_string(struct cursor * cursor, const char * what, const char ** string, uint64_t * length) {
     if (!take_u64(cursor, what, length)) return false;
-    *string = (const char *) take(cursor, *length, what);
+    *string = (const char *) next_bytes(cursor, *length, what);
     return *string != NULL;
 }
 
-// ---- header ---------------------------------------------------------------------------------------------------------
+// ---- header ----
 
 static int read_version(struct cursor * cursor) {
     struct ggs_gguf * gguf = cursor->gguf;
@@ -121,7 +122,8 @@ static int read_version(struct cursor * cursor) {
                     "%s: GGUF version %" PRIu32 " at offset 4; versions 2 and 3 can be read", gguf->path, version);
 }
 
-// A count is refused before anything is allocated for it: each entry takes `smallest` bytes at least.
+// A count is refused before anything is allocated for it: each entry takes `smallest` bytes at
+// least.
 static int read_count(struct cursor * cursor, const char * what, uint64_t smallest, uint64_t * count) {
     uint64_t at = cursor->position;
     if (!take_u64(cursor, what, count)) return cursor->status;
@@ -141,7 +143,7 @@ static int read_header(struct cursor * cursor, uint64_t * n_tensors, uint64_t * 
                         gguf->path);
     }
     if (gguf->size >= 4) {
-        const uint8_t * magic = take(cursor, 4, "the magic");
+        const uint8_t * magic = next_bytes(cursor, 4, "the magic");
         if (magic == NULL) return cursor->status;
         if (memcmp(magic, "GGUF", 4) != 0) {
             return ggs_fail(cursor->error, GGS_FORMAT, "%s: not a GGUF file (bytes %02x %02x %02x %02x at offset 0)",
@@ -160,7 +162,7 @@ static int read_header(struct cursor * cursor, uint64_t * n_tensors, uint64_t * 
     return read_count(cursor, "the number of key-values", 14, n_kvs); // key of one byte, value of one byte
 }
 
-// ---- key-values -----------------------------------------------------------------------------------------------------
+// ---- key-values ----
 
 static int fail_value_type(struct cursor * cursor, const struct ggs_gguf_kv * kv, uint64_t at, uint32_t type) {
     char printable[GGS_PRINTABLE_LENGTH];
@@ -182,7 +184,7 @@ static int read_elements(struct cursor * cursor, struct ggs_gguf_kv * kv) {
     if (width > 0) {
         uint64_t size;
         if (!ggs_mul(kv->count, width, &size)) size = UINT64_MAX;
-        if (take(cursor, size, "an array's elements") == NULL) return cursor->status;
+        if (next_bytes(cursor, size, "an array's elements") == NULL) return cursor->status;
     } else {
         for (uint64_t i = 0; i < kv->count; i++) {
             const char * string;
@@ -219,7 +221,8 @@ static int read_kv(struct cursor * cursor, struct ggs_gguf_kv * kv) {
     return read_elements(cursor, kv);
 }
 
-// Makes room for one more entry. Arrays grow with what was really read, so that a false count costs nothing.
+// Makes room for one more entry. Arrays grow with what was really read, so that a false count costs
+// nothing.
 static void * grow(void * array, size_t used, uint64_t expected, size_t entry) {
     bool full = used == 0 || (used >= 64 && (used & (used - 1)) == 0);
     if (!full) return array;
@@ -262,7 +265,7 @@ static int read_alignment(struct cursor * cursor) {
     return 0;
 }
 
-// ---- tensor infos ---------------------------------------------------------------------------------------------------
+// ---- tensor infos ----
 
 static int fail_tensor(struct cursor * cursor, const struct ggs_gguf_tensor * tensor, uint64_t at, const char * what,
                        uint64_t value) {
@@ -336,7 +339,7 @@ static int read_tensors(struct cursor * cursor, uint64_t count) {
     return 0;
 }
 
-// ---- placement ------------------------------------------------------------------------------------------------------
+// ---- placement ----
 
 static int place_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor) {
     struct ggs_gguf * gguf = cursor->gguf;
@@ -359,7 +362,8 @@ static int place_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor)
     return 0;
 }
 
-// A tensor whose type is unknown reaches to the next tensor that begins behind it, or to the end of the file.
+// A tensor whose type is unknown reaches to the next tensor that begins behind it, or to the end of
+// the file.
 static int place_unknown(struct cursor * cursor) {
     struct ggs_gguf * gguf  = cursor->gguf;
     size_t *          order = ggs_gguf_by_offset(gguf);
@@ -397,7 +401,7 @@ static int place_tensors(struct cursor * cursor) {
     return unknown ? place_unknown(cursor) : 0;
 }
 
-// ---- duplicates -----------------------------------------------------------------------------------------------------
+// ---- duplicates ----
 
 // Takes over `names`, whose tags are the offsets of their entries.
 static int reject_duplicates(struct cursor * cursor, struct ggs_slice * names, size_t count, const char * what) {
@@ -434,7 +438,7 @@ static int reject_duplicate_tensors(struct cursor * cursor) {
     return reject_duplicates(cursor, names, gguf->n_tensors, "the tensor name");
 }
 
-// ---- open -----------------------------------------------------------------------------------------------------------
+// ---- open ----
 
 static int parse(struct cursor * cursor) {
     uint64_t n_tensors = 0, n_kvs = 0;

@@ -13,12 +13,14 @@
 //
 //     string = u64 length, bytes (no NUL)       array = i32 element type, u64 count, elements
 //
-// Files are untrusted. Every length and count is checked against the bytes that are there before it is used, so
-// memory stays within a small multiple of the metadata, and metadata above GGS_GGUF_METADATA_MAX is refused.
-// The metadata is read with pread into memory of our own, not mapped: a file that is cut while we look at it is then
-// a sentence, not a SIGBUS. Tensor data is never read.
+// Files are untrusted. Every length and count is checked against the bytes that are there before it
+// is used, so memory stays within a small multiple of the metadata, and metadata above
+// GGS_GGUF_METADATA_MAX is refused. The metadata is read with pread into memory of our own, not
+// mapped: a file that is cut while we look at it is then a sentence, not a SIGBUS. Tensor data is
+// never read.
 //
-// All pointers in a struct ggs_gguf live until ggs_gguf_free. Reading one from several threads is safe.
+// All pointers in a struct ggs_gguf live until ggs_gguf_free. Reading one from several threads is
+// safe.
 #pragma once
 
 #include <stdbool.h>
@@ -62,8 +64,8 @@ struct ggs_gguf_kv {
     uint64_t                 offset; // where the entry begins in the file
 };
 
-// One tensor. [offset, offset + size) lies inside the file; whether tensors overlap or leave gaps is checked by
-// gguf-map.h.
+// One tensor. [offset, offset + size) lies inside the file; whether tensors overlap or leave gaps
+// is checked by gguf-map.h.
 struct ggs_gguf_tensor {
     const char * name; // not NUL-terminated
     uint32_t     name_length;
@@ -116,15 +118,16 @@ struct ggs_gguf_values {
 struct ggs_gguf_values ggs_gguf_values(const struct ggs_gguf_kv * kv);
 bool                   ggs_gguf_next(struct ggs_gguf_values * values, struct ggs_gguf_value * value);
 
-const char * ggs_gguf_value_type_name(enum ggs_gguf_value_type type); // "u32", "string"; "?" for a wrong number
-unsigned     ggs_gguf_value_width(enum ggs_gguf_value_type type);     // bytes of one element; 0 for strings and arrays
+const char * ggs_gguf_value_type_name(uint64_t type);             // "u32", "string"; "?" for a wrong number
+unsigned     ggs_gguf_value_width(enum ggs_gguf_value_type type); // bytes of one element; 0 for strings and arrays
 
-// Lookups. The typed ones return false if the key is absent, an array, of another type or (u64) negative.
+// Lookups. The typed ones return false if the key is absent, an array, of another type or (u64)
+// negative.
 const struct ggs_gguf_kv * ggs_gguf_find(const struct ggs_gguf * gguf, const char * key);
 bool                       ggs_gguf_get_u64(const struct ggs_gguf * gguf, const char * key, uint64_t * value);
 bool ggs_gguf_get_string(const struct ggs_gguf * gguf, const char * key, const char ** string, size_t * length);
-// The same for a key below the architecture's name: "block_count" finds "llama.block_count". If the value is an
-// array of integers (one per layer) the largest is returned.
+// The same for a key below the architecture's name: "block_count" finds "llama.block_count". If the
+// value is an array of integers (one per layer) the largest is returned.
 bool ggs_gguf_get_hparam(const struct ggs_gguf * gguf, const char * key, uint64_t * value);
 
 // The elements of a tensor, saturating.

@@ -79,7 +79,8 @@ static void append_sentencepiece(const struct piece * piece, struct ggs_text * t
     }
 }
 
-// The notation of GPT-2: printable bytes of Latin-1 stand for themselves, the others for U+0100 and up, in order.
+// The notation of GPT-2: printable bytes of Latin-1 stand for themselves, the others for U+0100 and
+// up, in order.
 static int byte_of(uint32_t point) {
     bool itself =
         (point >= 0x21 && point <= 0x7e) || (point >= 0xa1 && point <= 0xac) || (point >= 0xae && point <= 0xff);

@@ -16,12 +16,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/clock.h"
 #include "base/system/file.h"
-#include "record/spool/follow.h"
+#include "record/spool/live-requests.h"
 #include "trace/spool.h"
 
 enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };
@@ -35,33 +35,29 @@ struct ggs_control {
     bool                        recording;
     uint32_t                    window; // entry that is open, + 1; 0 for none
     uint64_t                    opened_ns;
-    struct ggs_follow *         follow; // where requests are counted
-    uint64_t                    requests_before;
-    int                         directory, socket, stop; // -1 for none
-    pthread_t                   thread;
-    bool                        running;
+    struct ggs_live_requests *  requests; // NULL if they are not counted
+    uint64_t  last; // decode of the requests that are wanted, as far as is known; 0: not all have begun
+    int       directory, socket, stop; // -1 for none
+    pthread_t thread;
+    bool      running;
 };
 
 static size_t file_size(void) {
     return sizeof(struct ggs_spool_control) + GGS_CONTROL_ENTRIES * sizeof(struct ggs_control_entry);
 }
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
-}
-
 // ---- the list ----
 
-// Returns the entry's number + 1, 0 if there is no room. A reader may look at any time: the kind is stored last.
+// Returns the entry's number + 1, 0 if there is no room. A reader may look at any time: the kind is
+// stored last.
 static uint32_t add_entry(struct ggs_control * control, uint32_t kind, uint64_t ns, const char * text) {
     uint32_t n = control->words->entries;
     if (n >= GGS_CONTROL_ENTRIES) return 0;
     struct ggs_control_entry * entry = &control->list[n];
     entry->begin_ns                  = ns;
     entry->end_ns                    = kind == GGS_WINDOW_MARK ? ns : 0;
-    snprintf(entry->text, sizeof(entry->text), "%s", text);
+    if (kind == GGS_WINDOW_MARK)
+        snprintf(entry->text, sizeof(entry->text), "%.*s", (int) sizeof(entry->text) - 1, text);
     __atomic_store_n(&entry->kind, kind, __ATOMIC_RELEASE);
     __atomic_store_n(&control->words->entries, n + 1, __ATOMIC_RELEASE);
     return n + 1;
@@ -69,15 +65,28 @@ static uint32_t add_entry(struct ggs_control * control, uint32_t kind, uint64_t 
 
 // ---- windows: under the lock ----
 
+// Excludes what was recorded after the old window had ended; later records belong to the new one.
+static void end_cut(struct ggs_control * control) {
+    if (control->requests == NULL) return;
+    ggs_live_requests_read(control->requests, false);
+    ggs_live_requests_begin(control->requests);
+    control->last = 0;
+    for (uint32_t i = 0; i < control->words->entries; i++) {
+        struct ggs_control_entry * entry = &control->list[i];
+        if (entry->kind == GGS_WINDOW_RECORDED && entry->late.cut != 0 && entry->late.newest == 0)
+            entry->late.newest = ggs_live_requests_newest(control->requests);
+    }
+}
+
 static bool open_window(struct ggs_control * control, bool first) {
-    uint64_t ns     = now();
+    end_cut(control);
+    uint64_t ns     = ggs_clock_now();
     control->window = add_entry(control, GGS_WINDOW_RECORDED, ns, "");
     if (control->window == 0) return false;
     control->list[control->window - 1].reserved = first; // from the program's begin on
     control->opened_ns                          = ns;
     control->recording                          = true;
     control->words->ended_ns                    = 0;
-    control->requests_before                    = control->follow == NULL ? 0 : control->follow->now.requests;
     __atomic_store_n(&control->words->steps_left, (int64_t) control->settings.steps, __ATOMIC_RELEASE);
     __atomic_store_n(&control->words->recording, 1, __ATOMIC_RELEASE);
     if (!first && control->settings.changed != NULL) control->settings.changed(control->settings.context, true);
@@ -92,24 +101,32 @@ static void close_window(struct ggs_control * control, uint64_t ns) {
     if (control->settings.changed != NULL) control->settings.changed(control->settings.context, false);
 }
 
-static bool requests_are_over(struct ggs_control * control) {
-    if (control->follow == NULL) return false;
-    ggs_follow_requests(control->follow);
-    return control->follow->now.requests - control->requests_before >= control->settings.requests;
+static bool requests_are_over(struct ggs_control * control, bool ended) {
+    if (control->requests == NULL) return false;
+    ggs_live_requests_read(control->requests, ended);
+    return ggs_live_requests_have_ended(control->requests, control->settings.requests, &control->last);
 }
 
-// Has the window ended by itself?
-static void look(struct ggs_control * control) {
+// The requests ended a while ago: excludes what was recorded since.
+static void close_after_requests(struct ggs_control * control, uint64_t ns) {
+    struct ggs_control_entry * entry = &control->list[control->window - 1];
+    close_window(control, ns);
+    entry->late.last = control->last;
+    __atomic_store_n(&entry->late.cut, 1, __ATOMIC_RELEASE);
+}
+
+// True if the window has ended by itself. `ended`: the program has ended.
+static void look(struct ggs_control * control, bool ended) {
     const struct ggs_control_settings * settings = &control->settings;
     if (!control->recording) return;
-    uint64_t ended = __atomic_load_n(&control->words->ended_ns, __ATOMIC_ACQUIRE), ns = now();
-    if (settings->steps > 0 && ended != 0) {
-        close_window(control, ended);
+    uint64_t steps_ended = __atomic_load_n(&control->words->ended_ns, __ATOMIC_ACQUIRE), ns = ggs_clock_now();
+    if (settings->steps > 0 && steps_ended != 0) {
+        close_window(control, steps_ended);
         if (!settings->quiet)
             fprintf(stderr, "ggscope: %" PRIu64 " steps are recorded, the program runs on\n", settings->steps);
-    } else if (settings->requests > 0 && requests_are_over(control)) {
-        close_window(control, ns);
-        if (!settings->quiet)
+    } else if (settings->requests > 0 && requests_are_over(control, ended)) {
+        close_after_requests(control, ns);
+        if (!settings->quiet && !ended)
             fprintf(stderr, "ggscope: %" PRIu64 " request%s recorded, the program runs on\n", settings->requests,
                     settings->requests == 1 ? " is" : "s are");
     } else if (settings->length_ns > 0 && ns - control->opened_ns >= settings->length_ns) {
@@ -118,12 +135,12 @@ static void look(struct ggs_control * control) {
     }
 }
 
-// How long nothing happens by itself, in ms; -1: for good.
+// Milliseconds until something is due; -1: nothing is.
 static int until_next(const struct ggs_control * control) {
     if (!control->recording) return -1;
     if (control->settings.steps > 0 || control->settings.requests > 0) return LOOK_MS;
     if (control->settings.length_ns == 0) return -1;
-    uint64_t gone = now() - control->opened_ns, length = control->settings.length_ns;
+    uint64_t gone = ggs_clock_now() - control->opened_ns, length = control->settings.length_ns;
     uint64_t left = gone < length ? (length - gone) / 1000000u + 1 : 0;
     return left > INT_MAX ? INT_MAX : (int) left;
 }
@@ -131,13 +148,13 @@ static int until_next(const struct ggs_control * control) {
 // ---- commands: under the lock ----
 
 static bool set_recording(struct ggs_control * control, bool on, char answer[LINE]) {
-    look(control);
+    look(control, false);
     if (control->recording == on) {
         snprintf(answer, LINE, "error it is %s already\n", on ? "recording" : "paused");
         return false;
     }
     if (!on) {
-        close_window(control, now());
+        close_window(control, ggs_clock_now());
     } else if (!open_window(control, false)) {
         snprintf(answer, LINE, "error there have been %d windows and marks; more are not kept\n", GGS_CONTROL_ENTRIES);
         return false;
@@ -152,10 +169,10 @@ static void obey(struct ggs_control * control, const char * line, char answer[LI
     } else if (strcmp(line, "toggle") == 0) {
         set_recording(control, !control->recording, answer);
     } else if (strcmp(line, "status") == 0) {
-        look(control);
+        look(control, false);
         snprintf(answer, LINE, "ok %s\n", control->recording ? "recording" : "paused");
     } else if (strncmp(line, "mark ", 5) == 0 && line[5] != '\0') {
-        bool kept = add_entry(control, GGS_WINDOW_MARK, now(), line + 5) != 0;
+        bool kept = add_entry(control, GGS_WINDOW_MARK, ggs_clock_now(), line + 5) != 0;
         snprintf(answer, LINE, kept ? "ok marked\n" : "error there is no room for more marks\n");
     } else {
         snprintf(answer, LINE, "error there is no command '%.60s'\n", line);
@@ -164,7 +181,7 @@ static void obey(struct ggs_control * control, const char * line, char answer[LI
 
 // ---- the socket ----
 
-// A directory's path may be longer than an address takes: it goes by its descriptor.
+// A socket address holds about 100 characters, so a long path goes through /proc/self/fd.
 static void address_of(struct sockaddr_un * address, int directory) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s", directory, GGS_CONTROL_SOCKET);
@@ -223,7 +240,7 @@ static void * attend(void * context) {
     for (;;) {
         struct pollfd fds[2] = {{.fd = control->stop, .events = POLLIN}, {.fd = control->socket, .events = POLLIN}};
         pthread_mutex_lock(&control->lock);
-        look(control);
+        look(control, false);
         int wait = until_next(control);
         pthread_mutex_unlock(&control->lock);
         if (poll(fds, 2, wait) < 0 && errno != EINTR) break;
@@ -275,7 +292,7 @@ int ggs_control_open(struct ggs_control ** out, const struct ggs_control_setting
         ggs_control_close(control);
         return status;
     }
-    if (settings->requests > 0) status = ggs_follow_requests_open(&control->follow, settings->folder, error);
+    if (settings->requests > 0) status = ggs_live_requests_open(&control->requests, settings->folder, error);
     if (status != 0) {
         ggs_control_close(control);
         return status;
@@ -308,6 +325,25 @@ void ggs_control_freed(struct ggs_control * control, uint64_t bytes) {
     __atomic_store_n(&control->words->freed, bytes, __ATOMIC_RELEASE);
 }
 
+uint32_t ggs_control_children(const struct ggs_control * control) {
+    return control->words == NULL ? 0 : __atomic_load_n(&control->words->children, __ATOMIC_RELAXED);
+}
+
+void ggs_control_start(struct ggs_control * control) {
+    char answer[LINE];
+    pthread_mutex_lock(&control->lock);
+    set_recording(control, true, answer);
+    pthread_mutex_unlock(&control->lock);
+    wake(control, 1); // the thread may have to wait for its end
+}
+
+uint64_t ggs_control_certain(struct ggs_control * control) {
+    pthread_mutex_lock(&control->lock);
+    uint64_t last = control->recording && control->last != 0 ? control->last : UINT64_MAX;
+    pthread_mutex_unlock(&control->lock);
+    return last;
+}
+
 void ggs_control_toggle(struct ggs_control * control) {
     char answer[LINE];
     pthread_mutex_lock(&control->lock);
@@ -325,10 +361,10 @@ void ggs_control_close(struct ggs_control * control) {
         pthread_join(control->thread, NULL);
     }
     if (control->words != NULL) {
-        look(control);
+        look(control, true);
         munmap(control->words, file_size());
     }
-    ggs_follow_close(control->follow);
+    ggs_live_requests_close(control->requests);
     if (control->socket >= 0) {
         close(control->socket);
         unlinkat(control->directory, GGS_CONTROL_SOCKET, 0);
@@ -340,6 +376,21 @@ void ggs_control_close(struct ggs_control * control) {
 }
 
 // ---- programs that were followed ----
+
+// Decode numbers are per process, so no decodes of followed programs are excluded.
+static bool write_shared(int fd, const struct ggs_mapping * file) {
+    uint8_t * copy = malloc(file->size);
+    if (copy == NULL) return false;
+    memcpy(copy, file->data, file->size);
+    for (size_t at = sizeof(struct ggs_spool_control); at + sizeof(struct ggs_control_entry) <= file->size;
+         at += sizeof(struct ggs_control_entry)) {
+        struct ggs_control_entry * entry = (struct ggs_control_entry *) (copy + at);
+        if (entry->kind == GGS_WINDOW_RECORDED) entry->late.cut = 0;
+    }
+    bool written = write(fd, copy, file->size) == (ssize_t) file->size;
+    free(copy);
+    return written;
+}
 
 void ggs_control_share(const char * directory) {
     char               path[PATH_MAX];
@@ -354,7 +405,7 @@ void ggs_control_share(const char * directory) {
         if (snprintf(path, sizeof(path), "%s/%s", found.gl_pathv[i], GGS_SPOOL_CONTROL) >= (int) sizeof(path)) continue;
         int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0) continue; // it has one
-        if (write(fd, file.data, file.size) != (ssize_t) file.size) unlink(path);
+        if (!write_shared(fd, &file)) unlink(path);
         close(fd);
     }
     if (many) globfree(&found);

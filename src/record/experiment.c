@@ -6,7 +6,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,35 +16,25 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/secrets.h"
+#include "base/system/clock.h"
 #include "base/system/file.h"
 #include "base/system/lock.h"
 #include "base/system/ticks.h"
 #include "base/uuid.h"
+#include "record/experiment-files.h"
 #include "record/host.h"
 #include "record/model-files.h"
 #include "record/spool/facts.h"
 #include "record/spool/place.h"
+#include "record/surroundings.h"
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
-static const char * const ours[] = {"experiment.json", "trace.ggs",  "trace.ggs.tmp", GGS_PART_NAME,
-                                    "stdout.txt",      "stderr.txt", "notes.txt"};
-enum { N_OURS = sizeof(ours) / sizeof(ours[0]) };
-
-// A path that does not fit (see GGS_EXPERIMENT_PATH: ours always do) becomes the empty one, which names nothing.
-static void path_in(char path[PATH_MAX], const char * directory, const char * name) {
-    if (snprintf(path, PATH_MAX, "%s/%s", directory, name) >= PATH_MAX) path[0] = '\0';
-}
-
-static bool holds(const char * directory, const char * name) {
-    char        path[PATH_MAX];
-    struct stat status;
-    path_in(path, directory, name);
-    return lstat(path, &status) == 0;
-}
-
 bool ggs_experiment_is_one(const char * directory) {
-    return holds(directory, "trace.ggs") || holds(directory, "experiment.json") || holds(directory, "spool");
+    return ggs_experiment_files_hold(directory, "trace.ggs") ||
+           ggs_experiment_files_hold(directory, "experiment.json") || ggs_experiment_files_hold(directory, "spool") ||
+           ggs_experiment_files_are_aside(directory);
 }
 
 // ---- identity and time ----
@@ -61,12 +50,6 @@ void ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t 
     if (!ggs_uuid_parse(experiment->id, uuid)) memset(uuid, 0, 16);
 }
 
-static uint64_t nanoseconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
 struct json_object * ggs_experiment_utc(uint64_t realtime_ns) {
     char      day[32], text[48];
     time_t    seconds = (time_t) (realtime_ns / 1000000000u);
@@ -79,7 +62,8 @@ struct json_object * ggs_experiment_utc(uint64_t realtime_ns) {
 
 // ---- the directory ----
 
-// Makes what is missing above the experiment's own directory, and remembers how much of the path was there.
+// Makes what is missing above the experiment's own directory, and remembers how much of the path
+// was there.
 static int make_parents(struct ggs_experiment_json * experiment, struct ggs_error * error) {
     char copy[PATH_MAX];
     snprintf(copy, sizeof(copy), "%s", experiment->directory);
@@ -118,68 +102,51 @@ static int is_empty(const char * directory, bool * empty, struct ggs_error * err
     return 0;
 }
 
-static int remove_files(const char * directory, struct ggs_error * error) {
-    char path[PATH_MAX];
-    path_in(path, directory, "spool");
-    int status = ggs_spool_remove(path, error);
-    for (size_t i = 0; i < N_OURS && status == 0; i++) {
-        path_in(path, directory, ours[i]);
-        if (unlink(path) != 0 && errno != ENOENT) status = ggs_fail_errno(error, "cannot remove %s", path);
-    }
-    return status;
-}
-
-// Also the experiments of followed programs, DIR/process-N.
-static int remove_ours(const char * directory, struct ggs_error * error) {
-    int                   status = remove_files(directory, error);
-    DIR *                 folder = opendir(directory);
-    const struct dirent * entry;
-    while (status == 0 && folder != NULL && (entry = readdir(folder)) != NULL) {
-        char path[PATH_MAX];
-        if (strncmp(entry->d_name, "process-", 8) != 0 || strlen(entry->d_name) > 24) continue;
-        path_in(path, directory, entry->d_name);
-        if (!holds(path, "trace.ggs") && !holds(path, "spool")) continue;
-        status = remove_files(path, error);
-        rmdir(path);
-    }
-    if (folder != NULL) closedir(folder);
-    return status;
-}
-
-// A program whose ggscope was killed records on, and so do the programs that it started.
+// A program whose ggscope was killed keeps recording, and so do programs that it started.
 static bool is_used(const char * directory, bool (*asks)(const char * directory)) {
     char   pattern[PATH_MAX];
     glob_t found;
     bool   live = asks(directory);
-    path_in(pattern, directory, "process-*");
+    ggs_experiment_files_path(pattern, directory, "process-*");
     if (live || glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return live;
     for (size_t i = 0; i < found.gl_pathc; i++) live = live || asks(found.gl_pathv[i]);
     globfree(&found);
     return live;
 }
 
+// A ggscope that replaced the experiment was killed: the new one stays if anything was recorded.
+static void settle(const char * directory) {
+    if (ggs_experiment_files_hold(directory, "trace.ggs") || ggs_spool_place_has_segments(directory))
+        ggs_experiment_files_remove_aside(directory);
+    else
+        ggs_experiment_files_put_back(directory);
+}
+
 static int empty_existing(const char * directory, bool force, struct ggs_error * error) {
     bool empty  = false;
     int  status = is_empty(directory, &empty, error);
     if (status != 0 || empty) return status;
-    bool experiment = holds(directory, "experiment.json") || holds(directory, "trace.ggs");
+    bool live = is_used(directory, ggs_spool_place_is_live);
+    if (force && !live) settle(directory);
+    bool experiment =
+        ggs_experiment_files_hold(directory, "experiment.json") || ggs_experiment_files_hold(directory, "trace.ggs");
     if (!force)
         return ggs_fail(error, GGS_USAGE, "%s exists already and is not empty: choose another directory%s", directory,
                         experiment ? ", or replace this experiment with --force" : "");
     if (!experiment)
         return ggs_fail(error, GGS_USAGE, "%s is not empty and no experiment: --force replaces only experiments",
                         directory);
-    if (is_used(directory, ggs_spool_place_is_live))
-        return ggs_fail(error, GGS_USAGE, "%s is being recorded to: it cannot be replaced now", directory);
-    return remove_ours(directory, error);
+    if (live) return ggs_fail(error, GGS_USAGE, "%s is being recorded to: it cannot be replaced now", directory);
+    return ggs_experiment_files_set_aside(directory, error);
 }
 
-// Makes the directory if it is missing, and takes it. GGS_ABSENT: it was removed by its maker meanwhile.
+// Makes the directory if it is missing, and takes it. GGS_ABSENT: it was removed by its maker
+// meanwhile.
 static int make_and_take(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
     experiment->made = mkdir(experiment->directory, 0700) == 0;
     if (!experiment->made && (must_make || errno != EEXIST))
         return ggs_fail_errno(error, "cannot create the directory %s", experiment->directory);
-    experiment->lock = ggs_lock_take(experiment->directory);
+    experiment->lock = ggs_lock_acquire(experiment->directory);
     if (experiment->lock >= 0) return 0;
     if (errno == EWOULDBLOCK)
         return ggs_fail(error, GGS_USAGE, "%s is being recorded to: choose another directory", experiment->directory);
@@ -239,7 +206,8 @@ int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct 
 void ggs_experiment_discard(struct ggs_experiment_json * experiment) {
     char path[GGS_EXPERIMENT_PATH];
     if (is_used(experiment->directory, ggs_spool_place_is_written)) return;
-    remove_ours(experiment->directory, NULL);
+    if (ggs_experiment_files_put_back(experiment->directory)) return;
+    ggs_experiment_files_remove(experiment->directory, NULL);
     memcpy(path, experiment->directory, sizeof(path));
     while (experiment->made && strlen(path) > experiment->existing && rmdir(path) == 0) *strrchr(path, '/') = '\0';
 }
@@ -263,22 +231,24 @@ int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_erro
                     experiment->directory);
 }
 
-bool ggs_experiment_is_taken(const char * directory) {
+bool ggs_experiment_is_claimed(const char * directory) {
     return ggs_lock_is_held(directory);
 }
 
-int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_error * error) {
+int ggs_experiment_claim(struct ggs_experiment_json * experiment, struct ggs_error * error) {
     const struct timespec moment    = {.tv_nsec = 20000000};
     const char *          directory = experiment->directory;
     for (;;) {
-        experiment->lock = ggs_lock_take(directory);
+        experiment->lock = ggs_lock_acquire(directory);
         if (experiment->lock < 0 && errno != EWOULDBLOCK)
             return ggs_fail_errno(error, "cannot open the experiment %s", directory);
         bool recording = is_used(directory, ggs_spool_place_is_live) ||
-                         (experiment->lock < 0 && !holds(directory, "spool") && !holds(directory, "trace.ggs"));
+                         (experiment->lock < 0 && !ggs_experiment_files_hold(directory, "spool") &&
+                          !ggs_experiment_files_hold(directory, "trace.ggs"));
         if (experiment->lock >= 0 && !recording) return 0;
         ggs_lock_release(&experiment->lock);
-        // A recording holds the spool too, except in its first moment, when there is none yet; sealing does not.
+        // A recording holds the spool too, except in its first moment, when there is none yet;
+        // sealing does not.
         if (recording) return ggs_fail(error, GGS_USAGE, "%s is still being recorded: wait for its end", directory);
         nanosleep(&moment, NULL);
     }
@@ -289,7 +259,7 @@ int ggs_experiment_take(struct ggs_experiment_json * experiment, struct ggs_erro
 int ggs_experiment_write(const struct ggs_experiment_json * experiment, struct ggs_error * error) {
     char              path[PATH_MAX];
     struct ggs_output output;
-    path_in(path, experiment->directory, "experiment.json");
+    ggs_experiment_files_path(path, experiment->directory, "experiment.json");
     int status = ggs_output_open(&output, path, error);
     if (status != 0) return status;
     fchmod(fileno(output.file), 0600);
@@ -314,9 +284,16 @@ static void set_new(struct ggs_experiment_json * experiment) {
     set(experiment, "state", json_object_new_string("recording"));
 }
 
-static struct json_object * command_json(char * const * command) {
-    struct json_object * words = json_object_new_array();
-    for (; *command != NULL; command++) json_object_array_add(words, ggs_json_text(*command));
+// What looks like a secret is left out.
+static struct json_object * command_json(char * const * command, unsigned * hidden) {
+    struct ggs_secrets   secrets = {0};
+    struct json_object * words   = json_object_new_array();
+    for (; *command != NULL; command++) {
+        char * word = ggs_secrets_hide(&secrets, *command);
+        json_object_array_add(words, ggs_json_text(word == NULL ? GGS_SECRET : word));
+        free(word);
+    }
+    *hidden = secrets.hidden;
     return words;
 }
 
@@ -324,10 +301,10 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
                          struct ggs_error * error) {
     char here[PATH_MAX];
     set_new(experiment);
-    uint64_t now = ggs_ticks_monotonic();
+    uint64_t now = ggs_clock_now();
     set(experiment, "start_utc", ggs_experiment_utc(ggs_ticks_utc(now)));
     set(experiment, "start_monotonic_ns", json_object_new_uint64(now));
-    set(experiment, "command", command_json(start->command));
+    set(experiment, "command", command_json(start->command, &experiment->hidden));
     if (getcwd(here, sizeof(here)) != NULL) set(experiment, "working_directory", ggs_json_text(here));
     set(experiment, "environment", ggs_environment_json(environ));
     set(experiment, "host", ggs_host_json());
@@ -337,9 +314,13 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     json_object_object_add(settings, "policy", ggs_json_text(start->policy));
     json_object_object_add(settings, "follow", json_object_new_boolean(start->follow));
     json_object_object_add(settings, "prove", json_object_new_boolean(start->prove));
+    json_object_object_add(settings, "values", start->values == NULL ? NULL : ggs_json_text(start->values));
     json_object_object_add(settings, "spool", ggs_json_text(start->spool));
     set(experiment, "settings", settings);
     set(experiment, "machine", start->machine);
+    set(experiment, "conditions", ggs_surroundings_begin(start->model));
+    set(experiment, "name", ggs_json_text(start->name != NULL ? start->name : ggs_file_name(experiment->directory)));
+    set(experiment, "group", start->group == NULL ? NULL : ggs_json_text(start->group));
     return ggs_experiment_write(experiment, error);
 }
 
@@ -363,7 +344,7 @@ int ggs_experiment_open(struct ggs_experiment_json * experiment, const char * di
     *experiment = (struct ggs_experiment_json){.lock = -1};
     int status  = absolute(experiment, directory, error);
     if (status != 0) return status;
-    path_in(path, experiment->directory, "experiment.json");
+    ggs_experiment_files_path(path, experiment->directory, "experiment.json");
     experiment->json = ggs_json_file_read(path);
     if (experiment->json != NULL && json_object_is_type(experiment->json, json_type_object) &&
         string_of(experiment, "experiment_id") != NULL &&
@@ -394,14 +375,21 @@ const char * ggs_experiment_state(const struct ggs_experiment_json * experiment)
     return state == NULL ? "" : state;
 }
 
+static struct json_object * object_of(struct ggs_experiment_json * experiment, const char * key) {
+    struct json_object * object;
+    if (json_object_object_get_ex(experiment->json, key, &object) && json_object_is_type(object, json_type_object))
+        return object;
+    object = json_object_new_object();
+    set(experiment, key, object);
+    return object;
+}
+
 struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment) {
-    struct json_object * machine;
-    if (json_object_object_get_ex(experiment->json, "machine", &machine) &&
-        json_object_is_type(machine, json_type_object))
-        return machine;
-    machine = json_object_new_object();
-    set(experiment, "machine", machine);
-    return machine;
+    return object_of(experiment, "machine");
+}
+
+struct json_object * ggs_experiment_conditions(struct ggs_experiment_json * experiment) {
+    return object_of(experiment, "conditions");
 }
 
 // ---- the end ----
@@ -417,7 +405,15 @@ static bool is_key(const struct ggs_engine_line * line, const char * key) {
     return strlen(key) == line->key_length && memcmp(line->key, key, line->key_length) == 0;
 }
 
-// {"ggml_version", "ggml_commit", "llama_version", "libraries": [{"path", "build_id"}]}
+// The library that computes on the CPU, of those that the engine may choose from:
+// "libggml-cpu-haswell.so".
+static void note_cpu_library(struct json_object * engine, struct json_object * path) {
+    const char * name = path == NULL ? "" : ggs_file_name(json_object_get_string(path));
+    if (strncmp(name, "libggml-cpu", 11) == 0) json_object_object_add(engine, "cpu_library", ggs_json_text(name));
+}
+
+// {"ggml_version", "ggml_commit", "llama_version", "cpu_library", "libraries": [{"path",
+// "build_id"}]}
 static struct json_object * engine_json(const char * text) {
     struct json_object *   engine    = json_object_new_object();
     struct json_object *   libraries = json_object_new_array();
@@ -425,9 +421,11 @@ static struct json_object * engine_json(const char * text) {
     struct ggs_engine_line line;
     while ((text = ggs_engine_line(text, &line)) != NULL) {
         if (is_key(&line, "library")) {
-            library = json_object_new_object();
-            json_object_object_add(library, "path", value_json(&line));
+            library                   = json_object_new_object();
+            struct json_object * path = value_json(&line);
+            json_object_object_add(library, "path", path);
             json_object_array_add(libraries, library);
+            note_cpu_library(engine, path);
         } else if (is_key(&line, "build_id")) {
             if (library != NULL) json_object_object_add(library, "build_id", value_json(&line));
         } else if (is_key(&line, "ggml_version")) {
@@ -442,7 +440,8 @@ static struct json_object * engine_json(const char * text) {
     return engine;
 }
 
-// A program that was started without us told the journal its command line: \n and \\ stand for line breaks and backslashes.
+// A program that was started without us told the journal its command line: \n and \\ stand for line
+// breaks and backslashes.
 static struct json_object * argument_json(const struct ggs_engine_line * line) {
     char *text = strndup(line->value, line->value_length), *to = text;
     for (const char * from = text; from != NULL && *from != '\0'; from++) {
@@ -469,7 +468,7 @@ static void set_start_from(struct ggs_experiment_json * experiment, const struct
     set(experiment, "command", command);
     struct json_object * host = ggs_host_json();
     // Sealed later: is it still the same boot? The two clocks went together since.
-    int64_t apart = (int64_t) (nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC)) -
+    int64_t apart = (int64_t) (ggs_clock_read(CLOCK_REALTIME) - ggs_clock_now()) -
                     (int64_t) (facts->realtime_ns - facts->monotonic_ns);
     if (apart < -1000000000 || apart > 1000000000) json_object_object_add(host, "boot_id", NULL);
     set(experiment, "host", host);
@@ -504,8 +503,8 @@ static void set_end(struct ggs_experiment_json * experiment, int wait_status, co
 }
 
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment) {
-    uint64_t start = ggs_experiment_start_ns(experiment), now = nanoseconds(CLOCK_MONOTONIC);
-    set(experiment, "end_utc", ggs_experiment_utc(nanoseconds(CLOCK_REALTIME)));
+    uint64_t start = ggs_experiment_start_ns(experiment), now = ggs_clock_now();
+    set(experiment, "end_utc", ggs_experiment_utc(ggs_clock_read(CLOCK_REALTIME)));
     set(experiment, "duration_ns", json_object_new_uint64(now > start ? now - start : 0));
 }
 

@@ -10,10 +10,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/secrets.h"
 #include "base/system/file.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "record/limits-cache.h"
+#include "record/measure.h"
 
 struct json_object * ggs_json_text(const char * text) {
     struct ggs_text clean  = {0};
@@ -36,7 +38,7 @@ struct json_object * ggs_json_text(const char * text) {
 
 // The value behind "key<blanks><separator>" in a file of such lines, without quotes; "" for none.
 static void look_up(const char * path, const char * key, char separator, char * value, size_t size) {
-    char   line[1024];
+    char   line[8192];
     FILE * file = fopen(path, "re");
     value[0]    = '\0';
     while (file != NULL && value[0] == '\0' && fgets(line, sizeof(line), file) != NULL) {
@@ -50,7 +52,8 @@ static void look_up(const char * path, const char * key, char separator, char * 
     if (file != NULL) fclose(file);
 }
 
-// Which boot of the machine this is: recordings of one boot have one clock. Not told in a time namespace, whose monotonic clock is another.
+// Which boot of the machine this is: recordings of one boot have one clock. Not told in a time
+// namespace, whose monotonic clock is another.
 static struct json_object * boot_json(void) {
     char   text[64] = "", clock[32];
     FILE * file     = fopen("/proc/self/timens_offsets", "re");
@@ -70,17 +73,26 @@ void ggs_host_cpu(char * name, size_t size) {
     look_up("/proc/cpuinfo", "model name", ':', name, size);
 }
 
-// What this machine can do at most, if somebody measured it: ops of the recording are compared with that wherever it is looked at.
+void ggs_host_cpu_flags(char * flags, size_t size) {
+    look_up("/proc/cpuinfo", "flags", ':', flags, size);
+    if (flags[0] == '\0') look_up("/proc/cpuinfo", "Features", ':', flags, size); // AArch64
+}
+
+// The machine's measured limits, if there are any: readers compare ops of the recording with them.
 static void add_limits(struct json_object * host) {
     struct ggs_limits    limits;
     struct json_object * list = json_object_new_array();
+    unsigned             at;
     ggs_limits_cache_read(&limits);
+    if (!ggs_limits_are_plausible(&limits, &at)) limits.n = 0; // measured while something else ran
     for (unsigned i = 0; i < limits.n; i++) {
         struct json_object * rates = json_object_new_object();
         json_object_object_add(rates, "threads", json_object_new_uint64(limits.rate[i].threads));
         json_object_object_add(rates, "memory_bytes_per_second",
                                json_object_new_uint64(limits.rate[i].memory_bytes_per_second));
         json_object_object_add(rates, "flops_per_second", json_object_new_uint64(limits.rate[i].flops_per_second));
+        json_object_object_add(rates, "measured_at", json_object_new_uint64(limits.rate[i].measured_at));
+        json_object_object_add(rates, "others_percent", json_object_new_uint64(limits.rate[i].others_percent));
         json_object_array_add(list, rates);
     }
     if (limits.n > 0)
@@ -120,27 +132,19 @@ static bool begins_with_one(const char * name, const char * const * prefixes) {
     return false;
 }
 
-static bool has_one(const char * name, size_t length, const char * const * words) {
-    for (; *words != NULL; words++) {
-        if (memmem(name, length, *words, strlen(*words)) != NULL) return true;
-    }
-    return false;
-}
-
 struct json_object * ggs_environment_json(char * const * environment) {
     static const char * const matter[] = {
         "GGML_",           "LLAMA_",           "OMP_",         "GOMP_", "KMP_", "CUDA_", "HIP_", "MALLOC_",
         "GLIBC_TUNABLES=", "LD_LIBRARY_PATH=", "LD_BIND_NOW=", "NUMA_", NULL};
-    static const char * const secret[] = {"KEY", "SECRET", "PASSWORD", "HF_TOKEN", NULL};
-    struct json_object *      chosen   = json_object_new_object();
+    struct json_object * chosen = json_object_new_object();
     for (; *environment != NULL; environment++) {
         const char * equals = strchr(*environment, '=');
         if (equals == NULL || !begins_with_one(*environment, matter)) continue;
         size_t length = (size_t) (equals - *environment);
         char * name   = strndup(*environment, length);
         if (name == NULL) break;
-        bool hidden = has_one(name, length, secret);
-        json_object_object_add(chosen, name, ggs_json_text(hidden ? "(hidden)" : equals + 1));
+        bool hidden = ggs_secrets_is(name, length, equals + 1);
+        json_object_object_add(chosen, name, ggs_json_text(hidden ? GGS_SECRET : equals + 1));
         free(name);
     }
     return chosen;

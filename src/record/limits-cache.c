@@ -29,17 +29,31 @@ int ggs_limits_cache_path(char path[PATH_MAX], struct ggs_error * error) {
     return 0;
 }
 
-void ggs_limits_cache_read(struct ggs_limits * limits) {
+static bool read_cache(struct ggs_limits * limits) {
     char               path[PATH_MAX];
     struct ggs_mapping file;
-    *limits = (struct ggs_limits){0};
-    if (ggs_limits_cache_path(path, NULL) < 0 || ggs_mapping_open(&file, path, NULL) < 0) return;
-    if (file.size > 0 && file.size <= FILE_MOST)
-        ggs_limits_read(limits, ggs_json_member(ggs_json_read((const char *) file.data, (size_t) file.size), "limits"));
+    uint64_t           wanted = 0;
+    *limits                   = (struct ggs_limits){0};
+    if (ggs_limits_cache_path(path, NULL) < 0 || ggs_mapping_open(&file, path, NULL) < 0) return false;
+    if (file.size > 0 && file.size <= FILE_MOST) {
+        struct ggs_json_value all = ggs_json_read((const char *) file.data, (size_t) file.size);
+        ggs_limits_read(limits, ggs_json_member(all, "limits"));
+        ggs_json_to_u64(ggs_json_member(all, "wanted"), &wanted);
+    }
     ggs_mapping_close(&file);
+    return wanted != 0;
 }
 
-int ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * error) {
+void ggs_limits_cache_read(struct ggs_limits * limits) {
+    read_cache(limits);
+}
+
+bool ggs_limits_cache_is_wanted(void) {
+    struct ggs_limits limits;
+    return read_cache(&limits);
+}
+
+static int write_cache(const struct ggs_limits * limits, bool wanted, struct ggs_error * error) {
     char              path[PATH_MAX], folder[PATH_MAX];
     struct ggs_output output;
     struct ggs_json   json;
@@ -52,6 +66,7 @@ int ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * 
     ggs_json_init(&json, ggs_json_to_file, output.file, true);
     ggs_json_object(&json, NULL);
     ggs_limits_write(&json, "limits", limits);
+    if (wanted) ggs_json_u64(&json, "wanted", 1);
     ggs_json_end(&json);
     if (ggs_json_finish(&json) != 0) {
         status = ggs_fail_errno(error, "cannot write %s", path);
@@ -59,4 +74,14 @@ int ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * 
         return status;
     }
     return ggs_output_commit(&output, error);
+}
+
+int ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * error) {
+    return write_cache(limits, false, error);
+}
+
+int ggs_limits_cache_want(struct ggs_error * error) {
+    struct ggs_limits limits;
+    read_cache(&limits);
+    return write_cache(&limits, true, error);
 }

@@ -101,7 +101,8 @@ static struct model_file * file_of(struct ggs_model_files * files, const char * 
 }
 
 static const struct ggs_gguf_tensor * find(const struct model_file * file, const char * name) {
-    size_t                         n = file->sorted == NULL ? 0 : file->gguf->n_tensors, length = strlen(name);
+    if (file->sorted == NULL) return NULL;
+    size_t                         n = file->gguf->n_tensors, length = strlen(name);
     const struct ggs_gguf_tensor * tensors = file->gguf->tensors;
     size_t                         i       = ggs_search(n, at, by_name(&tensors[file->sorted[at]], name, length) < 0);
     return i < n && by_name(&tensors[file->sorted[i]], name, length) == 0 ? &tensors[file->sorted[i]] : NULL;

@@ -1,4 +1,5 @@
-// The model files of an experiment: what they are, so that they can be recognised later, and where a tensor lies in them.
+// The model files of an experiment: what they are, so that they can be recognised later, and where
+// a tensor lies in them.
 #pragma once
 
 #include <stdbool.h>
@@ -7,11 +8,13 @@
 
 struct json_object;
 
-// [{"path", "size", "metadata_xxh3"}]: the digest is XXH3 (64 bits, seed 0) over the file up to its tensor data: header,
-// key-values and tensor infos. A file that cannot be read has neither size nor digest.
+// [{"path", "size", "metadata_xxh3"}]: the digest is XXH3 (64 bits, seed 0) over the file up to its
+// tensor data: header, key-values and tensor infos. A file that cannot be read has neither size nor
+// digest.
 struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths);
 
-// Finds tensors by name in GGUF files, which it opens once and keeps open. A zeroed struct is empty.
+// Finds tensors by name in GGUF files, which it opens once and keeps open. A zeroed struct is
+// empty.
 struct ggs_gguf;
 struct ggs_model_files {
     struct model_file * files;

@@ -8,6 +8,7 @@
 #include "record/host.h"
 #include "record/observe/disks.h"
 #include "record/observe/observer.h"
+#include "record/observe/process-numbers.h"
 
 // Everything fails for the same reason.
 static void give_up(struct ggs_observation * observation, const struct ggs_error * error) {
@@ -17,21 +18,44 @@ static void give_up(struct ggs_observation * observation, const struct ggs_error
     observation->observer = NULL;
 }
 
+struct opening {
+    struct ggs_observation * observation;
+    pid_t                    program;
+    bool                     faults, io; // are open
+};
+
+static void open_events(void * context) {
+    struct opening *         opening     = context;
+    struct ggs_observation * observation = opening->observation;
+    struct ggs_observer *    observer    = observation->observer;
+    // What is opened on a program that runs is opened on a thread: the first one has its number.
+    pid_t number =
+        observation->attached ? ggs_process_number_inside(opening->program, opening->program) : opening->program;
+    opening->faults =
+        observation->faults &&
+        ggs_observer_faults(observer, number, !observation->paused, &observation->faults_error) == 0 &&
+        (!observation->attached || ggs_observer_threads(observer, opening->program, &observation->faults_error) == 0);
+    opening->io = observation->io && ggs_observer_requests(observer, &observation->io_error) == 0;
+}
+
 static void begin(struct ggs_observation * observation, pid_t program) {
     struct ggs_error error;
-    int              status = ggs_machine_spool_open(&observation->spool, observation->folder, &error);
-    observation->opened     = status == 0;
+    struct opening   opening = {.observation = observation, .program = program};
+    int              status  = ggs_machine_spool_open(&observation->spool, observation->folder, &error);
+    observation->opened      = status == 0;
     if (status == 0)
         status = ggs_observer_new(&observation->observer, &observation->spool, observation->max_bytes, &error);
+    if (status == 0 && !observation->attached) open_events(&opening);
+    if (status == 0 && observation->attached && !ggs_process_numbers_with(program, open_events, &opening))
+        status = ggs_fail(&error, GGS_UNSUPPORTED,
+                          "the process has its own process numbers (a container), and using them takes root");
     if (status != 0) {
         give_up(observation, &error);
         return;
     }
-    bool faults = observation->faults && ggs_observer_faults(observation->observer, program, !observation->paused,
-                                                             &observation->faults_error) == 0;
-    bool io     = observation->io && ggs_observer_requests(observation->observer, &observation->io_error) == 0;
     if (observation->paused) ggs_observer_pause(observation->observer, true);
-    if ((faults || io) && ggs_observer_begin(observation->observer, &error) != 0) give_up(observation, &error);
+    if ((opening.faults || opening.io) && ggs_observer_begin(observation->observer, &error) != 0)
+        give_up(observation, &error);
 }
 
 void ggs_observation_start(void * context, pid_t program) {
@@ -48,9 +72,9 @@ void ggs_observation_pause(struct ggs_observation * observation, bool paused) {
     if (observation->observer != NULL) ggs_observer_pause(observation->observer, paused);
 }
 
-uint64_t ggs_observation_told(struct ggs_observation * observation) {
+uint64_t ggs_observation_written_until(struct ggs_observation * observation) {
     if (observation->observer == NULL) return UINT64_MAX;
-    uint64_t told = ggs_observer_told(observation->observer);
+    uint64_t told = ggs_observer_complete_until(observation->observer);
     ggs_machine_spool_flush(&observation->spool);
     return told;
 }
@@ -69,7 +93,7 @@ static struct json_object * outcome(bool wanted, const struct ggs_error * error)
     return json_object_new_boolean(wanted);
 }
 
-void ggs_observation_note(const struct ggs_observation * observation, struct ggs_experiment_json * experiment) {
+void ggs_observation_annotate(const struct ggs_observation * observation, struct ggs_experiment_json * experiment) {
     ggs_experiment_setting(experiment, "faults", outcome(observation->faults, &observation->faults_error));
     ggs_experiment_setting(experiment, "io", outcome(observation->io, &observation->io_error));
 }

@@ -2,148 +2,65 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <json-c/json.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/secrets.h"
 #include "base/system/lock.h"
 #include "base/text.h"
 #include "engine/locate.h"
+#include "record/assertion.h"
 #include "record/busy.h"
 #include "record/control.h"
+#include "record/experiment-files.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 #include "record/inspect/program.h"
+#include "record/launch/attach.h"
+#include "record/launch/children.h"
 #include "record/launch/environment.h"
 #include "record/launch/launch.h"
+#include "record/measure.h"
 #include "record/memory/conditions.h"
 #include "record/observation.h"
 #include "record/sealer.h"
 #include "record/settings.h"
 #include "record/spool/facts.h"
 #include "record/spool/place.h"
-#include "record/spool/sealing.h"
+#include "record/surroundings.h"
 #include "trace/spool-reader.h"
-
-// Less than this holds no recording: the journal and the first lane take a segment each.
-static const uint64_t LEAST_SIZE   = 4u << 20;
-static const uint64_t LEAST_MEMORY = 16u << 20;
-
-// ---- options ----
-
-static bool take_memory(void * member, const char * text) {
-    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_MEMORY;
-}
-
-static bool take_max_size(void * member, const char * text) {
-    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_SIZE;
-}
-
-static bool take_window(void * member, const char * text) {
-    uint64_t runs;
-    if (strcmp(text, "all") != 0 && strcmp(text, "none") != 0 &&
-        (strncmp(text, "first:", 6) != 0 || !ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs)))
-        return false;
-    return ggs_take_text(member, text);
-}
-
-static bool take_length(void * member, const char * text) {
-    return ggs_parse_time(text, member);
-}
-
-static bool take_steps(void * member, const char * text) {
-    return ggs_parse_u64(text, 1, UINT32_MAX, member);
-}
-
-static bool take_policy(void * member, const char * text) {
-    return (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0) && ggs_take_text(member, text);
-}
-
-static bool take_cold(void * member, const char * text) {
-    struct ggs_recording * recording = member;
-    recording->cold                  = true;
-    recording->cold_model            = text;
-    return true;
-}
-
-// Of --faults and --no-faults the last one counts.
-static bool take_faults(void * member, const char * text) {
-    struct ggs_recording * recording = member;
-    (void) text;
-    recording->faults    = true;
-    recording->no_faults = false;
-    return true;
-}
-
-static bool take_no_faults(void * member, const char * text) {
-    struct ggs_recording * recording = member;
-    (void) text;
-    recording->faults    = false;
-    recording->no_faults = true;
-    return true;
-}
-
-#define AT(member) offsetof(struct ggs_recording, member)
-const struct ggs_option ggs_recording_options[] = {
-    {"output", 'o', "DIR", "Put the experiment into DIR (./experiments/<date-time>-<model>)", 0, AT(output),
-     ggs_take_path, "a directory"},
-    {"force", 0, NULL, "Replace an experiment that is there already", 0, AT(force), NULL, NULL},
-    {"max-size", 0, "SIZE", "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0, AT(max_size),
-     take_max_size, "a size of at least 4M, such as 512M or 2G"},
-    {"policy", 0, "stop|ring", "What to do then: stop recording (the default), or drop the oldest op runs", 0,
-     AT(policy), take_policy, "stop or ring"},
-    {"follow", 0, NULL, "Record programs that the program starts, too", 0, AT(follow), NULL, NULL},
-    {"spool", 0, "DIR", "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0, AT(spool),
-     ggs_take_text, NULL},
-    {"engine", 0, "DIR", "Let the program use the llama.cpp libraries in DIR", 0, AT(engine), ggs_take_text, NULL},
-    {"gpu-ops", 0, "first:N|all|none",
-     "On devices: CUDA times ops until N graph runs after the first generated token (first:32), or in all; none on none",
-     0, AT(gpu_ops), take_window, "first:N with N of at least 1, all or none"},
-    {"paused", 0, NULL, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused), NULL, NULL},
-    {"for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0, AT(length_ns),
-     take_length, "a time such as 30s, 500ms, 2m or 1h"},
-    {"steps", 0, "N", "Record N decodes (graph runs if there are none); the program runs on", 0, AT(steps), take_steps,
-     "a number of at least 1"},
-    {"requests", 0, "N", "Record until N requests have ended, as servers have them; the program runs on", 0,
-     AT(requests), take_steps, "a number of at least 1"},
-    {"quiet", 'q', NULL, "No summary", 0, AT(quiet), NULL, NULL},
-    {0},
-};
-
-const struct ggs_option ggs_machine_options[] = {
-    {"prove", 0, NULL,
-     "Note which pages of the mapped model each op really touches, for ggscope prove; distorts all times", 0, AT(prove),
-     NULL, NULL},
-    {"faults", 0, NULL, "Record page faults (the default, if it is permitted)", 0, 0, take_faults, NULL},
-    {"no-faults", 0, NULL, "Leave page faults out", 0, 0, take_no_faults, NULL},
-    {"residency", 0, NULL, "Note which pages of the model are in memory after loading, after each token and at the end",
-     0, AT(residency), NULL, NULL},
-    {"io", 0, NULL, "Record the requests to the disk under the model (root)", 0, AT(io), NULL, NULL},
-    {"memory", 0, "SIZE", "Let the program use at most SIZE bytes of memory, page cache included", 0, AT(memory),
-     take_memory, "a size of at least 16M, such as 512M or 2G"},
-    {"cold", 0, "=FILE", "Drop the model from the page cache first: FILE, or what the command names with -m", 0, 0,
-     take_cold, NULL},
-    {0},
-};
 
 // ---- before ----
 
-// The model among the arguments of a llama.cpp program: -m FILE, --model FILE, --model=FILE.
-static const char * find_model(char * const * command) {
+const char * ggs_recording_find_model(char * const * command) {
     for (char * const * word = command + 1; command[0] != NULL && *word != NULL; word++) {
         if ((strcmp(*word, "-m") == 0 || strcmp(*word, "--model") == 0) && word[1] != NULL) return word[1];
         if (strncmp(*word, "--model=", 8) == 0) return *word + 8;
     }
     return NULL;
+}
+
+int ggs_recording_resolve(struct ggs_recording * recording, struct ggs_error * error) {
+    const char * model  = recording->model != NULL        ? recording->model
+                          : recording->cold_model != NULL ? recording->cold_model
+                          : recording->command == NULL    ? NULL
+                                                          : ggs_recording_find_model(recording->command);
+    int          status = ggs_memory_size_resolve(&recording->memory, model, "--memory", error);
+    return status != 0 ? status : ggs_memory_size_resolve(&recording->streaming.budget, model, "--budget", error);
 }
 
 // A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell minds.
@@ -171,23 +88,40 @@ struct attempt {
     struct ggs_memory_conditions conditions;
     struct ggs_control *         control;
     struct ggs_sealer *          sealer;
+    struct ggs_attach            attach;   // to the process, if one is named
+    char * const *               command;  // of the program
+    int                          stop;     // eventfd: a window of an attached recording was closed; -1
+    struct ggs_children *        watched;  // programs that it starts
+    struct ggs_children_found    started;  // of those: that ran engines, and were not recorded
+    uint32_t                     children; // that the program forked, that computed and were not recorded
     bool                         misuse;   // the command line is to blame
     int                          files[2]; // stdout.txt, stderr.txt
 };
 
-static const char * model_of(const struct ggs_recording * recording) {
-    return recording->model != NULL ? recording->model : find_model(recording->command);
+static bool is_attached(const struct attempt * attempt) {
+    return attempt->recording->process != NULL;
+}
+
+static const char * model_of(const struct attempt * attempt) {
+    return attempt->recording->model != NULL ? attempt->recording->model : ggs_recording_find_model(attempt->command);
+}
+
+// ggscope's own program for running models.
+static bool is_runner(const char * program) {
+    return strcmp(ggs_file_name(program), "ggscope-engine") == 0;
 }
 
 static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
-    attempt->conditions                    = (struct ggs_memory_conditions){.memory = recording->memory,
-                                                                            .cold   = recording->cold,
-                                                                            .model  = recording->cold_model != NULL ? recording->cold_model
-                                                                                                                    : model_of(recording),
-                                                                            .command = recording->command};
-    int status                             = ggs_memory_conditions_check(&attempt->conditions, error);
-    attempt->misuse                        = status == GGS_USAGE;
+    attempt->conditions                    = (struct ggs_memory_conditions){
+                           .memory       = recording->memory.bytes,
+                           .cold         = recording->cold,
+                           .model        = recording->cold_model != NULL ? recording->cold_model : model_of(attempt),
+                           .engine_known = recording->engine != NULL || is_runner(attempt->command[0]),
+                           .engine       = recording->engine == NULL ? NULL : attempt->engine.directory,
+                           .command      = attempt->command};
+    int status      = ggs_memory_conditions_check(&attempt->conditions, error);
+    attempt->misuse = status == GGS_USAGE;
     return status;
 }
 
@@ -196,7 +130,18 @@ static int check(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     struct ggs_error             reason;
     bool                         only_warn;
-    int                          status = ggs_program_find(&attempt->program, recording->command[0], error);
+    if (is_attached(attempt)) {
+        int status       = ggs_attach_open(&attempt->attach, recording->process, error);
+        attempt->command = attempt->attach.command;
+        memcpy(attempt->capture, attempt->attach.library, sizeof(attempt->capture));
+        if (status == 0 && recording->follow && attempt->attach.tracee.other_root)
+            status = ggs_fail(error, GGS_USAGE,
+                              "process %d (%s) has other mounts than ggscope, so its children cannot record beside it: "
+                              "attach to each of them instead of --follow",
+                              (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
+        return status != 0 ? status : check_pressure(attempt, error);
+    }
+    int status = ggs_program_find(&attempt->program, recording->command[0], error);
     if (status == 0) status = ggs_capture_library_find(attempt->capture, error);
     if (status == 0 && recording->engine != NULL)
         status = ggs_engine_locate(recording->engine, &attempt->engine, error);
@@ -216,6 +161,18 @@ static int open_copy(const struct attempt * attempt, const char * name, int * fd
     return *fd < 0 ? ggs_fail_errno(error, "cannot create %s", path) : 0;
 }
 
+static void set_values(const struct ggs_recording * recording, struct ggs_environment * environment) {
+    char number[32];
+    snprintf(number, sizeof(number), "%llu",
+             (unsigned long long) (recording->values_every == 0 ? 1 : recording->values_every));
+    ggs_environment_set(environment, "GGSCOPE_VALUES", recording->values);
+    ggs_environment_set(environment, "GGSCOPE_VALUES_EVERY", number);
+    if (recording->values_dump != NULL) ggs_environment_set(environment, "GGSCOPE_VALUES_DUMP", recording->values_dump);
+    if (recording->values_unfused) ggs_environment_set(environment, "GGSCOPE_VALUES_UNFUSED", "1");
+    // A graph that was captured is launched without its loop, which says what is fused.
+    ggs_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
+}
+
 static int make_environment(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording   = attempt->recording;
     struct ggs_environment *     environment = &attempt->environment;
@@ -233,6 +190,7 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
     if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
     if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
+    if (recording->values != NULL) set_values(recording, environment);
     if (recording->engine != NULL) {
         ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
         ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
@@ -244,38 +202,59 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
     return environment->failed ? ggs_fail_memory(error) : 0;
 }
 
+// Segments that are made ahead belong to us: the process of another user could not write to them.
+static bool makes_ahead(const struct attempt * attempt) {
+    return !is_attached(attempt) || attempt->attach.tracee.user == geteuid();
+}
+
 static int prepare(struct attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
-    const char *                 model     = model_of(recording);
+    const char *                 model     = model_of(attempt);
     char                         subject[NAME_MAX], folder[PATH_MAX];
     int                          status = ggs_settings_folder(folder, error);
     if (status != 0) return status;
-    make_subject(subject, sizeof(subject), model != NULL ? model : recording->command[0]);
+    make_subject(subject, sizeof(subject), model != NULL ? model : attempt->command[0]);
     struct ggs_experiment_place where = {.directory = recording->output,
                                          .parent    = recording->parent == NULL ? folder : recording->parent,
                                          .subject   = subject,
                                          .force     = recording->force};
     status                            = ggs_experiment_create(&attempt->experiment, &where, error);
     if (status != 0) return status;
-    status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id,
-                                  recording->spool, recording->max_size, error);
-    if (status == 0) status = make_environment(attempt, error);
-    if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
-    if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
+    const char * spool = recording->spool;
+    if (is_attached(attempt) && attempt->attach.tracee.other_root) {
+        status = ggs_attach_find_parent(&attempt->attach, spool, error);
+        spool  = attempt->attach.parent_outside;
+    }
     if (status == 0)
+        status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id, spool,
+                                      recording->max_size, error);
+    if (!is_attached(attempt)) {
+        if (status == 0) status = make_environment(attempt, error);
+        if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
+        if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
+    }
+    if (status == 0 && makes_ahead(attempt))
         status =
             ggs_memory_conditions_apply(&attempt->conditions, attempt->place.folder, attempt->place.max_bytes, error);
-    struct ggs_experiment_start start = {.command  = recording->command,
+    struct ggs_experiment_start start = {.command  = attempt->command,
                                          .model    = model,
                                          .max_size = attempt->place.max_bytes,
                                          .policy   = recording->policy == NULL ? "stop" : recording->policy,
                                          .follow   = recording->follow,
                                          .prove    = recording->prove,
+                                         .values   = recording->values,
+                                         .name     = recording->name,
+                                         .group    = recording->group,
                                          .spool    = attempt->place.folder,
                                          .machine  = json_object_new_object()};
-    ggs_memory_conditions_note_begin(&attempt->conditions, start.machine);
+    ggs_memory_conditions_annotate_begin(&attempt->conditions, start.machine);
     if (status == 0) {
-        status = ggs_experiment_begin(&attempt->experiment, &start, error);
+        status          = ggs_experiment_begin(&attempt->experiment, &start, error);
+        unsigned hidden = attempt->experiment.hidden;
+        if (hidden > 0 && !recording->quiet)
+            fprintf(stderr,
+                    "ggscope: %u part%s of the command line look%s like a secret: the recording has %s instead\n",
+                    hidden, hidden == 1 ? "" : "s", hidden == 1 ? "s" : "", GGS_SECRET);
     } else {
         json_object_put(start.machine);
     }
@@ -295,13 +274,43 @@ static void remove_spool(const struct attempt * attempt) {
     ggs_spool_remove(path, NULL);
 }
 
+// What was computed was computed by others. False if there were none.
+static bool tell_children(const struct attempt * attempt) {
+    const struct ggs_children_found * started = &attempt->started;
+    if (started->n > 0)
+        fprintf(
+            stderr,
+            "ggscope: the program computed no graph itself: %u program%s that it started ran an engine (%s, process "
+            "%d), not recorded: --follow\n",
+            started->n, started->n == 1 ? "" : "s", started->name, (int) started->first);
+    else if (attempt->children > 0)
+        fprintf(stderr,
+                "ggscope: the program computed no graph itself: %u forked child%s did, not recorded: --follow\n",
+                attempt->children, attempt->children == 1 ? "" : "ren");
+    return started->n > 0 || attempt->children > 0;
+}
+
 static void tell_nothing_seen(const struct attempt * attempt, int wait_status) {
     struct ggs_text reason = {0};
-    char            path[PATH_MAX];
+    if (tell_children(attempt)) return;
+    if (is_attached(attempt)) {
+        fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached\n",
+                (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
+        return;
+    }
+    char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
     ggs_program_explain(&attempt->program, path, wait_status, &reason);
     fprintf(stderr, "ggscope: no ggml activity was seen: %s\n", ggs_text_string(&reason));
     ggs_text_release(&reason);
+}
+
+static void add_engine(struct ggs_findings * report, const struct ggs_libraries * capture,
+                       struct ggs_libraries * engine, const char * path) {
+    struct ggs_elf elf;
+    if (ggs_elf_open(&elf, path, NULL) != 0) return;
+    if (!ggs_findings_inside(report, capture, &elf, path)) ggs_libraries_add(engine, path);
+    ggs_elf_close(&elf);
 }
 
 // Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
@@ -309,26 +318,32 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct at
     struct ggs_libraries   capture = {0}, engine = {0};
     struct ggs_findings    report = {0};
     struct ggs_engine_line line;
+    ggs_libraries_add(&capture, attempt->capture);
     for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) {
         char path[PATH_MAX];
         if (line.key_length != 7 || memcmp(line.key, "library", 7) != 0 || line.value_length >= sizeof(path)) continue;
         memcpy(path, line.value, line.value_length);
         path[line.value_length] = '\0';
-        ggs_libraries_add(&engine, path);
+        add_engine(&report, &capture, &engine, path);
     }
-    ggs_libraries_add(&capture, attempt->capture);
-    ggs_findings_hooks(&report, &capture, &engine);
-    for (size_t i = 0; i < report.count && engine.count > 0; i++) {
+    if (engine.count > 0) ggs_findings_hooks(&report, &capture, &engine);
+    for (size_t i = 0; i < report.count; i++) {
         if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
             fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
     }
     if (facts->runs == 0 && attempt->recording->paused)
         fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
-    else if (facts->runs == 0)
+    else if (facts->runs == 0 && !tell_children(attempt) && !attempt->recording->follow)
         fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
     ggs_libraries_release(&capture);
+}
+
+static void explain_assertion(const struct attempt * attempt, int wait_status, const struct ggs_spool_facts * facts) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
+    ggs_assertion_explain(path, wait_status, attempt->command, facts->layout);
 }
 
 // The program has ended: what its journal says goes into experiment.json.
@@ -341,19 +356,47 @@ struct ending {
 static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
     struct ending *  ending  = context;
     struct attempt * attempt = ending->attempt;
-    ending->discard          = facts->runs == 0 && attempt->recording->discard && WIFEXITED(ending->wait_status) &&
-                      WEXITSTATUS(ending->wait_status) != 0;
+    bool             failed  = WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) != 0;
+    ending->discard          = facts->runs == 0 && attempt->recording->discard && failed;
+    if (facts->runs == 0 && ggs_experiment_files_are_aside(attempt->experiment.directory)) {
+        if (facts->seen) tell_blindness(facts, attempt);
+        ending->discard = true;
+    }
     if (ending->discard) return GGS_ABSENT;
     if (attempt->recording->residency)
         json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
                                json_object_new_string(!facts->resident             ? "none"
                                                       : facts->resident_in_process ? "pagemap"
                                                                                    : "mincore"));
-    ggs_observation_note(&attempt->observation, &attempt->experiment);
+    ggs_observation_annotate(&attempt->observation, &attempt->experiment);
     ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
     int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
+    if (status == 0) explain_assertion(attempt, ending->wait_status, facts);
     if (status == 0 && facts->seen) tell_blindness(facts, attempt);
     return status;
+}
+
+// Nothing was recorded. An experiment that was to be replaced stays.
+static void discard(struct attempt * attempt) {
+    bool replaces = ggs_experiment_files_are_aside(attempt->experiment.directory);
+    ggs_experiment_discard(&attempt->experiment);
+    if (replaces && !ggs_experiment_files_are_aside(attempt->experiment.directory))
+        fprintf(stderr, "ggscope: nothing was recorded: %s keeps the experiment that was there\n",
+                attempt->experiment.directory);
+}
+
+// Names the recordings of programs that were followed. False if there are none.
+static bool tell_followed(const char * directory) {
+    char   pattern[PATH_MAX];
+    glob_t found;
+    if (snprintf(pattern, sizeof(pattern), "%s/process-*/trace.ggs", directory) >= (int) sizeof(pattern) ||
+        glob(pattern, 0, NULL, &found) != 0)
+        return false;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        fprintf(stderr, "%s%.*s\n", i == 0 ? "children  " : "          ",
+                (int) (strlen(found.gl_pathv[i]) - strlen("/trace.ggs")), found.gl_pathv[i]);
+    globfree(&found);
+    return true;
 }
 
 // Nothing of ggml was seen: an experiment that is empty, and why.
@@ -363,11 +406,16 @@ static int finish_empty(struct ending * ending) {
     struct ggs_error       error;
     int                    status = complete(ending, &nothing, &error);
     if (ending->discard) {
-        ggs_experiment_discard(&attempt->experiment);
+        if (!attempt->recording->discard) tell_nothing_seen(attempt, ending->wait_status);
+        discard(attempt);
         return 1;
     }
     if (status != 0) fprintf(stderr, "ggscope: %s\n", error.text);
     remove_spool(attempt);
+    if (attempt->recording->follow) {
+        ggs_sealer_recover_followed(attempt->experiment.directory, attempt->recording->quiet);
+        if (tell_followed(attempt->experiment.directory)) return 0;
+    }
     tell_nothing_seen(attempt, ending->wait_status);
     return 1;
 }
@@ -380,25 +428,26 @@ static int finish(struct attempt * attempt, int wait_status) {
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
     if (ggs_lock_is_written(attempt->place.lock)) {
-        fprintf(
-            stderr,
-            "ggscope: a process that the program started is still being recorded; when it has ended: ggscope seal %s\n",
-            directory);
+        fprintf(stderr, "ggscope: %s is still being recorded; when %s: ggscope seal %s\n",
+                is_attached(attempt) ? "a graph run" : "a process that the program started",
+                is_attached(attempt) ? "it is over" : "it has ended", directory);
         return 0;
     }
     ggs_lock_release(&attempt->place.lock);
     if (!ggs_spool_place_has_segments(directory)) return finish_empty(&ending);
-    int status = ggs_seal_experiment(&attempt->experiment, quiet, complete, &ending, &result, &error);
+    int status = ggs_sealer_finish(&attempt->experiment, quiet, complete, &ending, &result, &error);
     if (ending.discard) {
-        ggs_experiment_discard(&attempt->experiment);
+        discard(attempt);
         return 1;
     }
     if (status != 0) {
         fprintf(stderr, "ggscope: %s; then run: ggscope seal %s\n", error.text, directory);
         return 1;
     }
-    if (attempt->recording->follow) ggs_seal_followed(directory, quiet);
+    ggs_experiment_files_remove_aside(directory);
+    if (attempt->recording->follow) ggs_sealer_recover_followed(directory, quiet);
     if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
+    if (!quiet && attempt->recording->follow) tell_followed(directory);
     return 0;
 }
 
@@ -408,7 +457,7 @@ static int exit_status(int wait_status) {
 
 static void on_started(void * context, pid_t program) {
     struct attempt * attempt = context;
-    ggs_memory_conditions_join(&attempt->conditions, program);
+    if (!is_attached(attempt)) ggs_memory_conditions_join(&attempt->conditions, program);
     ggs_observation_start(&attempt->observation, program);
     if (attempt->control != NULL) ggs_control_begin(attempt->control);
     // A ring is never longer than its limit, and what it gives up must not be kept elsewhere.
@@ -420,6 +469,10 @@ static void on_started(void * context, pid_t program) {
                                          .control     = attempt->control};
     bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;
     if (attempt->control != NULL && !ring) attempt->sealer = ggs_sealer_start(&sealer);
+    // A followed program has the library from its start, but for what an attached one starts.
+    bool attaches = attempt->recording->follow && is_attached(attempt);
+    attempt->watched =
+        ggs_children_watch(program, attaches ? attempt->experiment.directory : NULL, attempt->recording->quiet);
 }
 
 // A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
@@ -432,7 +485,10 @@ static bool keep_signal(void * context, int number) {
 
 static void on_window(void * context, bool recording) {
     struct attempt * attempt = context;
+    uint64_t         one     = 1;
     ggs_observation_pause(&attempt->observation, !recording);
+    // The only window of an attached recording is its whole: who closes it detaches.
+    if (!recording && attempt->stop >= 0 && write(attempt->stop, &one, sizeof(one)) < 0) perror("ggscope");
 }
 
 // If systemd sets the limit, it starts the program.
@@ -468,19 +524,110 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
     return status;
 }
 
+// ---- attaching ----
+
+static void end_watching(struct attempt * attempt) {
+    if (attempt->watched != NULL) attempt->started = ggs_children_end(attempt->watched);
+    attempt->watched = NULL;
+}
+
+static int watch_ends(struct attempt * attempt, int * signals, struct ggs_error * error) {
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    sigaddset(&watched, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &watched, NULL);
+    *signals      = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    attempt->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return *signals < 0 || attempt->stop < 0 ? ggs_fail_errno(error, "cannot watch signals") : 0;
+}
+
+static void tell_attached(const struct attempt * attempt) {
+    const struct ggs_attach * attach = &attempt->attach;
+    if (attempt->recording->quiet) return;
+    fprintf(stderr,
+            "ggscope: attached to process %d (%s); a thread of it stood for %.2f ms; Ctrl-C or ggscope control %s stop "
+            "detaches\n",
+            (int) attach->tracee.pid, attach->tracee.name, (double) attach->stood_ns / 1e6,
+            attempt->experiment.directory);
+}
+
+static bool is_any_held(const char * pattern) {
+    glob_t found;
+    bool   held = false;
+    if (glob(pattern, GLOB_ONLYDIR, NULL, &found) != 0) return false;
+    for (size_t i = 0; i < found.gl_pathc; i++) held = held || ggs_lock_is_held(found.gl_pathv[i]);
+    globfree(&found);
+    return held;
+}
+
+// Forked children notice the end by themselves, and record the graph run under way to its end.
+static void await_children(const struct attempt * attempt, int signals) {
+    enum { NAP_MS = 10, NAPS = 1000 };
+    char pattern[PATH_MAX];
+    snprintf(pattern, sizeof(pattern), "%s/process-*/spool", attempt->experiment.directory);
+    for (int i = 0; i < NAPS && (ggs_lock_is_written(attempt->place.lock) || is_any_held(pattern)); i++) {
+        struct pollfd fd = {.fd = signals, .events = POLLIN};
+        if (poll(&fd, 1, NAP_MS) > 0) break;
+    }
+}
+
+// Returns once the process is as it was, or has ended.
+static int attach_process(struct attempt * attempt, struct ggs_error * error) {
+    const struct ggs_recording * recording = attempt->recording;
+    char                         inside[PATH_MAX + NAME_MAX];
+    if (attempt->attach.parent < 0)
+        snprintf(inside, sizeof(inside), "%s", attempt->place.folder);
+    else
+        snprintf(inside, sizeof(inside), "%s/%s", attempt->attach.parent_inside, ggs_file_name(attempt->place.folder));
+    struct ggs_attach_settings settings = {
+        .output  = attempt->experiment.directory,
+        .folder  = attempt->place.folder,
+        .inside  = inside,
+        .model   = recording->model,
+        .gpu_ops = recording->gpu_ops,
+        .max_size =
+            attempt->place.max_bytes -
+            ggs_memory_conditions_reserve(&attempt->conditions, attempt->place.folder, attempt->place.max_bytes),
+        .ring      = recording->policy != NULL && strcmp(recording->policy, "ring") == 0,
+        .residency = recording->residency,
+        .follow    = recording->follow,
+        .quiet     = recording->quiet};
+    int  signals = -1, status = watch_ends(attempt, &signals, error);
+    bool pending = false;
+    ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
+    ggs_attach_chown(&attempt->attach, attempt->place.folder);
+    if (status == 0) status = ggs_attach_start(&attempt->attach, &settings, error);
+    if (status == 0) {
+        struct ggs_error reason;
+        on_started(attempt, attempt->attach.tracee.pid);
+        ggs_control_start(attempt->control);
+        tell_attached(attempt);
+        ggs_attach_wait(&attempt->attach, attempt->stop, signals);
+        if (ggs_attach_finish(&attempt->attach, signals, &pending, &reason) != 0)
+            fprintf(stderr, "ggscope: %s\n", reason.text);
+        end_watching(attempt);
+        if (recording->follow && !pending) await_children(attempt, signals);
+    }
+    if (signals >= 0) close(signals);
+    return status;
+}
+
 static int run(struct attempt * attempt, struct ggs_error * error) {
-    struct ggs_launch_result result;
+    struct ggs_launch_result result = {.wait_status = GGS_END_UNKNOWN};
     // Protected pages fault by the thousand, and say nothing of the machine.
     bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
     attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
     attempt->observation.faults_asked   = attempt->recording->faults;
+    attempt->observation.attached       = is_attached(attempt);
     attempt->observation.io             = attempt->recording->io;
     attempt->observation.folder         = attempt->place.folder;
     attempt->observation.max_bytes      = attempt->place.max_bytes;
-    attempt->observation.paused         = attempt->recording->paused;
+    attempt->observation.paused         = attempt->recording->paused || is_attached(attempt);
     struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
                                            .folder    = attempt->place.folder,
-                                           .paused    = attempt->recording->paused,
+                                           .paused    = attempt->observation.paused,
                                            .length_ns = attempt->recording->length_ns,
                                            .steps     = attempt->recording->steps,
                                            .requests  = attempt->recording->requests,
@@ -488,10 +635,13 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                            .changed   = on_window,
                                            .context   = attempt};
     struct ggs_busy             busy;
-    ggs_busy_begin(&busy);
+    ggs_busy_begin(&busy, is_attached(attempt) ? attempt->attach.tracee.pid : 0);
     int status = ggs_control_open(&attempt->control, &windows, error);
-    if (status == 0) status = launch_program(attempt, &result, error);
+    if (status == 0)
+        status = is_attached(attempt) ? attach_process(attempt, error) : launch_program(attempt, &result, error);
+    end_watching(attempt);
     ggs_sealer_stop(attempt->sealer);
+    if (attempt->control != NULL) attempt->children = ggs_control_children(attempt->control);
     ggs_control_close(attempt->control);
     attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
@@ -501,14 +651,21 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
-    ggs_busy_note(&busy, ggs_experiment_machine(&attempt->experiment));
+    ggs_busy_annotate(&busy, ggs_experiment_machine(&attempt->experiment));
+    ggs_surroundings_end(ggs_experiment_conditions(&attempt->experiment));
+    if (attempt->children > 0)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "forked_unrecorded",
+                               json_object_new_uint64(attempt->children));
+    if (attempt->started.n > 0)
+        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "started_unrecorded",
+                               json_object_new_uint64(attempt->started.n));
     status = ggs_experiment_find(&attempt->experiment, error);
     if (status != 0) {
         ggs_lock_release(&attempt->place.lock);
         ggs_spool_remove(attempt->place.folder, NULL);
         return -1;
     }
-    ggs_memory_conditions_note_end(&attempt->conditions, ggs_experiment_machine(&attempt->experiment));
+    ggs_memory_conditions_annotate_end(&attempt->conditions, ggs_experiment_machine(&attempt->experiment));
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
     ggs_experiment_stop_clock(&attempt->experiment);
@@ -523,8 +680,11 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
     if (WIFSIGNALED(result.wait_status) && !limited)
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
-    int own    = finish(attempt, result.wait_status);
-    int theirs = exit_status(result.wait_status);
+    double others = ggs_busy_share(&busy);
+    int    own    = finish(attempt, result.wait_status);
+    if (is_attached(attempt)) ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
+    int theirs = is_attached(attempt) ? 0 : exit_status(result.wait_status);
+    if (!is_attached(attempt)) ggs_measure_if_wanted(others, attempt->recording->quiet);
     if (theirs != 0) return theirs;
     return own == 0 && result.passed_errno != 0 ? 1 : own;
 }
@@ -534,6 +694,8 @@ static void release(struct attempt * attempt) {
     for (int i = 0; i < 2; i++) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
     }
+    if (attempt->stop >= 0) close(attempt->stop);
+    ggs_attach_close(&attempt->attach);
     ggs_environment_release(&attempt->environment);
     ggs_lock_release(&attempt->place.lock);
     ggs_experiment_release(&attempt->experiment);
@@ -549,12 +711,20 @@ static void open_standard_files(void) {
 }
 
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
-    struct ggs_error error;
-    struct attempt   attempt = {
-          .recording = recording, .files = {-1, -1}, .experiment = {.lock = -1}, .place = {.lock = -1}};
+    struct ggs_error     error;
+    struct ggs_recording resolved = *recording;
+    struct attempt       attempt  = {.recording  = &resolved,
+                                     .command    = recording->command,
+                                     .attach     = GGS_ATTACH_NONE,
+                                     .stop       = -1,
+                                     .files      = {-1, -1},
+                                     .experiment = {.lock = -1},
+                                     .place      = {.lock = -1}};
     if (directory != NULL) directory[0] = '\0';
     open_standard_files();
-    int status = check(&attempt, &error);
+    int status     = ggs_recording_resolve(&resolved, &error);
+    attempt.misuse = status == GGS_USAGE;
+    if (status == 0) status = check(&attempt, &error);
     if (status == 0) status = prepare(&attempt, &error);
     int result = status == 0 ? run(&attempt, &error) : -1;
     if (result < 0) {

@@ -20,29 +20,11 @@
 
 enum { MOST_FILE = 16 << 20 };
 
+// Those of the runner are in its own table.
 static const struct {
-    const char * section; // NULL: not in a file
+    const char * section;
     const char * key;
 } keys[GGS_SETTINGS] = {
-    [GGS_RUN_MODEL]                = {EXPERIMENT, "model_path"},
-    [GGS_RUN_PROMPT]               = {EXPERIMENT, "prompt"},
-    [GGS_RUN_PROMPT_FILE]          = {EXPERIMENT, "prompt_file"},
-    [GGS_RUN_TOKENS]               = {EXPERIMENT, "tokens_to_generate"},
-    [GGS_RUN_IGNORE_EOS]           = {EXPERIMENT, "ignore_eos"},
-    [GGS_RUN_SEED]                 = {EXPERIMENT, "seed"},
-    [GGS_RUN_TEMPERATURE]          = {EXPERIMENT, "temperature"},
-    [GGS_RUN_THREADS]              = {EXPERIMENT, "threads"},
-    [GGS_RUN_CONTEXT]              = {EXPERIMENT, "ctx"},
-    [GGS_RUN_BATCH]                = {EXPERIMENT, "batch"},
-    [GGS_RUN_UBATCH]               = {EXPERIMENT, "ubatch"},
-    [GGS_RUN_NO_MMAP]              = {EXPERIMENT, "no_mmap"},
-    [GGS_RUN_NO_REPACK]            = {EXPERIMENT, "no_repack"},
-    [GGS_RUN_GPU_LAYERS]           = {EXPERIMENT, "gpu_layers"},
-    [GGS_RUN_DEVICE]               = {EXPERIMENT, "device"},
-    [GGS_RUN_FLASH_ATTN]           = {EXPERIMENT, "flash_attn"},
-    [GGS_RUN_SPLIT_MODE]           = {EXPERIMENT, "split_mode"},
-    [GGS_RUN_MAIN_GPU]             = {EXPERIMENT, "main_gpu"},
-    [GGS_RUN_OVERRIDE_TENSOR]      = {EXPERIMENT, "override_tensor"},
     [GGS_SETTING_ENGINE]           = {PATHS, "engine"},
     [GGS_SETTING_OUTPUT]           = {PATHS, "output_dir"},
     [GGS_SETTING_LLAMA_DIRECTORY]  = {PATHS, "llama_cpp_dir"},
@@ -51,6 +33,14 @@ static const struct {
     [GGS_SETTING_BUFFER_STATS]     = {TEMPORARY, "buffer_stats"},
     [GGS_SETTING_GRAPHS_DIRECTORY] = {TEMPORARY, "graphs_dir"},
 };
+
+static const char * key_of(int setting) {
+    return setting < GGS_RUN_OPTIONS ? ggs_runner_forms[setting].key : keys[setting].key;
+}
+
+static const char * section_of(int setting) {
+    return setting < GGS_RUN_OPTIONS ? EXPERIMENT : keys[setting].section;
+}
 
 // What llama.cpp's own programs call them.
 static const struct {
@@ -74,7 +64,7 @@ static int check_value(int setting, const char * shown, const char * value, stru
 }
 
 static bool is_in(int setting, const char * section) {
-    return keys[setting].section != NULL && strcmp(keys[setting].section, section) == 0;
+    return key_of(setting) != NULL && strcmp(section_of(setting), section) == 0;
 }
 
 void ggs_settings_release(struct ggs_settings * settings) {
@@ -90,7 +80,7 @@ static int unknown_key(const char * path, const char * section, const char * key
     for (size_t i = 0; section == NULL && i < sizeof(sections) / sizeof(sections[0]); i++)
         ggs_nearest_try(&nearest, sections[i]);
     for (int i = 0; section != NULL && i < GGS_SETTINGS; i++) {
-        if (is_in(i, section)) ggs_nearest_try(&nearest, keys[i].key);
+        if (is_in(i, section)) ggs_nearest_try(&nearest, key_of(i));
     }
     return ggs_fail(error, GGS_USAGE, "%s: unknown key \"%s%s%.64s\"; the nearest known one is \"%s\"", path,
                     section == NULL ? "" : section, section == NULL ? "" : ".", key, nearest.best);
@@ -120,15 +110,16 @@ static bool has_type(enum ggs_value_kind kind, struct json_object * value) {
     return false;
 }
 
-static int take_value(struct ggs_settings * settings, int setting, struct json_object * value, const char * path,
-                      struct ggs_error * error) {
+// `key`: the name that the file has for the setting.
+static int take_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
+                      const char * path, struct ggs_error * error) {
     static const char * const wanted[] = {
         [GGS_VALUE_TEXT] = "a string",   [GGS_VALUE_PATH] = "a string (a path)", [GGS_VALUE_WHOLE] = "a whole number",
         [GGS_VALUE_NUMBER] = "a number", [GGS_VALUE_SWITCH] = "true or false",
     };
     enum ggs_value_kind kind = kind_of(setting);
     char                shown[256];
-    snprintf(shown, sizeof(shown), "%s: %s.%s", path, keys[setting].section, keys[setting].key);
+    snprintf(shown, sizeof(shown), "%s: %s.%s", path, section_of(setting), key_of(setting));
     if (!has_type(kind, value))
         return ggs_fail(error, GGS_FORMAT, "%s must be %s, not %s", shown, wanted[kind], type_name(value));
     if (kind == GGS_VALUE_SWITCH && !json_object_get_boolean(value)) return 0;
@@ -138,6 +129,12 @@ static int take_value(struct ggs_settings * settings, int setting, struct json_o
         return ggs_fail(error, GGS_FORMAT, "%s holds a NUL character", shown);
     int status = check_value(setting, shown, text, error);
     if (status != 0) return status;
+    // A file may have a key and another program's name for it, as long as they agree.
+    if (settings->values[setting] != NULL)
+        return strcmp(settings->values[setting], text) == 0
+                   ? 0
+                   : ggs_fail(error, GGS_USAGE, "%s is given twice: %s, and as %s %s", shown, settings->values[setting],
+                              key, text);
     settings->values[setting] = strdup(text);
     return settings->values[setting] == NULL ? ggs_fail_memory(error) : 0;
 }
@@ -150,7 +147,7 @@ static int take_section(struct ggs_settings * settings, const char * section, st
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         const char * key     = json_object_iter_peek_name(&at);
         int          setting = 0;
-        while (setting < GGS_SETTINGS && (!is_in(setting, section) || strcmp(keys[setting].key, key) != 0)) setting++;
+        while (setting < GGS_SETTINGS && (!is_in(setting, section) || strcmp(key_of(setting), key) != 0)) setting++;
         for (size_t i = 0; setting == GGS_SETTINGS && i < sizeof(aliases) / sizeof(aliases[0]); i++) {
             if (strcmp(aliases[i].key, key) == 0 && strcmp(section, EXPERIMENT) == 0)
                 setting = (int) aliases[i].setting;
@@ -158,10 +155,7 @@ static int take_section(struct ggs_settings * settings, const char * section, st
         if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0)
             continue; // trace_bin: the trace itself is elsewhere
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
-        if (settings->values[setting] != NULL)
-            return ggs_fail(error, GGS_USAGE, "%s: %s.%s is given twice, once as %s", path, section, keys[setting].key,
-                            key);
-        int status = take_value(settings, setting, json_object_iter_peek_value(&at), path, error);
+        int status = take_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
     }
     return 0;
@@ -221,7 +215,8 @@ static int resolve(struct ggs_settings * settings, const char * path, struct ggs
 
 // ---- the file ----
 
-// A copy without comments: blanks from // to the end of the line, so that places stay what they are. The caller frees.
+// A copy without comments: blanks from // to the end of the line, so that places stay what they
+// are. The caller frees.
 static char * without_comments(const struct ggs_mapping * file) {
     char * text   = malloc(file->size);
     bool   string = false, comment = false;

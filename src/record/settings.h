@@ -1,22 +1,27 @@
 // A whole experiment in a file, for `ggscope run --settings FILE`:
 //
 //     {
-//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8, "threads": 2},
+//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello",
+//                      "tokens_to_generate": 8, "threads": 2},
 //       "paths": {"engine": "llama.cpp/build", "output_dir": "experiments/hello"}
 //     }
 //
 // and the form that users of tensor-tracing have, which names the program to be recorded:
 //
 //     {
-//       "paths": {"llama_cpp_dir": "llama.cpp", "llama_binary": "llama.cpp/build/bin/llama-cli", "webui_data_dir": "webui/data"},
-//       "temp_files": {"buffer_stats": "/tmp/buffer_stats.jsonl", "graphs_dir": "/tmp/graphs"},      written after the run; other keys
-//                                                                                                    of it are ignored
-//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello", "tokens_to_generate": 8}
+//       "paths": {"llama_cpp_dir": "llama.cpp", "llama_binary": "llama.cpp/build/bin/llama-cli",
+//           "webui_data_dir": "webui/data"},
+//       "temp_files": {"buffer_stats": "/tmp/buffer_stats.jsonl", "graphs_dir": "/tmp/graphs"},
+//       "experiment": {"model_path": "models/tiny.gguf", "prompt": "Hello",
+//                      "tokens_to_generate": 8}
 //     }
 //
-// Relative paths start at the folder of the file; model_path starts at llama_cpp_dir if that is given. llama_binary
-// may start at either. The names that llama.cpp's own programs have for a key (n_predict, n_ctx, ...) are known, and comments from
-// // to the end of a line are skipped.
+// Files named in temp_files are written after the run; its other keys are ignored.
+//
+// Relative paths start at the folder of the file; model_path starts at llama_cpp_dir if that is
+// given. llama_binary may start at either. The names that llama.cpp's own programs have for a key
+// (n_predict, n_ctx, ...) are known, and
+// comments (two slashes to the end of a line) are skipped.
 #pragma once
 
 #include "engine/options.h"
@@ -39,15 +44,19 @@ struct ggs_settings {
     char * values[GGS_SETTINGS];
 };
 
-// Reads a file. Errors name the key, and for an unknown one the nearest that is known; syntax errors name the line.
+// Reads a file. Errors name the key, and for an unknown one the nearest that is known; syntax
+// errors name the line.
 int  ggs_settings_read(struct ggs_settings * settings, const char * path, struct ggs_error * error);
 void ggs_settings_release(struct ggs_settings * settings);
 
-// What the user's config file says, $XDG_CONFIG_HOME/ggscope/config (~/.config/ggscope/config): the same form. A file that is not there says nothing.
-// Its output_dir is the folder that recordings are made in, not a recording.
+// What the user's config file says, $XDG_CONFIG_HOME/ggscope/config (~/.config/ggscope/config): the
+// same form. A file that is not there says nothing. Its output_dir is the folder that recordings
+// are made in, not a recording.
 int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error);
-// Gives `settings` what only `defaults` have; of prompt and prompt_file either of its own keeps both out.
+// Gives `settings` what only `defaults` have; of prompt and prompt_file either of its own keeps
+// both out.
 int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
                           struct ggs_error * error);
-// The folder that recordings are made in if nothing is said: the config file's output_dir, else "experiments". folder[PATH_MAX].
+// The folder that recordings are made in if nothing is said: the config file's output_dir, else
+// "experiments". folder[PATH_MAX].
 int ggs_settings_folder(char * folder, struct ggs_error * error);

@@ -12,18 +12,17 @@
 int ggs_auth_make(struct ggs_auth * auth, bool loopback, uint16_t port, struct ggs_error * error) {
     unsigned char bytes[GGS_TOKEN_LENGTH / 2];
     *auth = (struct ggs_auth){.loopback = loopback, .port = port};
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t) sizeof(bytes))
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t) sizeof(bytes) ||
+        getrandom(auth->secret, sizeof(auth->secret), 0) != (ssize_t) sizeof(auth->secret))
         return ggs_fail_errno(error, "cannot get random bytes for the token");
     for (size_t i = 0; i < sizeof(bytes); i++) snprintf(auth->token + 2 * i, 3, "%02x", bytes[i]);
-    snprintf(auth->cookie, sizeof(auth->cookie), "ggscope_%u", port);
     return 0;
 }
 
 // Takes as long whatever differs.
-static bool is_token(const struct ggs_auth * auth, const char * text, size_t length) {
-    unsigned char differs = length != GGS_TOKEN_LENGTH;
-    for (size_t i = 0; i < GGS_TOKEN_LENGTH; i++)
-        differs |= (unsigned char) (auth->token[i] ^ (i < length ? text[i] : 0));
+static bool is_same(const char * right, size_t right_length, const char * text, size_t length) {
+    unsigned char differs = length != right_length;
+    for (size_t i = 0; i < right_length; i++) differs |= (unsigned char) (right[i] ^ (i < length ? text[i] : 0));
     return differs == 0;
 }
 
@@ -50,25 +49,24 @@ bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host) {
            (own[0] != '\0' && strcasecmp(plain, own) == 0);
 }
 
-bool ggs_auth_cookie_ok(const struct ggs_auth * auth, const char * cookies) {
-    size_t length = strlen(auth->cookie);
-    while (cookies != NULL && *cookies != '\0') {
-        cookies += strspn(cookies, " ;");
-        size_t end = strcspn(cookies, ";");
-        if (end > length && strncmp(cookies, auth->cookie, length) == 0 && cookies[length] == '=' &&
-            is_token(auth, cookies + length + 1, end - length - 1))
-            return true;
-        cookies += end;
-    }
-    return false;
+bool ggs_auth_link(const struct ggs_auth * auth, const char * id, char part[GGS_LINK_LENGTH + 1]) {
+    uint8_t code[GGS_SHA256_LENGTH];
+    char *  to = part;
+    for (; *id != '\0' && to < part + 32; id++)
+        if (*id != '-') *to++ = *id;
+    if (*id != '\0' || to != part + 32) return false;
+    ggs_hmac_sha256(code, auth->secret, sizeof(auth->secret), part, 32);
+    *to++ = '-';
+    for (unsigned i = 0; i < 16; i++, to += 2) snprintf(to, 3, "%02x", code[i]);
+    return true;
 }
 
-enum ggs_auth_token ggs_auth_token(const struct ggs_auth * auth, const char * query) {
-    while (*query != '\0') {
-        size_t length = strcspn(query, "&");
-        if (length >= 6 && memcmp(query, "token=", 6) == 0)
-            return is_token(auth, query + 6, length - 6) ? GGS_TOKEN_RIGHT : GGS_TOKEN_WRONG;
-        query += length + (query[length] == '&');
-    }
-    return GGS_TOKEN_ABSENT;
+enum ggs_visitor ggs_auth_visitor(const struct ggs_auth * auth, const char * part, size_t length,
+                                  char id[GGS_UUID_LENGTH]) {
+    char right[GGS_LINK_LENGTH + 1];
+    if (is_same(auth->token, GGS_TOKEN_LENGTH, part, length)) return GGS_VISITOR_OF_ALL;
+    if (length != GGS_LINK_LENGTH || strspn(part, "0123456789abcdef") != 32) return GGS_VISITOR_STRANGER;
+    snprintf(id, GGS_UUID_LENGTH, "%.8s-%.4s-%.4s-%.4s-%.12s", part, part + 8, part + 12, part + 16, part + 20);
+    return ggs_auth_link(auth, id, right) && is_same(right, GGS_LINK_LENGTH, part, length) ? GGS_VISITOR_OF_ONE
+                                                                                           : GGS_VISITOR_STRANGER;
 }

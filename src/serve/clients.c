@@ -3,7 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "base/system/clock.h"
 
 enum {
     IDLE_SECONDS    = 30,  // between requests, sending one included
@@ -21,9 +22,7 @@ struct ggs_client {
 };
 
 static uint64_t seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec;
+    return ggs_clock_now() / 1000000000u;
 }
 
 void ggs_clients_init(struct ggs_clients * clients) {
@@ -66,7 +65,8 @@ static void add(struct ggs_clients * clients, struct MHD_Connection * connection
     pthread_mutex_unlock(&clients->lock);
 }
 
-// The daemon closes the socket only after this: nobody hangs up on a number that is somebody else's by then.
+// The daemon closes the socket only after this: nobody hangs up on a number that is somebody else's
+// by then.
 static void drop(struct ggs_clients * clients, void ** socket_context) {
     pthread_mutex_lock(&clients->lock);
     for (struct ggs_client ** at = &clients->first; *at != NULL; at = &(*at)->next) {
@@ -96,7 +96,7 @@ void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * con
     pthread_mutex_unlock(&clients->lock);
 }
 
-static void note(struct ggs_clients * clients, struct MHD_Connection * connection, bool busy, bool stream) {
+static void set_state(struct ggs_clients * clients, struct MHD_Connection * connection, bool busy, bool stream) {
     const union MHD_ConnectionInfo * info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (info == NULL || info->socket_context == NULL) return;
     struct ggs_client * client = info->socket_context;
@@ -108,15 +108,15 @@ static void note(struct ggs_clients * clients, struct MHD_Connection * connectio
 }
 
 void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection) {
-    note(clients, connection, true, false);
+    set_state(clients, connection, true, false);
 }
 
 void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection) {
-    note(clients, connection, true, true);
+    set_state(clients, connection, true, true);
 }
 
 void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection) {
-    note(clients, connection, false, false);
+    set_state(clients, connection, false, false);
 }
 
 void ggs_clients_hang_up(struct ggs_clients * clients) {

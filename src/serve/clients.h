@@ -12,8 +12,8 @@ struct ggs_clients {
     unsigned            n;
 };
 
-// Above this many, each new connection closes the oldest one whose peer has not shown the token and is not being answered: a peer that fills
-// the server with connections does not keep the owner out.
+// Above this many, each new connection closes the oldest one whose peer has not shown the token and
+// is not being answered: a peer that fills the server with connections does not keep the owner out.
 enum { GGS_CLIENTS_STRANGERS = 300 };
 
 void ggs_clients_init(struct ggs_clients * clients);
@@ -24,7 +24,8 @@ void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void
                         enum MHD_ConnectionNotificationCode code);
 // The peer has shown the token.
 void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * connection);
-// A request has arrived whole and is being answered, or is over; an endless one says so. Until it has arrived the time for sending it runs.
+// A request has arrived whole and is being answered, or is over; an endless one says so. Until it
+// has arrived the time for sending it runs.
 void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection);

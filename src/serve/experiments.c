@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/map.h"
+#include "base/system/clock.h"
 #include "serve/snapshot.h"
 
-enum { PLACES_MOST = 1024, FOLDERS_MOST = 64, DEPTH_MOST = 4 };
+enum { FOLDERS_MOST = 64, DEPTH_MOST = 4 };
 
 struct place {
     unsigned              index;
@@ -37,18 +40,14 @@ struct ggs_experiments {
     char             folder[64]; // private, for snapshots; "" until it is wanted
     uint64_t         generation;
     uint64_t         changes;
-    _Atomic unsigned n; // grows under the lock, and a place that is there stays
-    struct place *   places[PLACES_MOST];
+    _Atomic unsigned n;      // grows under the lock, and a place that is there stays
+    struct place **  places; // others than the tending thread read it under the lock
+    uint64_t         capacity;
+    struct ggs_map   known;     // their numbers + 1, by path
     unsigned         n_folders; // below which new experiments are looked for
     char *           folders[FOLDERS_MOST];
     uint64_t         next_search_ns;
 };
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 // ---- opening ----
 
@@ -69,7 +68,7 @@ static void replace(struct ggs_experiments * experiments, struct place * place, 
     if (error != NULL) place->error = *error;
     snprintf(place->state, sizeof(place->state), "%s", state);
     pthread_mutex_unlock(&experiments->lock);
-    ggs_snapshot_give_back(old);
+    ggs_snapshot_release(old);
 }
 
 static void trace_path(const struct place * place, char path[PATH_MAX]) {
@@ -123,7 +122,7 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     char                  path[128];
     struct ggs_snapshot * snapshot = NULL;
     struct ggs_error      error    = {0};
-    uint64_t              began    = now_ns();
+    uint64_t              began    = ggs_clock_now();
     bool                  first    = place->snapshot == NULL || !place->live;
     if (began < place->next_look_ns) return false;
     if (!first && units == place->units) {
@@ -139,7 +138,7 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     int status = experiments->live.copy(experiments->live.context, place->path, path, &error);
     if (status == 0) status = ggs_snapshot_open(&snapshot, place->path, path, experiments->live.damaged, &error);
     unlink(path); // the mapping keeps it
-    place->next_look_ns = now_ns() + SECOND + 4 * (now_ns() - began);
+    place->next_look_ns = ggs_clock_now() + SECOND + 4 * (ggs_clock_now() - began);
     place->units        = units;
     if (status < 0 && !first) return false; // what there was stays
     place->seen = (struct stat){0};
@@ -210,8 +209,6 @@ static int add(struct ggs_experiments * experiments, const char * directory, boo
     struct stat    info;
     struct place * place  = calloc(1, sizeof(*place));
     int            status = place == NULL ? ggs_fail_memory(error) : 0;
-    if (status == 0 && experiments->n == PLACES_MOST)
-        status = ggs_fail(error, GGS_USAGE, "more than %d experiments cannot be served at once", PLACES_MOST);
     if (status == 0 && realpath(directory, path) == NULL)
         status = ggs_fail_errno(error, "cannot open the experiment %s", directory);
     if (status == 0 && strlen(path) >= sizeof(place->path))
@@ -228,18 +225,24 @@ static int add(struct ggs_experiments * experiments, const char * directory, boo
     // Until the next look, which opens it, somebody may ask already.
     ggs_error_set(&place->error, GGS_ABSENT, "%s was found a moment ago, and is not open yet", place->path);
     pthread_mutex_lock(&experiments->lock);
-    place->index                        = experiments->n;
-    experiments->places[experiments->n] = place;
-    experiments->n++;
-    experiments->changes++;
+    uint64_t * number = ggs_map_put(&experiments->known, ggs_map_key_of(path, strlen(path)));
+    bool room = number != NULL && ggs_array_reserve(experiments->places, experiments->capacity, experiments->n + 1u);
+    if (room) {
+        if (*number == 0) *number = experiments->n + 1u; // one that is named twice is served twice
+        place->index                        = experiments->n;
+        experiments->places[experiments->n] = place;
+        experiments->n++;
+        experiments->changes++;
+    }
     pthread_mutex_unlock(&experiments->lock);
-    return 0;
+    if (room) return 0;
+    ggs_map_remove(&experiments->known, ggs_map_key_of(path, strlen(path)));
+    free(place);
+    return ggs_fail_memory(error);
 }
 
 static bool is_known(const struct ggs_experiments * experiments, const char * path) {
-    for (unsigned i = 0; i < experiments->n; i++)
-        if (strcmp(experiments->places[i]->path, path) == 0) return true;
-    return false;
+    return ggs_map_get(&experiments->known, ggs_map_key_of(path, strlen(path))) != 0;
 }
 
 static int by_name(const struct dirent ** a, const struct dirent ** b) {
@@ -277,10 +280,10 @@ int ggs_experiments_add_folder(struct ggs_experiments * experiments, const char 
 
 void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*changed)(void * context, unsigned index),
                              void *                   context) {
-    uint64_t now = now_ns();
+    uint64_t now = ggs_clock_now();
     if (now >= experiments->next_search_ns) {
         for (unsigned i = 0; i < experiments->n_folders; i++) search(experiments, experiments->folders[i], 0);
-        experiments->next_search_ns = now_ns() + SECOND + 20 * (now_ns() - now);
+        experiments->next_search_ns = ggs_clock_now() + SECOND + 20 * (ggs_clock_now() - now);
     }
     for (unsigned i = 0; i < experiments->n; i++)
         if ((tend(experiments, experiments->places[i]) || has_new_notes(experiments, experiments->places[i])) &&
@@ -322,9 +325,11 @@ void ggs_experiments_tidy(const struct ggs_experiments * experiments) {
 void ggs_experiments_free(struct ggs_experiments * experiments) {
     if (experiments == NULL) return;
     for (unsigned i = 0; i < experiments->n; i++) {
-        ggs_snapshot_give_back(experiments->places[i]->snapshot);
+        ggs_snapshot_release(experiments->places[i]->snapshot);
         free(experiments->places[i]);
     }
+    free(experiments->places);
+    ggs_map_release(&experiments->known);
     for (unsigned i = 0; i < experiments->n_folders; i++) free(experiments->folders[i]);
     ggs_experiments_tidy(experiments);
     pthread_mutex_destroy(&experiments->lock);
@@ -337,10 +342,21 @@ unsigned ggs_experiments_count(const struct ggs_experiments * experiments) {
     return experiments->n;
 }
 
-void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index, struct ggs_experiments_state * state) {
-    struct place * place = experiments->places[index];
-    *state               = (struct ggs_experiments_state){0};
+unsigned ggs_experiments_find(struct ggs_experiments * experiments, const char * id) {
+    unsigned i = 0;
     pthread_mutex_lock(&experiments->lock);
+    while (i < experiments->n &&
+           (experiments->places[i]->snapshot == NULL || strcasecmp(experiments->places[i]->snapshot->id, id) != 0))
+        i++;
+    unsigned found = i < experiments->n ? i : GGS_EXPERIMENTS_ALL;
+    pthread_mutex_unlock(&experiments->lock);
+    return found;
+}
+
+void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index, struct ggs_experiments_state * state) {
+    *state = (struct ggs_experiments_state){0};
+    pthread_mutex_lock(&experiments->lock);
+    const struct place * place = experiments->places[index];
     snprintf(state->directory, sizeof(state->directory), "%s", place->path);
     snprintf(state->name, sizeof(state->name), "%s", place->name);
     snprintf(state->state, sizeof(state->state), "%s", place->state);
@@ -371,8 +387,8 @@ uint64_t ggs_experiments_generation(struct ggs_experiments * experiments, unsign
     return generation;
 }
 
-int ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
-                         struct ggs_error * error) {
+int ggs_experiments_acquire(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
+                            struct ggs_error * error) {
     int status = 0;
     *out       = NULL;
     if (index >= experiments->n)

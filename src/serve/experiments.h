@@ -1,8 +1,10 @@
 // The experiments that are served, each as it was when it was last opened.
 //
-// A snapshot is an experiment opened at one generation: its trace, and what requests share of it. It never changes. If the experiment does
-// (a recording continues, a trace is replaced or truncated) a new snapshot of a higher generation takes its place, and the old one lives until
-// the last request that holds it is done. So everything computed belongs to a generation, and no trace changes during a request.
+// A snapshot is an experiment opened at one generation: its trace, and what requests share of it.
+// It never changes. If the experiment does (a recording continues, a trace is replaced or
+// truncated) a new snapshot of a higher generation takes its place, and the old one lives until the
+// last request that holds it is done. So everything computed belongs to a generation, and no trace
+// changes during a request.
 #pragma once
 
 #include <pthread.h>
@@ -10,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/lanes/timeline.h"
 #include "analyze/ops/overview.h"
 #include "analyze/walk/model-map.h"
 #include "base/error.h"
@@ -33,32 +36,23 @@ struct ggs_live {
     bool   damaged; // of damaged traces what is intact is shown
 };
 
-struct ggs_node_ops { // by graph: which op each node is
-    uint32_t   graph;
-    uint32_t   n_nodes;
-    uint16_t * ops; // shared if graphs have the same base
-    bool       owned;
-};
-
 struct ggs_snapshot {
-    _Atomic unsigned      holders;
-    unsigned              index;
-    uint64_t              generation;
-    bool                  live;
-    char *                directory;
-    char                  id[37];
-    struct ggs_trace      trace; // to be borrowed
-    pthread_mutex_t       lock;  // of what follows, each made when it is wanted first
-    bool                  has_overview, has_map, has_ops, has_levels;
-    struct ggs_overview   overview;
-    struct ggs_model_map  map;
-    uint64_t              levels[64]; // of detail, as powers of two, ascending
-    unsigned              n_levels;
-    struct ggs_node_ops * node_ops; // by graph
-    uint64_t              n_node_ops;
-    struct ggs_log_cache  log_cache; // with a lock of its own
-    pthread_mutex_t       disk_lock; // of what follows, which takes long
-    uint64_t *            disk;      // by place in overview.run: bytes of mapped files that its ops read
+    _Atomic unsigned           holders;
+    unsigned                   index;
+    uint64_t                   generation;
+    bool                       live;
+    char *                     directory;
+    char                       id[37];
+    struct ggs_trace           trace; // to be borrowed
+    pthread_mutex_t            lock;  // of what follows, each made when it is wanted first
+    bool                       has_overview, has_map, has_ops, has_levels;
+    struct ggs_overview        overview;
+    struct ggs_model_map       map;
+    struct ggs_timeline_levels levels;
+    struct ggs_node_ops        node_ops;
+    struct ggs_log_cache       log_cache; // with a lock of its own
+    pthread_mutex_t            disk_lock; // of what follows, which takes long
+    uint64_t *                 disk;      // ggs_curves_run_bytes
 };
 
 struct ggs_experiments_state { // of one experiment, for lists
@@ -74,7 +68,8 @@ struct ggs_experiments_state { // of one experiment, for lists
 
 struct ggs_experiments;
 
-// `live` may be NULL: then live recordings are refused. Directories that cannot be opened are listed all the same, with the reason.
+// `live` may be NULL: then live recordings are refused. Directories that cannot be opened are
+// listed all the same, with the reason.
 int ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
                         const struct ggs_live * live, struct ggs_error * error);
 // Every experiment below a folder, those that come later too.
@@ -85,7 +80,11 @@ void ggs_experiments_free(
 // Removes the temporary files; for a program that ends without waiting for the refreshing thread.
 void ggs_experiments_tidy(const struct ggs_experiments * experiments);
 
+enum { GGS_EXPERIMENTS_ALL = 0xffffffffu }; // no index: all of them
+
 unsigned ggs_experiments_count(const struct ggs_experiments * experiments);
+// The first one with this id that can be shown; GGS_EXPERIMENTS_ALL for none.
+unsigned ggs_experiments_find(struct ggs_experiments * experiments, const char * id);
 void ggs_experiments_state(struct ggs_experiments * experiments, unsigned index, struct ggs_experiments_state * state);
 // 0 if there is nothing to show. Quick.
 uint64_t ggs_experiments_generation(struct ggs_experiments * experiments, unsigned index);
@@ -93,19 +92,18 @@ uint64_t ggs_experiments_generation(struct ggs_experiments * experiments, unsign
 uint64_t ggs_experiments_changes(struct ggs_experiments * experiments);
 
 // Holds the newest snapshot. GGS_ABSENT: no such number; GGS_IO: gone; GGS_FORMAT: refused.
-int  ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
-                          struct ggs_error * error);
-void ggs_snapshot_give_back(struct ggs_snapshot * snapshot); // NULL is fine
+int  ggs_experiments_acquire(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
+                             struct ggs_error * error);
+void ggs_snapshot_release(struct ggs_snapshot * snapshot); // NULL is fine
 
-// Looks whether experiments changed or new ones came, and opens them. Calls `changed` for each of those. One thread calls it.
+// Looks whether experiments changed or new ones came, and opens them. Calls `changed` for each of
+// those. One thread calls it.
 void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*changed)(void * context, unsigned index),
                              void *                   context);
 
 // What is made when it is wanted first; lives as long as the snapshot.
 int ggs_snapshot_overview(struct ggs_snapshot * snapshot, const struct ggs_overview ** out, struct ggs_error * error);
 int ggs_snapshot_map(struct ggs_snapshot * snapshot, const struct ggs_model_map ** out, struct ggs_error * error);
-// Levels of detail that the timeline has, finest first.
-int ggs_snapshot_levels(struct ggs_snapshot * snapshot, uint64_t levels[64], unsigned * n, struct ggs_error * error);
-// The op of a node; UINT16_MAX if it is not known. Call ggs_snapshot_ops first.
-int      ggs_snapshot_ops(struct ggs_snapshot * snapshot, struct ggs_error * error);
-uint16_t ggs_snapshot_op(const struct ggs_snapshot * snapshot, uint32_t graph, uint64_t node);
+int ggs_snapshot_levels(struct ggs_snapshot * snapshot, const struct ggs_timeline_levels ** out,
+                        struct ggs_error * error);
+int ggs_snapshot_ops(struct ggs_snapshot * snapshot, const struct ggs_node_ops ** out, struct ggs_error * error);

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
+#include "base/system/clock.h"
 
 enum { KEPT_MOST = 256, QUEUED_MOST = 1024 };
 static const uint64_t KEPT_BYTES = 192ull << 20, MILLISECOND = 1000000;
@@ -47,12 +47,6 @@ struct ggs_jobs {
         bool              slow;
     } workers[16];
 };
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 // ---- the list: all with the lock held ----
 
@@ -135,7 +129,7 @@ static struct ggs_job * dequeue(struct ggs_jobs * jobs, bool slow) {
         queue->first         = job->next;
         if (queue->first == NULL) queue->last = NULL;
         queue->length--;
-        if (job->waiters != NULL || now_ns() - job->asked_ns < ABANDONED_MS * MILLISECOND) return job;
+        if (job->waiters != NULL || ggs_clock_now() - job->asked_ns < ABANDONED_MS * MILLISECOND) return job;
         if (job->listed) forget(jobs, job);
         let_go(job);
     }
@@ -155,7 +149,8 @@ static void finish(struct ggs_jobs * jobs, struct ggs_job * job, struct ggs_repl
     if (job->listed && reply != NULL) jobs->bytes += reply->body.length;
     struct ggs_waiter * waiters = job->waiters;
     job->waiters                = NULL;
-    // An answer that says no is for those who wait, or for the next one who asks; then it is tried again.
+    // An answer that says no is for those who wait, or for the next one who asks; then it is tried
+    // again.
     if (job->listed && (reply == NULL || (reply->status != 200 && waiters != NULL))) forget(jobs, job);
     tidy(jobs);
     let_go(job);
@@ -191,7 +186,7 @@ struct ggs_reply * ggs_jobs_find(struct ggs_jobs * jobs, const char * key) {
     pthread_mutex_lock(&jobs->lock);
     struct ggs_job * job = find(jobs, key);
     if (job != NULL && job->state == DONE) {
-        job->asked_ns = now_ns();
+        job->asked_ns = ggs_clock_now();
         reply         = ggs_reply_hold(job->reply);
         if (reply->status != 200) forget(jobs, job);
     }
@@ -200,7 +195,7 @@ struct ggs_reply * ggs_jobs_find(struct ggs_jobs * jobs, const char * key) {
 }
 
 void ggs_jobs_wait(struct ggs_jobs * jobs, const char * key, bool slow, struct ggs_waiter * waiter) {
-    uint64_t now = now_ns();
+    uint64_t now = ggs_clock_now();
     pthread_mutex_lock(&jobs->lock);
     struct ggs_job * job = find(jobs, key);
     if (job == NULL) job = enqueue(jobs, key, slow);
@@ -255,7 +250,7 @@ static struct ggs_waiter * take_tired(struct ggs_job * job, uint64_t now, bool e
 
 static void wake_tired(struct ggs_jobs * jobs, bool everybody) {
     struct ggs_waiter * tired = NULL;
-    uint64_t            now   = now_ns();
+    uint64_t            now   = ggs_clock_now();
     pthread_mutex_lock(&jobs->lock);
     for (unsigned i = 0; i < jobs->n; i++) tired = take_tired(jobs->list[i], now, everybody, tired);
     pthread_mutex_unlock(&jobs->lock);

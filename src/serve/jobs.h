@@ -1,7 +1,8 @@
 // Answers are computed by other threads than the one that talks to clients, and cached.
 //
-// A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and a client that asks for one gets its
-// progress after a moment and asks again. A slow job that no client asks for any more before its turn comes is dropped.
+// A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and a
+// client that asks for one gets its progress after a moment and asks again. A slow job that no
+// client asks for any more before its turn comes is dropped.
 //
 //     struct ggs_reply * reply = ggs_jobs_find(jobs, key);              // known already?
 //     if (reply == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);        // jobs->wake(&waiter) follows, exactly once, maybe at once
@@ -41,7 +42,8 @@ struct ggs_jobs_options {
 };
 
 int ggs_jobs_new(struct ggs_jobs ** out, const struct ggs_jobs_options * options, struct ggs_error * error);
-// Stops the work that is under way, wakes all who wait, and ends the threads. Nothing may be asked afterwards but collect.
+// Stops the work that is under way, wakes all who wait, and ends the threads. Nothing may be asked
+// afterwards but collect.
 void ggs_jobs_stop(struct ggs_jobs * jobs);
 void ggs_jobs_free(struct ggs_jobs * jobs); // NULL is fine; stops first
 

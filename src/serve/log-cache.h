@@ -21,8 +21,8 @@ struct ggs_log_cache {
 void ggs_log_cache_init(struct ggs_log_cache * cache);
 void ggs_log_cache_release(struct ggs_log_cache * cache);
 
-// What is there for the key, else what `find` finds: one thread at a time, because the others most likely want the same. The caller
-// drops it.
+// What is there for the key, else what `find` finds: one thread at a time, because the others most
+// likely want the same. The caller drops it.
 typedef int (*ggs_log_find)(void * context, struct ggs_log_rows * rows, struct ggs_error * error);
 int ggs_log_cache_get(struct ggs_log_cache * cache, const char * key, ggs_log_find find, void * context,
                       struct ggs_kept_rows ** out, struct ggs_error * error);

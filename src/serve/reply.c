@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "answer/columns.h"
+#include "answer/server.h"
 #include "base/error.h"
 
 const char ggs_type_json[] = "application/json", ggs_type_columns[] = "application/octet-stream",
@@ -34,9 +36,7 @@ void ggs_reply_refuse(struct ggs_reply * reply, unsigned status, const char * te
     reply->type   = ggs_type_json;
     reply->gzip   = false;
     ggs_reply_open(reply, &json);
-    ggs_json_object(&json, NULL);
-    ggs_json_string(&json, "error", text);
-    ggs_json_end(&json);
+    ggs_object_write(&json, NULL, &ggs_refusal_object, &(struct ggs_refusal){text}, NULL);
     ggs_reply_close(reply, &json, NULL);
 }
 
@@ -68,4 +68,10 @@ void ggs_reply_open(struct ggs_reply * reply, struct ggs_json * json) {
 
 int ggs_reply_close(struct ggs_reply * reply, struct ggs_json * json, struct ggs_error * error) {
     return ggs_json_finish(json) != 0 || reply->body.failed ? ggs_fail_memory(error) : 0;
+}
+
+int ggs_reply_columns(struct ggs_reply * reply, struct ggs_columns * columns, const struct ggs_object * header,
+                      const struct ggs_trace * trace, struct ggs_error * error) {
+    reply->type = ggs_type_columns;
+    return ggs_columns_end(columns, header, trace, &reply->body, error);
 }

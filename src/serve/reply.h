@@ -7,7 +7,10 @@
 #include "base/json.h"
 #include "base/text.h"
 
+struct ggs_columns;
 struct ggs_error;
+struct ggs_object;
+struct ggs_trace;
 
 struct ggs_reply {
     _Atomic unsigned holders;
@@ -35,6 +38,10 @@ bool ggs_deflate(struct ggs_text * text);
 // Appends what gzip packed; false if it is damaged, or memory is out.
 bool ggs_inflate(const void * packed, size_t size, struct ggs_text * out);
 
-// JSON straight into the body: open makes the writer, close says whether all that was written was kept.
+// JSON straight into the body: open makes the writer, close says whether all that was written was
+// kept.
 void ggs_reply_open(struct ggs_reply * reply, struct ggs_json * json);
 int  ggs_reply_close(struct ggs_reply * reply, struct ggs_json * json, struct ggs_error * error);
+// Binary columns: as ggs_columns_end.
+int ggs_reply_columns(struct ggs_reply * reply, struct ggs_columns * columns, const struct ggs_object * header,
+                      const struct ggs_trace * trace, struct ggs_error * error);

@@ -103,7 +103,8 @@ static void put_probe(struct ggs_json * json, const char * directory) {
 
 // ---- the experiment ----
 
-// JSON inside of a page: "<" is only in strings, and there it may as well be an escape. So no text can end the script.
+// JSON inside of a page: "<" is only in strings, and there it may as well be an escape. So no text
+// can end the script.
 static int put_json(struct writing * writing, const struct ggs_text * json, struct ggs_error * error) {
     struct ggs_text text = {0};
     for (size_t i = 0; i < json->length; i++) {
@@ -184,7 +185,7 @@ int ggs_report_write(FILE * file, struct ggs_experiments * experiments, const st
     struct ggs_text          page     = {0};
     struct ggs_snapshot *    snapshot = NULL;
     const struct ggs_asset * asset    = ggs_asset_find("/report.html", strlen("/report.html"));
-    int                      status   = ggs_experiments_take(experiments, 0, &snapshot, error);
+    int                      status   = ggs_experiments_acquire(experiments, 0, &snapshot, error);
     if (status == 0 && asset != NULL && !ggs_inflate(asset->data, asset->size, &page)) status = ggs_fail_memory(error);
     const char * at = strstr(ggs_text_string(&page), mark);
     if (status == 0 && at == NULL)
@@ -192,7 +193,7 @@ int ggs_report_write(FILE * file, struct ggs_experiments * experiments, const st
     if (status == 0) status = put(&writing, page.data, (size_t) (at - page.data), error);
     if (status == 0) status = put_experiment(&writing, experiments, snapshot, error);
     if (status == 0) status = puts_to(&writing, at + strlen(mark), error);
-    ggs_snapshot_give_back(snapshot);
+    ggs_snapshot_release(snapshot);
     ggs_text_release(&page);
     return status;
 }

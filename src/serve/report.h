@@ -1,10 +1,13 @@
-// A recording as one page that needs no server: the page itself, the module that answers in place of the server (src/wasm), and the trace.
+// A recording as one page that needs no server: the page itself, the module that answers in place
+// of the server (src/wasm), and the trace.
 //
-//     <script type="application/json" class="ggscope-experiment">{"path", "directory", "name", "state", "files": [{"path", "bytes", "head", "gzip"}]}</script>
+//     <script type="application/json" class="ggscope-experiment">{"path", "directory", "name",
+//         "state", "files": [{"path", "bytes", "head", "gzip"}]}</script>
 //     <script type="text/plain" class="ggscope-trace">BASE64</script>
 //
-// `files` are those that the server would find beside the trace, each by its beginning in base64: model files up to their tensors' data,
-// long lists such as a vocabulary blank; and the probe of the memory.
+// `files` are those that the server would find beside the trace, each by its beginning in base64:
+// model files up to their tensors' data, long lists such as a vocabulary blank; and the probe of
+// the memory.
 #pragma once
 
 #include <stdint.h>

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "answer/server.h"
+#include "base/system/clock.h"
 #include "serve/assets.h"
 #include "serve/auth.h"
 #include "serve/clients.h"
@@ -31,6 +33,7 @@ enum {
 
 struct request {
     char                    target[GGS_TARGET_LENGTH];
+    unsigned                only; // experiment that may be known of, GGS_EXPERIMENTS_ALL
     bool                    too_long, begun, waiting;
     struct ggs_waiter       waiter;
     struct MHD_Connection * connection;
@@ -167,7 +170,7 @@ static void wake_request(void * context, struct ggs_waiter * waiter) {
 static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connection * connection,
                                   struct request * request) {
     char                  key[GGS_KEY_LENGTH];
-    enum ggs_kind_of_work work = ggs_site_work(server->experiments, request->target, key);
+    enum ggs_kind_of_work work = ggs_site_work(server->experiments, request->only, request->target, key);
     if (work == GGS_WORK_NONE) return send_error(connection, 404, "there is nothing at this address");
     struct ggs_reply * reply = ggs_jobs_find(server->jobs, key);
     if (reply != NULL) return send_answer(connection, reply);
@@ -193,17 +196,18 @@ static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connectio
 
 // ---- events ----
 
-static void describe(struct ggs_server * server, unsigned index, struct ggs_text * data, bool * gone) {
+// `number`: what it is called.
+static void describe(struct ggs_server * server, unsigned index, unsigned number, struct ggs_text * data, bool * gone) {
     struct ggs_experiments_state state;
     struct ggs_snapshot *        snapshot = NULL;
     const struct ggs_overview *  overview;
     struct ggs_json              json;
     struct ggs_error             error = {0};
     ggs_experiments_state(server->experiments, index, &state);
-    *gone = ggs_experiments_take(server->experiments, index, &snapshot, &error) < 0;
+    *gone = ggs_experiments_acquire(server->experiments, index, &snapshot, &error) < 0;
     ggs_json_init(&json, ggs_json_to_text, data, false);
     ggs_json_object(&json, NULL);
-    ggs_json_u64(&json, "index", index);
+    ggs_json_u64(&json, "index", number);
     if (*gone) {
         ggs_json_string(&json, "error", error.text);
     } else {
@@ -217,11 +221,12 @@ static void describe(struct ggs_server * server, unsigned index, struct ggs_text
     }
     ggs_json_end(&json);
     ggs_json_finish(&json);
-    ggs_snapshot_give_back(snapshot);
+    ggs_snapshot_release(snapshot);
 }
 
-static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection) {
-    struct MHD_Response * response = ggs_sse_listen(server->events, connection, "retry: 2000\n\n");
+static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection,
+                                   const struct request * request) {
+    struct MHD_Response * response = ggs_sse_listen(server->events, connection, request->only, "retry: 2000\n\n");
     if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
     ggs_clients_stream(&server->clients, connection);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
@@ -237,40 +242,79 @@ static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
         "<p>Recordings are private: use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
 }
 
-static enum MHD_Result sign_in(struct ggs_server * server, struct MHD_Connection * connection) {
-    char                  cookie[128];
+// Relative addresses of the page begin behind the last slash.
+static enum MHD_Result send_slash(struct MHD_Connection * connection, const char * part, size_t length) {
+    char                  location[GGS_LINK_LENGTH + 8];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     if (response == NULL) return MHD_NO;
-    snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/", server->auth.cookie,
-             server->auth.token);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, "/");
+    snprintf(location, sizeof(location), "/%.*s/", (int) length, part);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, location);
     return send_response(connection, 303, response);
 }
 
+// What opens the experiment alone.
+static enum MHD_Result send_link(struct ggs_server * server, struct MHD_Connection * connection, unsigned index) {
+    struct ggs_experiments_state state;
+    struct ggs_text              text = {0};
+    struct ggs_json              json;
+    char                         part[GGS_LINK_LENGTH + 1], path[GGS_LINK_LENGTH + 3];
+    ggs_experiments_state(server->experiments, index, &state);
+    if (!ggs_auth_link(&server->auth, state.id, part))
+        return send_error(connection, 409, "the experiment cannot be shown, and so there is no link to it");
+    snprintf(path, sizeof(path), "/%s/", part);
+    struct ggs_link link = {path, server->auth.loopback};
+    ggs_json_init(&json, ggs_json_to_text, &text, false);
+    ggs_object_write(&json, NULL, &ggs_link_object, &link, NULL);
+    ggs_json_finish(&json);
+    enum MHD_Result result = text.failed ? MHD_NO : send_text(connection, 200, ggs_type_json, ggs_text_string(&text));
+    ggs_text_release(&text);
+    return result;
+}
+
+// "/api/x/N/link" of an experiment that is there; GGS_EXPERIMENTS_ALL if it is another path.
+static unsigned find_link(const struct ggs_server * server, const struct request * request) {
+    unsigned index;
+    int      end = 0;
+    if (sscanf(request->target, "/api/x/%5u/link%n", &index, &end) != 1 || end == 0 || request->target[end] != '\0')
+        return GGS_EXPERIMENTS_ALL;
+    if (request->only != GGS_EXPERIMENTS_ALL) return index == 0 ? request->only : GGS_EXPERIMENTS_ALL;
+    return index < ggs_experiments_count(server->experiments) ? index : GGS_EXPERIMENTS_ALL;
+}
+
+// Below the part of the path that let it in.
 static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection * connection, struct request * request) {
     const char * target = request->target;
     size_t       path   = strcspn(target, "?");
+    unsigned     linked = find_link(server, request);
+    if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0)
+        return send_events(server, connection, request);
+    if (linked != GGS_EXPERIMENTS_ALL) return send_link(server, connection, linked);
+    const struct ggs_asset * asset = ggs_asset_find(target, path);
+    return asset != NULL ? send_asset(connection, asset) : begin_work(server, connection, request);
+}
+
+static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection * connection,
+                              struct request * request) {
+    const char * part   = request->target + 1;
+    size_t       length = strcspn(request->target, "/?") == 0 ? strcspn(part, "/?") : 0;
+    char         id[GGS_UUID_LENGTH];
     if (request->too_long) return send_error(connection, 414, "the address is too long");
     if (!ggs_auth_host_ok(&server->auth,
                           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
         return send_error(connection, 403,
                           "the Host header names another machine: use the address that ggscope serve printed");
-    if (path == 1 && target[path] == '?') {
-        enum ggs_auth_token token = ggs_auth_token(&server->auth, target + path + 1);
-        if (token == GGS_TOKEN_RIGHT) return sign_in(server, connection);
-        if (token == GGS_TOKEN_WRONG) return send_stranger(connection);
-    }
-    if (!ggs_auth_cookie_ok(&server->auth,
-                            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_COOKIE)))
-        return path >= 5 && memcmp(target, "/api/", 5) == 0
+    enum ggs_visitor visitor = length == 0 ? GGS_VISITOR_STRANGER : ggs_auth_visitor(&server->auth, part, length, id);
+    if (visitor == GGS_VISITOR_STRANGER)
+        return strstr(request->target, "/api/") != NULL
                    ? send_error(connection, 403, "the token is missing: use the address that ggscope serve printed")
                    : send_stranger(connection);
     ggs_clients_trust(&server->clients, connection);
-    if (path == strlen("/api/events") && memcmp(target, "/api/events", path) == 0)
-        return send_events(server, connection);
-    const struct ggs_asset * asset = ggs_asset_find(target, path);
-    return asset != NULL ? send_asset(connection, asset) : begin_work(server, connection, request);
+    request->only = visitor == GGS_VISITOR_OF_ALL ? GGS_EXPERIMENTS_ALL : ggs_experiments_find(server->experiments, id);
+    if (visitor == GGS_VISITOR_OF_ONE && request->only == GGS_EXPERIMENTS_ALL)
+        return send_error(connection, 410, "the experiment of this link is not here any more");
+    if (part[length] != '/') return send_slash(connection, part, length);
+    memmove(request->target, part + length, strlen(part + length) + 1);
+    return route(server, connection, request);
 }
 
 // ---- what the daemon calls ----
@@ -303,7 +347,7 @@ static enum MHD_Result handle(void * context, struct MHD_Connection * connection
         return MHD_YES;
     }
     ggs_clients_begin(&server->clients, connection);
-    return route(server, connection, request);
+    return let_in(server, connection, request);
 }
 
 static void end_request(void * context, struct MHD_Connection * connection, void ** request_context,
@@ -328,11 +372,7 @@ static void ignore(void * context, const char * format, va_list arguments) {
 
 // False when it is time to stop.
 static bool sleep_ms(struct ggs_server * server, unsigned ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long) ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = ggs_clock_in_ms(CLOCK_MONOTONIC, ms);
     pthread_mutex_lock(&server->sleep_lock);
     while (!server->stopping && pthread_cond_timedwait(&server->sleep, &server->sleep_lock, &until) != ETIMEDOUT)
         continue;
@@ -353,11 +393,15 @@ static void * run_ticker(void * context) {
 
 static void tell_change(void * context, unsigned index) {
     struct ggs_server * server = context;
-    struct ggs_text     data   = {0};
+    struct ggs_text     data = {0}, alone = {0}; // for those who know all, and for those who know this one as number 0
     bool                gone;
-    describe(server, index, &data, &gone);
-    if (!data.failed) ggs_sse_tell(server->events, gone ? "gone" : "experiment", ggs_text_string(&data));
+    describe(server, index, index, &data, &gone);
+    describe(server, index, 0, &alone, &gone);
+    if (!data.failed && !alone.failed)
+        ggs_sse_send(server->events, index, gone ? "gone" : "experiment", ggs_text_string(&data),
+                     ggs_text_string(&alone));
     ggs_text_release(&data);
+    ggs_text_release(&alone);
 }
 
 static void * run_keeper(void * context) {
@@ -397,7 +441,7 @@ static int open_socket(struct ggs_server * server, const struct ggs_server_optio
     bool     loopback = six ? IN6_IS_ADDR_LOOPBACK(&place.v6.sin6_addr) : ntohl(place.v4.sin_addr.s_addr) >> 24 == 127;
     int      status   = ggs_auth_make(&server->auth, loopback, port, error);
     bool     anywhere = strcmp(where, "0.0.0.0") == 0 || strcmp(where, "::") == 0;
-    snprintf(server->address, sizeof(server->address), "http://%s%s%s:%u/?token=%s", six && !anywhere ? "[" : "",
+    snprintf(server->address, sizeof(server->address), "http://%s%s%s:%u/%s/", six && !anywhere ? "[" : "",
              anywhere ? "127.0.0.1" : where, six && !anywhere ? "]" : "", port, server->auth.token);
     return status;
 }

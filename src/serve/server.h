@@ -1,6 +1,7 @@
 // The server: sockets, and what HTTP wants. Paths and answers are in site.h.
 //
-// One thread talks to all clients; the work is done by others (jobs.h), and two more look after things: one at the experiments, one at the clock.
+// One thread talks to all clients; the work is done by others (jobs.h), and two more look after
+// things: one at the experiments, one at the clock.
 #pragma once
 
 #include <stdbool.h>

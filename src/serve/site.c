@@ -20,14 +20,15 @@ static const struct route routes[] = {
     {"map", false, ggs_route_map},           {"buffers", false, ggs_route_buffers},
     {"requests", false, ggs_route_requests}, {"occupancy", false, ggs_route_occupancy},
     {"timeline", false, ggs_route_timeline}, {"op", false, ggs_route_op},
-    {"log", false, ggs_route_log}, // but see is_slow
+    {"same", true, ggs_route_same},          {"log", false, ggs_route_log}, // but see is_slow
     {"heat", true, ggs_route_heat},          {"curves", true, ggs_route_curves},
     {"stats", true, ggs_route_stats},        {"experts", true, ggs_route_experts},
     {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
     {"faults", true, ggs_route_faults},      {"access", true, ggs_route_access},
     {"paging", true, ggs_route_paging},      {"prove", true, ggs_route_prove},
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
-    {"disk", true, ggs_route_disk},
+    {"disk", true, ggs_route_disk},          {"slots", true, ggs_route_slots},
+    {"figure", true, ggs_route_figure},      {"explain", true, ggs_route_explain},
 };
 
 // Below /api/
@@ -70,13 +71,18 @@ static bool find_place(const char * target, struct place * place) {
     return place->route != NULL;
 }
 
-// A log is quick as long as it is neither filtered nor sorted.
+// A log is quick as long as it is neither filtered nor sorted, a timeline as long as it is of all
+// ops.
 static bool is_slow(const struct place * place) {
-    if (place->route->function != ggs_route_log) return place->route->slow;
+    bool is_log = place->route->function == ggs_route_log, is_timeline = place->route->function == ggs_route_timeline;
+    if (!is_log && !is_timeline) return place->route->slow;
+    static const char * const quick[2][3] = {{"from", "count", "count"}, {"begin", "end", "pixels"}};
     for (const char * at = place->query; *at != '\0';) {
         size_t length = strcspn(at, "&"), name = strcspn(at, "=&");
-        bool   plain = (name == 4 && memcmp(at, "from", 4) == 0) || (name == 5 && memcmp(at, "count", 5) == 0);
-        if (length > 0 && !plain) return true;
+        bool   plain = length == 0;
+        for (unsigned i = 0; i < 3; i++)
+            plain |= strlen(quick[is_timeline][i]) == name && memcmp(at, quick[is_timeline][i], name) == 0;
+        if (!plain) return true;
         at += length + (at[length] == '&');
     }
     return false;
@@ -88,21 +94,59 @@ static uint64_t generation_of(struct ggs_experiments * experiments, const struct
                                 : ggs_experiments_changes(experiments);
 }
 
-enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, const char * target,
+// Who may know of one experiment alone is not told of others, nor how it compares with them: it is
+// number 0, and there is no other.
+static bool may_ask(const struct place * place, unsigned only) {
+    if (only == GGS_EXPERIMENTS_ALL) return true;
+    return place->of_experiment ? place->index == 0 : place->route->function != ggs_route_compare;
+}
+
+enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsigned only, const char * target,
                                     char key[GGS_KEY_LENGTH]) {
     struct place place;
-    if (strlen(target) >= GGS_TARGET_LENGTH || !find_place(target, &place)) return GGS_WORK_NONE;
-    snprintf(key, GGS_KEY_LENGTH, "%llu %s", (unsigned long long) generation_of(experiments, &place), target);
+    if (strlen(target) >= GGS_TARGET_LENGTH || !find_place(target, &place) || !may_ask(&place, only))
+        return GGS_WORK_NONE;
+    if (only != GGS_EXPERIMENTS_ALL && place.of_experiment) {
+        place.index = only;
+        snprintf(key, GGS_KEY_LENGTH, "%llu %u /api/x/%u%s", (unsigned long long) generation_of(experiments, &place),
+                 GGS_EXPERIMENTS_ALL, only, strchr(target + strlen("/api/x/"), '/'));
+    } else {
+        snprintf(key, GGS_KEY_LENGTH, "%llu %u %s", (unsigned long long) generation_of(experiments, &place), only,
+                 target);
+    }
     return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
 }
 
 // Answers that can be of one request of a server alone: request=N, as `ggscope stats --request N`.
 static bool takes_request(const struct route * route) {
     static const ggs_route_function functions[] = {ggs_route_log,      ggs_route_stats,  ggs_route_heat,
-                                                   ggs_route_roofline, ggs_route_faults, ggs_route_disk};
+                                                   ggs_route_roofline, ggs_route_faults, ggs_route_disk,
+                                                   ggs_route_figure};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (functions[i] == route->function) return true;
     return false;
+}
+
+// Answers that can be of some ops alone: layer=, op= and the like, as `ggscope stats --layer`. (The
+// log asks for them itself.)
+static bool takes_ops(const struct route * route) {
+    static const ggs_route_function functions[] = {ggs_route_stats,    ggs_route_heat,  ggs_route_roofline,
+                                                   ggs_route_faults,   ggs_route_disk,  ggs_route_access,
+                                                   ggs_route_timeline, ggs_route_figure};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (functions[i] == route->function) return true;
+    return false;
+}
+
+static int limit_to_ops(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
+    request->ops = (struct ggs_op_filter) GGS_OP_FILTER_ALL;
+    if (request->snapshot == NULL || !takes_ops(place->route)) return 0;
+    int status = ggs_query_ops(request, &request->ops, error);
+    if (status == 0 && !ggs_op_filter_is_all(&request->ops)) {
+        status                = ggs_op_filter_check(&request->ops, &request->trace, error);
+        request->trace.filter = &request->ops;
+    }
+    return status;
 }
 
 static int limit_to_request(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
@@ -118,24 +162,25 @@ static int limit_to_request(struct ggs_question * request, const struct place * 
 static int run_route(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
     int status = ggs_query_parse(&request->query, place->query, error);
     if (status == 0 && place->of_experiment)
-        status = ggs_experiments_take(request->experiments, (unsigned) place->index, &request->snapshot, error);
+        status = ggs_experiments_acquire(request->experiments, (unsigned) place->index, &request->snapshot, error);
     if (status < 0) return status;
     if (request->snapshot != NULL) {
         request->trace       = ggs_trace_borrow(&request->snapshot->trace);
         request->trace.watch = &request->progress->watch;
     }
     status = limit_to_request(request, place, error);
+    if (status == 0) status = limit_to_ops(request, place, error);
     if (status == 0) status = place->route->function(request, error);
     if (request->snapshot != NULL) {
         ggs_selection_free(request->trace.selection);
-        ggs_trace_give_back(&request->trace);
+        ggs_trace_return(&request->trace);
     }
-    ggs_snapshot_give_back(request->snapshot);
+    ggs_snapshot_release(request->snapshot);
     return status;
 }
 
-void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
-                            struct ggs_job_progress * progress, struct ggs_reply * reply) {
+static void answer(struct ggs_experiments * experiments, unsigned only, const char * target,
+                   struct ggs_job_progress * progress, struct ggs_reply * reply) {
     struct ggs_error      error = {0};
     struct place          place;
     struct ggs_question * request = calloc(1, sizeof(*request));
@@ -143,7 +188,7 @@ void ggs_site_answer_target(struct ggs_experiments * experiments, const char * t
         ggs_reply_refuse(reply, 503, "the server is out of memory");
         return;
     }
-    *request = (struct ggs_question){.experiments = experiments, .progress = progress, .answer = reply};
+    *request = (struct ggs_question){.experiments = experiments, .only = only, .progress = progress, .answer = reply};
     if (!find_place(target, &place))
         ggs_reply_refuse(reply, 404, "there is nothing at this address");
     else if (run_route(request, &place, &error) < 0)
@@ -153,8 +198,16 @@ void ggs_site_answer_target(struct ggs_experiments * experiments, const char * t
 
 void ggs_site_answer(struct ggs_experiments * experiments, const char * key, struct ggs_job_progress * progress,
                      struct ggs_reply * result) {
-    const char * target = strchr(key, ' '); // the generation stands before it
-    ggs_site_answer_target(experiments, target == NULL ? "" : target + 1, progress, result);
+    unsigned long long generation;
+    unsigned           only;
+    int                length = 0;
+    if (sscanf(key, "%llu %u %n", &generation, &only, &length) != 2) only = GGS_EXPERIMENTS_ALL;
+    answer(experiments, only, key + length, progress, result);
+}
+
+void ggs_site_answer_target(struct ggs_experiments * experiments, const char * target,
+                            struct ggs_job_progress * progress, struct ggs_reply * reply) {
+    answer(experiments, GGS_EXPERIMENTS_ALL, target, progress, reply);
 }
 
 // ---- what the routes share ----

@@ -3,8 +3,8 @@
 
 #include "serve/experiments.h"
 
-// Opens the trace at `path` as the experiment in `directory`. Files of different experiments in one directory are refused.
-// `damaged`: what is intact of a damaged trace, which is refused otherwise.
+// Opens the trace at `path` as the experiment in `directory`. Files of different experiments in one
+// directory are refused. `damaged`: what is intact of a damaged trace, which is refused otherwise.
 int ggs_snapshot_open(struct ggs_snapshot ** out, const char * directory, const char * path, bool damaged,
                       struct ggs_error * error);
 

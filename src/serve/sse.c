@@ -14,6 +14,7 @@ struct listener {
     struct ggs_sse *        events;
     struct MHD_Connection * connection;
     struct ggs_text         pending;
+    unsigned                only; // experiment that it hears about
     bool                    suspended, closed;
     struct listener *       next;
 };
@@ -75,12 +76,13 @@ static void leave(void * context) {
     free(listener);
 }
 
-struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection,
+struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connection * connection, unsigned only,
                                      const char * greeting) {
     struct listener * listener = calloc(1, sizeof(*listener));
     if (listener == NULL) return NULL;
     listener->events     = events;
     listener->connection = connection;
+    listener->only       = only;
     ggs_text_puts(&listener->pending, greeting);
     pthread_mutex_lock(&events->lock);
     bool room = events->n < LISTENERS_MOST && !events->ended && !listener->pending.failed;
@@ -104,28 +106,38 @@ static void wake(struct listener * listener) {
     MHD_resume_connection(listener->connection);
 }
 
-static void tell_all(struct ggs_sse * events, const char * text) {
-    pthread_mutex_lock(&events->lock);
-    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) {
-        ggs_text_puts(&listener->pending, text);
-        if (listener->pending.failed || listener->pending.length > PENDING_MOST) {
-            listener->pending.length = 0;
-            listener->closed         = true;
-        }
-        wake(listener);
+static void add(struct listener * listener, const char * text) {
+    ggs_text_puts(&listener->pending, text);
+    if (listener->pending.failed || listener->pending.length > PENDING_MOST) {
+        listener->pending.length = 0;
+        listener->closed         = true;
     }
+    wake(listener);
+}
+
+// The streams about any experiment, or those about this one.
+static void send_to(struct ggs_sse * events, unsigned only, const char * text) {
+    pthread_mutex_lock(&events->lock);
+    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next)
+        if (listener->only == only) add(listener, text);
     pthread_mutex_unlock(&events->lock);
 }
 
-void ggs_sse_tell(struct ggs_sse * events, const char * event, const char * data) {
+void ggs_sse_send(struct ggs_sse * events, unsigned index, const char * event, const char * data, const char * alone) {
     struct ggs_text text = {0};
     ggs_text_printf(&text, "event: %s\ndata: %s\n\n", event, data);
-    tell_all(events, ggs_text_string(&text));
+    send_to(events, GGS_EXPERIMENTS_ALL, ggs_text_string(&text));
+    ggs_text_clear(&text);
+    ggs_text_printf(&text, "event: %s\ndata: %s\n\n", event, alone);
+    send_to(events, index, ggs_text_string(&text));
     ggs_text_release(&text);
 }
 
 void ggs_sse_comment(struct ggs_sse * events) {
-    tell_all(events, ": still here\n\n");
+    pthread_mutex_lock(&events->lock);
+    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next)
+        add(listener, ": still here\n\n");
+    pthread_mutex_unlock(&events->lock);
 }
 
 void ggs_sse_end(struct ggs_sse * events) {

@@ -1,210 +1,244 @@
 #include "stream/budget.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/stream-plan.h"
-#include "stream/disk/files.h"
-#include "stream/experts.h"
-#include "stream/memory/limits.h"
-#include "stream/memory/memory.h"
-#include "stream/memory/watch.h"
-#include "stream/queue.h"
-#include "stream/routers.h"
-#include "stream/stream.h"
-#include "stream/weights.h"
+#include "base/system/clock.h"
+#include "stream/core.h"
+#include "stream/weights/history.h"
+#include "stream/weights/routers.h"
 
-enum { MIB = 1 << 20 };
+static const uint64_t PATIENCE = 50000000, SETTLED = 1000000000; // ns
+static const uint64_t STALL_PATIENCE = 10000000000u, LITTLE_PATIENCE = 10000000000u;
+static const uint64_t DEAR      = 5000;       // a look at memory takes less than a 5000th of the time
+static const double   STALLED   = 10;         // percent of the time: others need memory more than we do
+static const uint64_t SLOW_DISK = 1000000000; // bytes a second: it is not known whether it has time for guesses
 
-static const uint64_t PATIENCE = 50000000, STALL_PATIENCE = 10000000000u, SETTLED = 1000000000; // ns
-static const uint64_t DEAR    = 5000; // a look at memory takes less than a 5000th of the time
-static const double   STALLED = 10;   // percent of the time: others need memory more than we do
-
-static double   given_up;              // share of the memory for weights, because of that
-static uint64_t divided, most_divided; // memory for weights, now and at most
-
-static uint64_t limit_now(void) {
-    uint64_t limit = ggs_memory_limit("/proc", "/sys/fs/cgroup");
-    uint64_t given = ggs_stream_settings.budget;
+static uint64_t limit_now(struct ggs_stream * s) {
+    uint64_t limit = s->world.memory->limit(s->world.memory), given = s->settings.budget;
     return given != 0 && given < limit ? given : limit;
 }
 
-bool ggs_budget_fits_early(uint64_t model_bytes) {
-    uint64_t limit = limit_now();
-    return model_bytes + ggs_memory_anonymous() + ggs_stream_reserve(limit) / 2 <= limit;
+static uint64_t reserve_of(const struct ggs_stream * s, uint64_t limit) {
+    return s->settings.reserve != 0 ? s->settings.reserve : ggs_stream_reserve(limit);
 }
 
-// Has the process come, or will this graph bring it, so near to the limit that weights have to go? Or have others in its group?
-static bool is_short(void) {
-    uint64_t limit = limit_now(), soon = ggs_memory_untouched() + ggs_stream_reserve(limit) / 2;
-    return ggs_memory_anonymous() + soon > limit || ggs_memory_left("/proc", "/sys/fs/cgroup") < soon;
+static uint64_t left_now(struct ggs_stream * s) {
+    return s->world.memory->left(s->world.memory);
 }
 
-// Does everybody wait for memory? Then an eighth of what is left goes back, not more often than the kernel's average is new.
-static bool is_stalled(void) {
-    static uint64_t looked;
-    uint64_t        now = ggs_stream_clock();
-    if (looked == 0) looked = now;
-    if (now - looked < STALL_PATIENCE) return false;
-    looked = now;
-    if (given_up > 0.75 || ggs_memory_stalled("/proc", "/sys/fs/cgroup") < STALLED) return false;
-    given_up += (1 - given_up) / 8;
+bool ggs_budget_fits_early(struct ggs_stream * s, uint32_t more) {
+    uint64_t limit = limit_now(s), model = ggs_files_total(&s->files);
+    model += model / 64 * more;
+    return model == 0 || model + s->world.memory->held(s->world.memory) + reserve_of(s, limit) / 2 <= limit;
+}
+
+// ---- when ----
+
+// Has the process come, or will this graph bring it, so near to the limit that weights have to go?
+// Or have others?
+static bool is_short(struct ggs_stream * s) {
+    uint64_t limit = limit_now(s), soon = ggs_engine_buffers_untouched(&s->buffers) + reserve_of(s, limit) / 2;
+    return s->world.memory->held(s->world.memory) + soon > limit || left_now(s) < soon;
+}
+
+// Does everybody wait for memory? Then an eighth of what is left goes back, not more often than the
+// kernel's average is new.
+static bool is_stalled(struct ggs_stream * s, uint64_t now) {
+    struct ggs_budget * b = &s->budget;
+    if (b->looked_stalled == 0) b->looked_stalled = now;
+    if (now - b->looked_stalled < STALL_PATIENCE) return false;
+    b->looked_stalled = now;
+    if (b->given_up > 0.75 || s->world.memory->stalled(s->world.memory) < STALLED) return false;
+    b->given_up += (1 - b->given_up) / 8;
     return true;
 }
 
-// Was a good part of the memory given back, and nothing more is asked for since? Then what is left is divided evenly again. Or has memory come back
-// that others had?
-static bool is_settled(uint64_t now) {
-    static uint64_t looked;
-    if (now - ggs_watch_gave() < SETTLED || now - looked < SETTLED) return false;
-    looked = now;
-    if (ggs_weights_given() > divided / 8) return true;
-    uint64_t reserve = ggs_stream_reserve(limit_now()) + ggs_weights_promised() + ggs_memory_untouched();
-    uint64_t left    = divided > most_divided - most_divided / 8 ? 0 : ggs_memory_left("/proc", "/sys/fs/cgroup");
-    return left != UINT64_MAX && left > reserve + most_divided / 8;
+// Was a good part of the memory given back, and nothing more is asked for since? Then what is left
+// is divided evenly again. Or has memory come back that others had?
+static bool is_settled(struct ggs_stream * s, uint64_t now) {
+    struct ggs_budget * b = &s->budget;
+    if (now - s->watch.gave_at < SETTLED || now - b->looked_settled < SETTLED) return false;
+    b->looked_settled = now;
+    if (s->given > b->divided / 8) return true;
+    if (b->divided > b->most_divided - b->most_divided / 8) return false;
+    uint64_t empty = s->world.memory->empty(s->world.memory);
+    uint64_t reserve =
+        reserve_of(s, limit_now(s)) + ggs_stream_promised(s, empty) + ggs_engine_buffers_untouched(&s->buffers);
+    uint64_t left = left_now(s);
+    return left != UINT64_MAX && left > reserve + b->most_divided / 8;
 }
 
-static bool more_come;   // the last run had weights that were not seen before, and was a small part of the model
-static char untold[512]; // what was decided meanwhile
-
-static void tell(void) {
-    if (untold[0] != '\0' && !ggs_stream_settings.quiet) ggs_stream_say("%s", untold);
-    untold[0] = '\0';
-}
-
-// Between layers that a device computes, each layer's experts come in a run of their own. When all of them are known, their routers are looked for, and what was decided is told.
-static bool is_complete(void) {
-    more_come = false;
-    if (ggs_routers_find()) return true;
-    tell();
+// Between layers that a device computes, each layer's experts come in a run of their own. When all
+// of them are known, their routers are looked for, and what was decided is told.
+static bool is_complete(struct ggs_stream * s) {
+    s->budget.more_come = false;
+    s->budget.pieces    = true;
+    if (ggs_routers_find(s)) return true;
+    if (s->budget.untold) ggs_tell_begin(s, true);
+    s->budget.untold = false;
     return false;
 }
 
-bool ggs_budget_due(bool grown, bool piece, uint64_t used) {
-    static uint64_t seen, looked;
-    uint64_t        total = ggs_weights_total();
-    bool            more = total != seen, came = more_come;
-    seen      = total;
-    more_come = more && used < ggs_files_total() / 2;
-    if (ggs_weights_new() > 0 && !(piece && more)) return true;
-    if (came && !more && is_complete()) return true;
-    uint64_t now = ggs_stream_clock();
-    if (!grown && now - looked < PATIENCE) return false;
-    looked = now;
-    return is_short() || is_stalled() || is_settled(now);
+bool ggs_budget_due(struct ggs_stream * s, bool piece) {
+    struct ggs_budget * b     = &s->budget;
+    uint64_t            total = ggs_weight_table_total(&s->weights);
+    bool                more = total != b->seen, came = b->more_come;
+    b->seen      = total;
+    b->more_come = more && s->uses.bytes < ggs_files_total(&s->files) / 2;
+    if (ggs_weight_table_undivided(&s->weights) > 0 && !(piece && more)) return true;
+    if (came && !more && is_complete(s)) return true;
+    uint64_t now = s->world.clock();
+    if (!s->uses.grown && now - b->looked < PATIENCE) return false;
+    b->looked = now;
+    return is_short(s) || is_stalled(s, now) || is_settled(s, now);
 }
 
-static uint64_t next_look; // whether a model that fits still does
+// ---- models that fit ----
 
-static uint64_t coarse_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+bool ggs_budget_is_time(struct ggs_stream * s) {
+    return s->world.clock() >= __atomic_load_n(&s->budget.next_look, __ATOMIC_RELAXED);
 }
 
-bool ggs_budget_is_time(void) {
-    return coarse_clock() >= __atomic_load_n(&next_look, __ATOMIC_RELAXED);
-}
-
-// The next look comes in a second, or later where this one took so long that it would be felt.
-static void plan_look(uint64_t took) {
+// The next look comes in a second, or later where this one took so long that it would be felt, or
+// found too little.
+static void plan_look(struct ggs_stream * s, uint64_t took) {
     uint64_t patience = took * DEAR < SETTLED ? SETTLED : took * DEAR;
-    __atomic_store_n(&next_look, ggs_stream_sizes.too_little ? UINT64_MAX : coarse_clock() + patience,
-                     __ATOMIC_RELAXED);
+    if (s->sizes.too_little && patience < LITTLE_PATIENCE) patience = LITTLE_PATIENCE;
+    __atomic_store_n(&s->budget.next_look, s->world.clock() + patience, __ATOMIC_RELAXED);
 }
 
-// What the model needs in memory: the weights that graphs use, where that is nearly all of it, without the rows of its embedding table. Else all of it: parts of it may not have been seen.
-static uint64_t needed(void) {
-    uint64_t files = ggs_files_total(), used = ggs_weights_total();
+// What the model needs in memory beside the engine's own copies of weights (repacked, AMX, on a
+// device): the weights that graphs use, if that is nearly all of it, without the rows of its
+// embedding table. Else all of it: parts of it may not have been seen.
+static uint64_t needed(struct ggs_stream * s) {
+    uint64_t files = ggs_files_total(&s->files), copied = ggs_files_copied(&s->files);
+    uint64_t used = ggs_weight_table_total(&s->weights);
+    files -= copied < files ? copied : files;
     return used > files - files / 8 && used < files ? used : files;
 }
 
-bool ggs_budget_outgrown(void) {
-    uint64_t began = ggs_stream_clock(), limit = limit_now(), left = ggs_memory_left("/proc", "/sys/fs/cgroup");
-    bool     outgrown = left < limit && needed() > left;
-    ggs_stream_counts.looks++;
-    plan_look(ggs_stream_clock() - began);
+bool ggs_budget_outgrown(struct ggs_stream * s) {
+    uint64_t began = ggs_clock_read(CLOCK_THREAD_CPUTIME_ID), limit = limit_now(s), left = left_now(s);
+    bool     outgrown = s->sizes.too_little || (left < limit && needed(s) > left);
+    s->counts.looks++;
+    plan_look(s, ggs_clock_read(CLOCK_THREAD_CPUTIME_ID) - began);
     return outgrown;
 }
 
 // Nothing is streamed, until memory becomes short or another model is mapped.
-static void leave_alone(void) {
-    plan_look(0);
-    __atomic_store_n(&ggs_stream_state, GGS_STREAM_PASSIVE, __ATOMIC_RELAXED);
+static void leave_alone(struct ggs_stream * s) {
+    plan_look(s, 0);
+    ggs_stream_set_state(s, GGS_STREAM_PASSIVE);
 }
 
-static void size_text(char * text, size_t size, uint64_t bytes) {
-    if (bytes >= 10 * 1024 * (uint64_t) MIB) {
-        snprintf(text, size, "%.1f GiB", (double) bytes / (1024.0 * MIB));
-    } else {
-        snprintf(text, size, "%.0f MiB", (double) bytes / MIB);
-    }
+// ---- deciding ----
+
+// What reading from this disk is like, once: how much at a time, and whether it has time for
+// guesses.
+static void look_at_disk(struct ggs_stream * s, uint64_t room) {
+    const struct ggs_stream_file * file = ggs_files_largest(&s->files);
+    if (s->budget.looked_at_disk || file == NULL || room < 2 * GGS_SPEED_MEMORY || s->world.measure == NULL) return;
+    s->budget.looked_at_disk = true;
+    if (!s->world.measure(&s->world, file->direct, file->size, &s->speed)) return;
+    if (s->speed.random < SLOW_DISK) s->load.busy = 1;
 }
 
-// What reading from this disk is like, once: how much at a time, and whether it has time for guesses.
-static void look_at_disk(uint64_t room) {
-    static bool                    looked;
-    const struct ggs_stream_file * file = ggs_files_largest();
-    if (looked || file == NULL || room < 2 * GGS_DISK_MEMORY) return;
-    looked = true;
-    if (!ggs_disk_know(file->direct, file->size, &ggs_stream_disk)) return;
-    ggs_reader_set_piece(ggs_stream_disk.piece);
-    ggs_experts_note_disk(ggs_stream_disk.random);
+static double mib(uint64_t bytes) {
+    return (double) bytes / (1 << 20);
 }
 
-bool ggs_budget_decide(void) {
-    ggs_weights_drop();
-    ggs_queue_resize(0);
-    uint64_t limit = limit_now(), engine = ggs_memory_anonymous();
-    uint64_t model = ggs_files_total(), left = ggs_memory_left("/proc", "/sys/fs/cgroup"), ring = 0;
-    if (left < limit && limit - left > engine) engine = limit - left; // others in the group, and the kernel for it
-    engine += ggs_memory_untouched();
-    char a[32], b[32], c[32], d[96] = "not measured";
-    ggs_stream_sizes        = (struct ggs_weights_sizes){0};
-    ggs_stream_sizes.limit  = limit;
-    ggs_stream_sizes.engine = engine;
-    size_text(a, sizeof(a), model);
-    size_text(b, sizeof(b), limit);
-    size_text(c, sizeof(c), engine);
-    if (needed() + engine + ggs_stream_reserve(limit) / 4 <= limit) {
-        leave_alone();
-        if (ggs_files_catch_up()) ggs_weights_populate();
-        if (!ggs_stream_settings.quiet)
-            ggs_stream_say("the model (%s) fits into memory (%s, %s of it the engine's): nothing is streamed", a, b, c);
-        return false;
-    }
-    uint64_t taken   = engine + ggs_stream_reserve(limit);
-    uint64_t weights = limit <= taken ? 0 : (uint64_t) ((double) (limit - taken) * (1 - given_up));
-    if (weights > 0 && !ggs_stream_start_reader()) return false;
-    look_at_disk(weights);
-    if (weights == 0 || !ggs_weights_arrange(weights, &ring) || !ggs_queue_resize(ring)) {
-        ggs_stream_sizes.too_little = true;
-        ggs_weights_drop();
-        leave_alone();
+// What the process takes without the weights that are streamed: its own memory, others in its
+// group, and what graphs are about to touch.
+static uint64_t engine_bytes(struct ggs_stream * s, uint64_t limit) {
+    uint64_t engine = s->world.memory->held(s->world.memory), left = left_now(s);
+    if (left < limit && limit - left > engine) engine = limit - left;
+    return engine + ggs_engine_buffers_untouched(&s->buffers);
+}
+
+// Leaves a model that fits alone, and says so. What the program wanted read when it loaded it is
+// read now.
+static bool leave_if_fits(struct ggs_stream * s) {
+    const struct ggs_stream_sizes * z = &s->sizes;
+    if (needed(s) + z->engine + reserve_of(s, z->limit) / 4 > z->limit) return false;
+    leave_alone(s);
+    for (size_t i = 0; __atomic_load_n(&s->files.left_out, __ATOMIC_RELAXED) && i < s->weights.n; i++)
+        ggs_files_populate(&s->files, s->weights.weights[i]->address, s->weights.weights[i]->bytes);
+    __atomic_store_n(&s->files.left_out, false, __ATOMIC_RELAXED);
+    if (!s->settings.quiet && !s->budget.told_fits)
+        ggs_stream_say(s,
+                       "the model (%.0f MiB) fits into memory (%.0f MiB, %.0f MiB of it the engine's): nothing is "
+                       "streamed",
+                       mib(z->model), mib(z->limit), mib(z->engine));
+    s->budget.told_fits = true;
+    return true;
+}
+
+static void measure_sizes(struct ggs_stream * s) {
+    uint64_t limit = limit_now(s);
+    s->sizes       = (struct ggs_stream_sizes){
+              .model = ggs_files_total(&s->files), .limit = limit, .engine = engine_bytes(s, limit)};
+}
+
+static void leave_too_little(struct ggs_stream * s) {
+    const struct ggs_stream_sizes * z = &s->sizes;
+    s->sizes.too_little               = true;
+    leave_alone(s);
+    if (!s->budget.told_too_little)
+        ggs_stream_say(s,
+                       "%.0f MiB of memory, %.0f MiB of it the engine's, are too little to stream this model (%.0f "
+                       "MiB): nothing is streamed",
+                       mib(z->limit), mib(z->engine), mib(z->model));
+    s->budget.told_too_little = true;
+}
+
+void ggs_budget_unused(struct ggs_stream * s) {
+    uint64_t now = s->world.clock(), files;
+    if (now - s->budget.looked_unused < PATIENCE || s->weights.n > 0 || (files = ggs_files_total(&s->files)) == 0)
+        return;
+    s->budget.looked_unused = now;
+    measure_sizes(s);
+    if (leave_if_fits(s) || ggs_files_copied(&s->files) < files / 2) return;
+    s->sizes.too_little = true;
+    leave_alone(s);
+    if (!s->budget.told_copied)
         ggs_stream_say(
-            "%s of memory, %s of it the engine's, are too little to stream this model (%s): nothing is streamed", b, c,
-            a);
+            s,
+            "the engine has copied the model's weights into memory of its own (%.0f of %.0f MiB): nothing is "
+            "left to stream; --no-repack leaves them in the file",
+            mib(s->sizes.engine), mib(s->sizes.limit));
+    s->budget.told_copied = true;
+}
+
+bool ggs_budget_decide(struct ggs_stream * s) {
+    struct ggs_budget * b = &s->budget;
+    ggs_stream_drain(s);
+    ggs_divide_undo(s);
+    measure_sizes(s);
+    if (leave_if_fits(s)) return false;
+    struct ggs_stream_sizes before  = s->sizes;
+    uint64_t                taken   = before.engine + reserve_of(s, before.limit);
+    uint64_t                weights = before.limit <= taken ? 0 : before.limit - taken;
+    weights                         = (uint64_t) ((double) weights * (1 - b->given_up));
+    if (weights > 0 && !s->world.disk->start(s->world.disk)) {
+        ggs_stream_stop(s, "no thread can be had to read with: nothing is streamed");
         return false;
     }
-    divided = weights;
-    if (most_divided < divided) most_divided = divided;
-    ggs_watch_start(ggs_stream_reserve(limit));
-    ggs_files_drop_cache();
-    struct ggs_weights_sizes sizes = ggs_weights_sizes();
-    ggs_stream_sizes               = sizes;
-    ggs_stream_sizes.ring          = ring;
-    ggs_stream_sizes.limit         = limit;
-    ggs_stream_sizes.engine        = engine;
-    if (ggs_stream_disk.random > 0)
-        snprintf(d, sizeof(d), "%.1f GB/s (%.1f in order) with %u reads of %u KiB at a time",
-                 (double) ggs_stream_disk.random / 1e9, (double) ggs_stream_disk.sequential / 1e9,
-                 ggs_stream_disk.depth, ggs_stream_disk.piece >> 10);
-    snprintf(untold, sizeof(untold),
-             "streaming %s of weights within %s of memory: engine %s, kept %.0f MiB, slots %.0f MiB, ring %.0f MiB, "
-             "left to the mapping %.0f MiB; disk %s",
-             a, b, c, (double) sizes.kept / MIB, (double) sizes.slots / MIB, (double) ring / MIB,
-             (double) sizes.mapped / MIB, d);
-    if (!more_come) tell();
+    look_at_disk(s, weights);
+    ggs_history_load(s);
+    bool ok         = weights > 0 && ggs_divide(s, weights);
+    s->sizes.model  = before.model;
+    s->sizes.limit  = before.limit;
+    s->sizes.engine = before.engine;
+    if (!ok) {
+        leave_too_little(s);
+        return false;
+    }
+    b->divided = weights;
+    if (b->most_divided < weights) b->most_divided = weights;
+    ggs_memory_watch_start(s, reserve_of(s, before.limit));
+    ggs_files_drop_cache(&s->files);
+    b->untold = b->more_come;
+    if (!b->more_come) ggs_tell_begin(s, b->pieces);
     return true;
 }

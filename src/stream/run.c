@@ -1,216 +1,136 @@
 #include "stream/run.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "stream/budget.h"
-#include "stream/disk/files.h"
-#include "stream/disk/reader.h"
-#include "stream/experts.h"
-#include "stream/queue.h"
-#include "stream/uses.h"
-#include "stream/weights.h"
+#include "base/array.h"
+#include "stream/core.h"
+#include "stream/weights/predict.h"
 #include "trace/spool.h"
 
 enum {
-    TENSOR_BYTES = sizeof(struct abi_tensor) + 16, // behind the name: a pointer, and padding
-    SPINS        = 4000,                           // some 100 microseconds
-    SPINS_SOON   = 20000,
-    SMALL_RUN    = 3, // uses
+    SPINS      = 4000, // some 100 microseconds
+    SPINS_SOON = 20000,
+    SMALL_RUN  = 3, // uses
 };
 
-static struct {
-    pthread_mutex_t lock;     // held while a graph runs, and while what runs depend on is changed
-    uint32_t        capacity; // of the three that follow, as many as there may be uses
-    char (*shadows)[2][TENSOR_BYTES];
-    struct ggs_journal_streamed_use * told;    // what became of each use, where a recording wants it
-    uint32_t                          ready;   // uses that other threads may go on with; a futex
-    uint32_t                          waiters; // threads that sleep on it
-    uint32_t                          first_exchanged, end_exchanged;
-    struct ggs_weight **              order; // of the weights in this run that go through the queue
-    uint32_t                          n_told, n_order;
-    uint64_t                          began, waited_before;
-} run = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-bool ggs_run_running;
-
-static _Thread_local bool is_thread_0; // of the run
-
-// The capture library's, if that is loaded too.
-static void (*note)(const struct ggs_journal_streamed_use * uses, uint64_t count);
-
-// ---- before a run ----
-
-// Will so many tokens choose more experts than there are slots? Then the weight is read as a whole.
-static bool wants_whole(const struct ggs_routing * r) {
-    double n = r->group->n_experts, rows = (double) (r->ids->ne[0] * r->ids->ne[1]), none = 1;
-    for (int64_t i = 0; i < r->ids->ne[1] && none > 1e-6; i++) none *= 1 - (double) r->ids->ne[0] / n;
-    double   expected = n * (1 - none);
-    uint32_t slots    = r->group->n_slots - r->group->n_gone;
-    return rows > slots && expected + 1 >= slots;
-}
-
-// As much room as there may be uses.
-static bool make_room(void) {
-    static bool looked;
-    if (!looked)
-        note =
-            (void (*)(const struct ggs_journal_streamed_use *, uint64_t)) dlsym(RTLD_DEFAULT, "ggscope_note_streamed");
-    looked = true;
-    if (run.capacity == ggs_uses.capacity) return true;
-    uint32_t capacity = ggs_uses.capacity;
-    free(run.shadows);
-    free(run.told);
-    free(run.order);
-    run.shadows  = malloc(capacity * sizeof(*run.shadows));
-    run.told     = note == NULL ? NULL : malloc(capacity * sizeof(*run.told));
-    run.order    = malloc(capacity * sizeof(*run.order));
-    bool ok      = run.shadows != NULL && run.order != NULL && (run.told != NULL || note == NULL);
-    run.capacity = ok ? capacity : 0;
-    return ok;
-}
-
-// Is memory of slots to be lent that was given back?
-static bool wants_slots_lent(void) {
-    bool any = false;
-    for (uint32_t i = 0; i < ggs_uses.n_routings; i++) any |= wants_whole(&ggs_uses.routings[i]);
-    return any && !ggs_queue_borrows();
-}
-
-// Memory of some slots is the ring while whole experts are read.
-static void lend_slots(bool wanted) {
-    uint64_t bytes;
-    if (wanted == ggs_queue_borrows()) return;
-    ggs_reader_drain();
-    char * memory = wanted ? ggs_weights_lend(&bytes) : NULL;
-    ggs_queue_borrow(memory, memory == NULL ? 0 : bytes);
-    if (memory == NULL) ggs_weights_lent_back();
-}
-
-// The order of weights for the queue: all dense ones, and those experts that will be read as a whole.
-static struct ggs_weight_sequence * order_weights(void) {
-    run.n_order = 0;
-    bool any    = false;
-    for (uint32_t i = 0; i < ggs_uses.n_routings; i++)
-        any |= ggs_uses.routings[i].whole = wants_whole(&ggs_uses.routings[i]);
-    lend_slots(any);
-    for (uint32_t i = 0; i < ggs_uses.n_routings; i++) ggs_uses.routings[i].whole |= ggs_uses.routings[i].group->lent;
-    for (uint32_t i = 0; i < ggs_uses.n; i++) {
-        struct ggs_use * u = &ggs_uses.uses[i];
-        if (u->routing != NULL && (u->weight->place != GGS_PLACE_SLOTS || !u->routing->whole)) continue;
-        if (u->routing != NULL && !ggs_queue_holds(u->weight)) continue;
-        run.order[run.n_order++] = u->weight;
-    }
-    return run.n_order == 0 ? NULL : ggs_weight_sequence_of(run.order, run.n_order);
+void ggs_stream_run_release(struct ggs_stream_run * run) {
+    free(run->shadows);
+    free(run->told);
+    free(run->order);
 }
 
 // ---- exchange ----
 
-static struct abi_tensor * shadow(uint32_t use, uint32_t which, const struct abi_tensor * of) {
-    struct abi_tensor * copy = (struct abi_tensor *) run.shadows[use][which];
-    memcpy(copy, of, TENSOR_BYTES);
+static struct ggs_routing * routing_of(struct ggs_stream * s, const struct ggs_use * u) {
+    return u->routing < 0 ? NULL : &s->uses.routings[u->routing];
+}
+
+// A copy of a tensor that takes the place of the op's source.
+static struct abi_tensor * put_shadow(struct ggs_stream * s, struct ggs_use * u, uint32_t which, uint32_t source) {
+    struct abi_tensor * copy = (struct abi_tensor *) s->run.shadows[u - s->uses.uses].bytes[which];
+    u->before[which]         = u->node->src[source];
+    memcpy(copy, u->before[which], GGS_SHADOW_BYTES);
     return copy;
 }
 
-static void exchange(struct ggs_use * u, const char * data) {
-    uint32_t            i    = (uint32_t) (u - ggs_uses.uses);
-    struct abi_tensor * copy = shadow(i, 0, u->node->src[u->source]);
+static void exchange(struct ggs_stream * s, struct ggs_use * u, const char * data) {
+    struct abi_tensor * copy = put_shadow(s, u, 0, u->source);
     copy->data               = (void *) data;
-    u->before[0]             = u->node->src[u->source];
     u->node->src[u->source]  = copy;
     u->exchanged             = true;
 }
 
-static void exchange_experts(struct ggs_use * u) {
-    uint32_t            i    = (uint32_t) (u - ggs_uses.uses);
+static void exchange_experts(struct ggs_stream * s, struct ggs_use * u) {
     struct ggs_weight * w    = u->weight;
-    struct abi_tensor * copy = shadow(i, 0, u->node->src[0]);
-    struct abi_tensor * ids  = shadow(i, 1, u->node->src[2]);
-    copy->data               = w->slots + w->delta;
+    struct abi_tensor * copy = put_shadow(s, u, 0, 0);
+    struct abi_tensor * ids  = put_shadow(s, u, 1, 2);
+    copy->data               = w->window + w->delta;
     copy->nb[2]              = w->stride;
     copy->nb[3]              = w->stride * (uint64_t) copy->ne[2];
-    ids->data                = u->routing->renamed;
+    ids->data                = routing_of(s, u)->renamed;
     ids->nb[1]               = (size_t) ids->ne[0] * sizeof(int32_t);
     ids->nb[2] = ids->nb[3] = ids->nb[1] * (size_t) ids->ne[1];
-    u->before[0]            = u->node->src[0];
-    u->before[1]            = u->node->src[2];
     u->node->src[0]         = copy;
     u->node->src[2]         = ids;
     u->exchanged            = true;
 }
 
-static void put_back(void) {
-    for (uint32_t i = run.first_exchanged; i < run.end_exchanged; i++) {
-        struct ggs_use * u = &ggs_uses.uses[i];
+void ggs_stream_run_put_back(struct ggs_stream * s) {
+    for (uint32_t i = s->run.first_exchanged; i < s->run.end_exchanged; i++) {
+        struct ggs_use * u = &s->uses.uses[i];
         if (!u->exchanged) continue;
         u->exchanged            = false;
         u->node->src[u->source] = u->before[0];
         if (u->before[1] != NULL) u->node->src[2] = u->before[1];
-        if (u->weight->in_use) ggs_weight_used(u->weight);
-        if (u->adopt != NULL) ggs_experts_adopt(u->routing, u->weight->in_group, u->adopt);
+        u->weight->in_use = false;
     }
-    run.first_exchanged = run.end_exchanged;
 }
 
-static void route(struct ggs_routing * r) {
+// All threads have left the ops that were given something.
+static void end_ops(struct ggs_stream * s) {
+    uint32_t first = s->run.first_exchanged, end = s->run.end_exchanged;
+    if (first == end) return;
+    ggs_stream_run_put_back(s);
+    for (uint32_t i = first; i < end; i++) {
+        if (s->uses.uses[i].routing >= 0) ggs_experts_used(s, s->uses.uses[i].weight);
+    }
+    s->run.first_exchanged = end;
+    ggs_weight_ring_release(s);
+}
+
+// ---- ops ----
+
+// The experts of a layer are known. Where the next layer's are used in a run of their own, between
+// runs on a device, it is known by its number.
+static void route(struct ggs_stream * s, struct ggs_routing * r) {
     if (r->routed) return;
     r->routed = true;
-    if (r->whole) return;
-    ggs_experts_route(r);
-    // Where the next layer's experts are used in a run of their own, between runs on a device, it is known by its number.
-    const struct ggs_routing * next  = r + 1 < ggs_uses.routings + ggs_uses.n_routings ? r + 1 : NULL;
-    struct ggs_expert_group *  after = next == NULL ? ggs_expert_group_after(r->group) : next->group;
-    if (after != NULL && (next == NULL || !next->routed)) ggs_experts_predict(r, after);
+    ggs_experts_route(s, r);
+    struct ggs_routing *      next  = r + 1 < s->uses.routings + s->uses.n_routings ? r + 1 : NULL;
+    struct ggs_expert_group * after = next == NULL ? ggs_weight_table_group_after(&s->weights, r->group) : next->group;
+    if (next != NULL) ggs_experts_foresee(s, next);
+    if (after != NULL && (next == NULL || !next->routed)) ggs_predict(s, r, after);
 }
 
-// Where the use's data is. What has to be read is asked for here, or was before; the op waits until it is there.
-static enum ggs_streamed_place supply(struct ggs_use * u) {
-    ggs_stream_counts.uses++;
-    if (u->routing == NULL) {
-        const char * data = ggs_queue_take(u->weight);
+// Has the use's data where the op will look for it. What has to be read is asked for here, or was
+// before.
+static enum ggs_streamed_place supply(struct ggs_stream * s, struct ggs_use * u) {
+    struct ggs_routing * r = routing_of(s, u);
+    s->counts.uses++;
+    if (r == NULL) {
+        const char * data = ggs_weight_ring_acquire(s, u->weight);
         if (data != NULL) {
-            exchange(u, data);
-            return u->weight->ready ? GGS_STREAMED_KEPT : GGS_STREAMED_RING;
+            exchange(s, u, data);
+            return u->weight->where == GGS_WEIGHT_KEPT ? GGS_STREAMED_KEPT : GGS_STREAMED_RING;
         }
-    } else if (u->weight->place == GGS_PLACE_SLOTS) {
-        route(u->routing);
-        if (!u->routing->whole) {
-            if (u->routing->fits && ggs_experts_wait(u->routing, u->weight->in_group)) {
-                exchange_experts(u);
-                return GGS_STREAMED_SLOTS;
-            }
-        } else {
-            const char * data = ggs_queue_take(u->weight);
-            if (data != NULL) {
-                exchange(u, data);
-                u->adopt = data;
-                return GGS_STREAMED_RING;
-            }
+    } else if (u->weight->where == GGS_WEIGHT_SLOTS) {
+        route(s, r);
+        if (ggs_experts_supply(s, r, u->weight->in_group)) {
+            exchange_experts(s, u);
+            return GGS_STREAMED_SLOTS;
         }
     }
-    ggs_stream_counts.mapped++;
+    s->counts.mapped++;
     return GGS_STREAMED_MAPPING;
 }
 
 // The same, and what it came to is noted for the recording.
-static void supply_and_tell(struct ggs_use * u) {
+static void supply_and_tell(struct ggs_stream * s, struct ggs_use * u) {
     const struct ggs_weight *       w      = u->weight;
-    uint64_t                        waited = ggs_stream_counts.wait_ns;
-    bool                            ready  = w->ready;
-    enum ggs_streamed_place         place  = supply(u);
+    uint64_t                        waited = s->counts.wait_ns;
+    bool                            ready  = w->arrival.state == GGS_ARRIVAL_READY;
+    enum ggs_streamed_place         place  = supply(s, u);
     struct ggs_journal_streamed_use told   = {
           .node = u->number, .source = (uint16_t) u->source, .place = (uint16_t) place};
-    told.wait_ns = ggs_stream_counts.wait_ns - waited;
+    told.wait_ns = s->counts.wait_ns - waited;
     if (place == GGS_STREAMED_RING || (place == GGS_STREAMED_KEPT && !ready)) told.bytes_read = w->bytes;
     if (place == GGS_STREAMED_SLOTS) {
-        const struct ggs_routing * r = u->routing;
+        const struct ggs_routing * r = routing_of(s, u);
         told.hits                    = r->hits;
         told.misses                  = r->misses;
         told.predicted               = r->predicted;
@@ -218,36 +138,39 @@ static void supply_and_tell(struct ggs_use * u) {
         told.bytes_read              = r->misses * w->expert_bytes;
         told.bytes_early             = r->predicted * w->expert_bytes;
     }
-    run.told[run.n_told++] = told;
+    if (s->run.n_told < s->run.told_capacity) s->run.told[s->run.n_told++] = told;
 }
 
-static void publish(uint32_t n) {
-    __atomic_store_n(&run.ready, n, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&run.waiters, __ATOMIC_SEQ_CST) > 0)
-        syscall(SYS_futex, &run.ready, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+static void wake_waiters(struct ggs_stream_run * run) {
+    if (__atomic_load_n(&run->waiters, __ATOMIC_SEQ_CST) > 0)
+        syscall(SYS_futex, &run->ready, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-static void begin_op(struct abi_tensor * node) {
-    if (run.first_exchanged != run.end_exchanged) {
-        put_back();
-        ggs_queue_release();
-    }
-    const struct ggs_action * a = ggs_uses_at(node);
-    if (a == NULL) return;
-    if (a->route != NULL) route(a->route);
-    if (a->n == 0) return;
-    ggs_reader_poll();
-    ggs_queue_fill();
-    run.first_exchanged = a->first;
-    run.end_exchanged   = a->first + a->n;
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (run.told != NULL) {
-            supply_and_tell(&ggs_uses.uses[a->first + i]);
-        } else {
-            supply(&ggs_uses.uses[a->first + i]);
+void ggs_stream_run_wake_soon(struct ggs_stream * s) {
+    wake_waiters(&s->run);
+}
+
+static void begin_op(struct ggs_stream * s, struct abi_tensor * node) {
+    const struct ggs_action * a = ggs_uses_at(&s->uses, node);
+    if (a == NULL && s->run.first_exchanged == s->run.end_exchanged) return;
+    ggs_stream_lock(s);
+    end_ops(s);
+    if (a != NULL && a->route != NULL) route(s, a->route);
+    if (a != NULL && a->n > 0) {
+        ggs_weight_ring_fill(s);
+        s->run.first_exchanged = a->first;
+        s->run.end_exchanged   = a->first + a->n;
+        for (uint32_t i = a->first; i < a->first + a->n; i++) {
+            if (s->run.told != NULL) {
+                supply_and_tell(s, &s->uses.uses[i]);
+            } else {
+                supply(s, &s->uses.uses[i]);
+            }
         }
+        __atomic_store_n(&s->run.ready, a->first + a->n, __ATOMIC_SEQ_CST);
+        wake_waiters(&s->run);
     }
-    publish(a->first + a->n);
+    ggs_stream_unlock(s);
 }
 
 static inline void pause_briefly(void) {
@@ -258,117 +181,124 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-// Another thread of the run waits until thread 0 has what the op needs.
-static void await(const struct abi_tensor * node) {
-    const struct ggs_action * a = ggs_uses_at(node);
+// Another thread of the run waits until the first has what the op needs.
+static void await_first(struct ggs_stream * s, const struct abi_tensor * node) {
+    const struct ggs_action * a   = ggs_uses_at(&s->uses, node);
+    struct ggs_stream_run *   run = &s->run;
     if (a == NULL || a->n == 0) return;
     uint32_t wanted = a->first + a->n, now;
     int      spins  = SPINS;
     for (;;) {
         for (int i = 0; i < spins; i++) {
-            if (__atomic_load_n(&run.ready, __ATOMIC_ACQUIRE) >= wanted) return;
+            if (__atomic_load_n(&run->ready, __ATOMIC_ACQUIRE) >= wanted) return;
             pause_briefly();
         }
-        __atomic_add_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
-        now = __atomic_load_n(&run.ready, __ATOMIC_SEQ_CST);
-        if (now < wanted) syscall(SYS_futex, &run.ready, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
-        __atomic_sub_fetch(&run.waiters, 1, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&run->waiters, 1, __ATOMIC_SEQ_CST);
+        now = __atomic_load_n(&run->ready, __ATOMIC_SEQ_CST);
+        if (now < wanted) syscall(SYS_futex, &run->ready, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
+        __atomic_sub_fetch(&run->waiters, 1, __ATOMIC_SEQ_CST);
         spins = SPINS_SOON; // woken: it is there, or soon will be
     }
 }
 
-void ggs_run_soon(void) {
-    if (__atomic_load_n(&run.waiters, __ATOMIC_SEQ_CST) > 0)
-        syscall(SYS_futex, &run.ready, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
-void ggs_run_exchange(struct abi_tensor * node) {
-    if (is_thread_0) {
-        begin_op(node);
+void ggs_stream_exchange(struct ggs_stream * s, struct abi_tensor * node) {
+    if (ggs_stream_run_is_mine(&s->run)) {
+        begin_op(s, node);
     } else {
-        await(node);
+        await_first(s, node);
     }
 }
 
 // ---- runs ----
 
-static bool prepare(const struct abi_graph * graph) {
+// As much room as there may be uses.
+static bool make_room(struct ggs_stream * s) {
+    size_t n = s->uses.n;
+    return ggs_array_reserve(s->run.shadows, s->run.shadows_capacity, n) &&
+           ggs_array_reserve(s->run.order, s->run.order_capacity, n) &&
+           (s->world.note == NULL || ggs_array_reserve(s->run.told, s->run.told_capacity, n));
+}
+
+// Will a graph choose more experts than there are slots, because memory was given back?
+static bool misses_slots(const struct ggs_stream * s) {
+    for (size_t i = 0; i < s->uses.n_routings && s->given > 0; i++) {
+        const struct ggs_routing *      r = &s->uses.routings[i];
+        const struct ggs_expert_group * g = r->group;
+        if (g->n_given > 0 && (uint64_t) (r->ids->ne[0] * r->ids->ne[1]) > g->n_experts - g->n_given) return true;
+    }
+    return false;
+}
+
+static bool prepare(struct ggs_stream * s, const struct abi_graph * graph) {
     uint64_t size;
-    if (ggs_files_changed(&size) >= 0) {
-        ggs_stream_note_failure();
+    if (ggs_files_changed(&s->files, &size) != NULL) {
+        ggs_stream_count_failure(s);
         return false;
     }
-    if (!ggs_uses_survey(graph) || ggs_uses.n == 0 || !make_room()) return false;
-    if (ggs_budget_due(ggs_uses.grown, ggs_uses.n < SMALL_RUN, ggs_uses.bytes) ||
-        (ggs_weights_given() > 0 && wants_slots_lent())) {
-        ggs_queue_reset();
-        if (!ggs_budget_decide()) return false;
-        ggs_uses_advise(graph);
-        for (uint32_t i = 0; i < ggs_expert_groups(); i++) { // small ones are no use of their own
-            if (ggs_expert_group_at(i)->router != NULL) ggs_queue_load(ggs_expert_group_at(i)->router);
+    if (!ggs_uses_survey(s, graph)) return false;
+    if (s->uses.n == 0) ggs_budget_unused(s);
+    if (s->uses.n == 0 || !make_room(s)) return false;
+    if (ggs_budget_due(s, s->uses.n < SMALL_RUN) || misses_slots(s)) {
+        if (!ggs_budget_decide(s)) return false;
+        ggs_uses_advise(s, graph);
+        for (size_t i = 0; i < s->weights.n_groups; i++) { // small ones are no use of their own
+            struct ggs_weight * router = s->weights.groups[i]->router;
+            if (router != NULL) ggs_weight_ring_load(s, router);
         }
     }
-    ggs_uses_plan_routes(graph);
-    struct ggs_weight_sequence * sequence = order_weights();
-    run.ready = run.first_exchanged = run.end_exchanged = run.n_told = 0;
-    if (sequence != NULL) {
-        ggs_queue_begin(sequence);
-        ggs_queue_fill();
+    struct ggs_stream_run * run = &s->run;
+    run->n_order = run->n_told = 0;
+    run->first_exchanged = run->end_exchanged = 0;
+    __atomic_store_n(&run->ready, 0, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < s->uses.n; i++) {
+        if (s->uses.uses[i].routing < 0) run->order[run->n_order++] = s->uses.uses[i].weight;
     }
+    ggs_weight_ring_begin(s, run->order, run->n_order);
+    if (s->uses.n_routings > 0) ggs_experts_foresee(s, &s->uses.routings[0]);
     return true;
 }
 
-bool ggs_run_enter(const struct abi_graph * graph) {
-    int passive = GGS_STREAM_PASSIVE;
-    if (ggs_stream_now() == passive && !ggs_budget_is_time()) return false;
-    if (graph == NULL || graph->n_nodes <= 0 || is_thread_0 || pthread_mutex_trylock(&run.lock) != 0) return false;
-    if (ggs_stream_now() == passive && ggs_budget_outgrown())
-        __atomic_compare_exchange_n(&ggs_stream_state, &passive, GGS_STREAM_ON, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED);
-    bool ok = ggs_stream_now() == GGS_STREAM_ON && prepare(graph);
-    if (!ok) {
-        pthread_mutex_unlock(&run.lock);
-        return false;
+bool ggs_stream_enter(struct ggs_stream * s, const struct abi_graph * graph) {
+    int state = ggs_stream_now(s);
+    if (state == GGS_STREAM_OFF || state == GGS_STREAM_ASLEEP || graph == NULL || graph->n_nodes <= 0) return false;
+    if (state == GGS_STREAM_PASSIVE && !ggs_budget_is_time(s)) return false;
+    ggs_stream_lock(s);
+    bool ok = !s->run.active;
+    if (ok && s->state == GGS_STREAM_PASSIVE && ggs_budget_outgrown(s)) ggs_stream_set_state(s, GGS_STREAM_ON);
+    if (ok && s->state == GGS_STREAM_ON) {
+        s->run.active = true; // what waits for reads lets go of the lock
+        __atomic_store_n(&s->run.thread, (uint64_t) pthread_self(), __ATOMIC_RELAXED);
+        ok = prepare(s, graph);
+        if (!ok) s->run.active = false;
+    } else {
+        ok = false;
     }
-    ggs_stream_counts.runs++;
-    run.began         = ggs_stream_clock();
-    run.waited_before = ggs_stream_counts.wait_ns;
-    is_thread_0       = true;
-    __atomic_store_n(&ggs_run_running, true, __ATOMIC_RELEASE);
-    return true;
+    if (ok) {
+        s->counts.runs++;
+        s->run.began         = s->world.clock();
+        s->run.waited_before = s->counts.wait_ns;
+        ggs_tell_run_begin(s);
+        __atomic_store_n(&s->running, true, __ATOMIC_RELEASE);
+    }
+    ggs_stream_unlock(s);
+    return ok;
 }
 
-void ggs_run_leave(void) {
-    put_back();
-    if (run.n_told > 0) note(run.told, run.n_told);
-    ggs_queue_release();
-    ggs_queue_end();
-    ggs_queue_fill();
-    ggs_experts_note_run(ggs_stream_counts.wait_ns - run.waited_before, ggs_stream_clock() - run.began);
-    __atomic_store_n(&ggs_run_running, false, __ATOMIC_RELEASE);
-    is_thread_0 = false;
-    pthread_mutex_unlock(&run.lock);
-}
-
-// While a model is loaded the parts without weights are unmapped. Where weights are known already, one goes away.
-void ggs_run_unmap(const void * address, size_t length) {
-    pthread_mutex_lock(&run.lock);
-    if (ggs_weights_total() > 0) {
-        ggs_queue_reset();
-        ggs_weights_forget();
-        ggs_queue_resize(0);
-    }
-    ggs_files_unmapped(address, length);
-    pthread_mutex_unlock(&run.lock);
-}
-
-void ggs_run_child(void) {
-    for (uint32_t i = run.first_exchanged; i < run.end_exchanged; i++) {
-        struct ggs_use * u = &ggs_uses.uses[i];
-        if (!u->exchanged) continue;
-        u->node->src[u->source] = u->before[0];
-        if (u->before[1] != NULL) u->node->src[2] = u->before[1];
-    }
-    ggs_run_running = false;
-    is_thread_0     = false;
+void ggs_stream_leave(struct ggs_stream * s) {
+    ggs_stream_lock(s);
+    end_ops(s);
+    ggs_experts_end(s);
+    ggs_weight_ring_end(s);
+    uint64_t took = s->world.clock() - s->run.began;
+    s->counts.run_ns += took;
+    ggs_predict_end_run(s, s->counts.wait_ns - s->run.waited_before, took);
+    ggs_tell_run_end(s);
+    if (s->run.n_told > 0) s->world.note(s->run.told, s->run.n_told);
+    __atomic_store_n(&s->running, false, __ATOMIC_RELEASE);
+    s->run.active = false;
+    if (s->run.forget) ggs_stream_forget(s);
+    s->run.forget = false;
+    ggs_fill_idle(s);
+    pthread_cond_broadcast(&s->arrived); // whoever waits until no graph runs
+    ggs_stream_unlock(s);
 }

@@ -1,31 +1,54 @@
-// One graph run: which of its ops read weights, and the exchange of their sources while they run.
+// One graph run: the exchange of its ops' sources while they run.
 //
-// Thread 0 is the thread that called ggml_graph_compute. When it comes to an op that reads a weight it waits for the weight, puts a
-// copy of the tensor that lies in our memory into the op's sources, and lets the other threads go on, which wait for that. When
-// it comes to a later op, all threads have left this one (the engine's barrier lies between), so the source is put back.
+// The first thread is the one that called ggml_graph_compute. When it comes to an op that reads a
+// weight it waits for the weight, puts a copy of the tensor that lies in our memory into the op's
+// sources, and lets the other threads go on, which wait for that. When it comes to a later op, all
+// threads have left this one (the engine's barrier lies between), so the source is put back.
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "stream/stream.h"
+#include "preload/ggml-abi.h"
 
-// A run begins on this thread. Returns whether it is streamed; then ggs_run_leave must follow.
-bool ggs_run_enter(const struct abi_graph * graph);
-void ggs_run_leave(void);
+struct ggs_stream;
+struct ggs_weight;
+struct ggs_journal_streamed_use;
 
-// The thread is about to compute `node`. Whether anything is done about it depends on the run alone, which all its threads see alike.
-extern bool        ggs_run_running; // a graph runs that is streamed
-void               ggs_run_exchange(struct abi_tensor * node);
-static inline void ggs_run_op(struct abi_tensor * node) {
-    if (__builtin_expect(__atomic_load_n(&ggs_run_running, __ATOMIC_ACQUIRE), 0)) ggs_run_exchange(node);
+enum { GGS_SHADOW_BYTES = sizeof(struct abi_tensor) + 16 }; // behind the name: a pointer, and padding
+
+struct ggs_shadows {
+    char bytes[2][GGS_SHADOW_BYTES]; // of a weight and of the ids of its experts
+};
+
+struct ggs_stream_run {
+    bool                              active;  // `thread` runs a graph that is streamed
+    bool                              forget;  // models went away meanwhile
+    struct ggs_shadows *              shadows; // by use
+    size_t                            shadows_capacity;
+    struct ggs_journal_streamed_use * told; // what became of each use, if a recording wants it
+    size_t                            n_told, told_capacity;
+    struct ggs_weight **              order; // of the weights in this run that go through the ring
+    size_t                            n_order, order_capacity;
+    uint32_t                          first_exchanged, end_exchanged;
+    uint64_t                          began, waited_before;
+    // Read and written without the lock.
+    uint64_t thread;  // that runs the graph, as pthread_self gives it
+    uint32_t ready;   // uses that other threads may go on with; a futex
+    uint32_t waiters; // threads that sleep on it
+};
+
+void ggs_stream_run_release(struct ggs_stream_run * run);
+
+static inline bool ggs_stream_run_is_mine(const struct ggs_stream_run * run) {
+    return __atomic_load_n(&run->thread, __ATOMIC_RELAXED) == (uint64_t) pthread_self();
 }
 
-// A range that belongs to a model is about to be unmapped.
-void ggs_run_unmap(const void * address, size_t length);
+// What the op waits for comes at any moment: other threads of the run that sleep are woken. From
+// any thread.
+void ggs_stream_run_wake_soon(struct ggs_stream * stream);
 
-// In the child of a fork: sources are put back, nothing is streamed.
-void ggs_run_child(void);
-
-// What the op waits for comes at any moment: other threads of the run that sleep are woken.
-void ggs_run_soon(void);
+// Puts the sources of ops back as they were. With the lock held.
+void ggs_stream_run_put_back(struct ggs_stream * stream);

@@ -1,218 +1,289 @@
 #include "stream/stream.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "capture/hooks/preload.h"
-#include "capture/hooks/resolve.h"
-#include "stream/cut.h"
-#include "stream/disk/files.h"
-#include "stream/disk/reader.h"
-#include "stream/run.h"
-#include "stream/weights.h"
+#include "stream/core.h"
+#include "stream/weights/history.h"
 
-int                        ggs_stream_state = GGS_STREAM_OFF; // until the constructor has looked at the environment
-struct ggs_stream_settings ggs_stream_settings;
-struct ggs_stream_counts   ggs_stream_counts;
-struct abi_functions       ggs_engine;
-struct ggs_disk            ggs_stream_disk;
-struct ggs_weights_sizes   ggs_stream_sizes;
+// ---- its life ----
 
-static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
-static const void *         engine_address;
-static char                 report_path[4096];
-static enum ggs_reader_kind reader;
-static pid_t                process; // that reports
-
-uint64_t ggs_stream_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+struct ggs_stream * ggs_stream_create(const struct ggs_stream_settings * settings,
+                                      const struct ggs_stream_world *    world) {
+    struct ggs_stream * s = calloc(1, sizeof(*s));
+    if (s == NULL) return NULL;
+    s->settings = *settings;
+    s->world    = *world;
+    s->state    = GGS_STREAM_ASLEEP;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->arrived, NULL);
+    pthread_mutex_init(&s->files.lock, NULL);
+    pthread_mutex_init(&s->buffers.lock, NULL);
+    return s;
 }
 
-static void say(const char * format, va_list arguments) {
+void ggs_stream_destroy(struct ggs_stream * s) {
+    ggs_memory_watch_end(s);
+    ggs_stream_lock(s);
+    assert(!s->run.active);
+    ggs_stream_set_state(s, GGS_STREAM_OFF);
+    ggs_stream_forget(s);
+    ggs_stream_unlock(s);
+    ggs_uses_release(&s->uses);
+    ggs_stream_run_release(&s->run);
+    ggs_files_release(&s->files);
+    ggs_engine_buffers_release(&s->buffers);
+    free(s->spares.wanted);
+    free(s->ring.entries);
+    free(s->scratch.experts);
+    free(s->scratch.count);
+    free(s->scratch.score);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->arrived);
+    pthread_mutex_destroy(&s->files.lock);
+    pthread_mutex_destroy(&s->buffers.lock);
+    free(s);
+}
+
+void ggs_stream_set_engine(struct ggs_stream * s, const struct abi_functions * engine) {
+    ggs_stream_lock(s);
+    s->engine = engine;
+    if (s->state == GGS_STREAM_ASLEEP) ggs_stream_set_state(s, GGS_STREAM_ON);
+    ggs_stream_unlock(s);
+}
+
+enum ggs_stream_state ggs_stream_now(const struct ggs_stream * s) {
+    return (enum ggs_stream_state) __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+}
+
+void ggs_stream_set_state(struct ggs_stream * s, enum ggs_stream_state state) {
+    ggs_stream_assert_locked(s);
+    if (s->state != GGS_STREAM_OFF) __atomic_store_n(&s->state, state, __ATOMIC_RELAXED);
+}
+
+struct ggs_stream_facts ggs_stream_facts(struct ggs_stream * s) {
+    bool                    locked = pthread_mutex_trylock(&s->lock) == 0;
+    struct ggs_stream_facts facts  = {s->counts, s->sizes, s->speed};
+    if (locked) pthread_mutex_unlock(&s->lock);
+    return facts;
+}
+
+// ---- messages ----
+
+static void say(struct ggs_stream * s, const char * format, va_list arguments) {
     char line[1024];
-    int  length = vsnprintf(line, sizeof(line) - 1, format, arguments);
-    if (length < 0) return;
-    if ((size_t) length > sizeof(line) - 2) length = (int) sizeof(line) - 2;
-    line[length] = '\n';
-    dprintf(STDERR_FILENO, "ggscope: %.*s", length + 1, line);
+    vsnprintf(line, sizeof(line), format, arguments);
+    s->world.say(line);
 }
 
-void ggs_stream_say(const char * format, ...) {
+void ggs_stream_say(struct ggs_stream * s, const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say(s, format, arguments);
     va_end(arguments);
 }
 
-void ggs_stream_give_up(const char * format, ...) {
-    if (__atomic_exchange_n(&ggs_stream_state, GGS_STREAM_OFF, __ATOMIC_ACQ_REL) == GGS_STREAM_OFF) return;
+void ggs_stream_stop(struct ggs_stream * s, const char * format, ...) {
+    if (s->state == GGS_STREAM_OFF) return;
+    ggs_stream_set_state(s, GGS_STREAM_OFF);
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say(s, format, arguments);
     va_end(arguments);
 }
 
-void ggs_stream_note_failure(void) {
-    ggs_stream_counts.failed++;
-    uint64_t size;
-    int      file = ggs_files_changed(&size);
-    if (file < 0) return;
-    if (size < ggs_files_get(file)->size) {
-        ggs_cut_told();
-        ggs_stream_give_up(
-            "the model file was cut to %llu bytes while it is in use: nothing more is streamed, and an op that needs "
-            "bytes that are gone ends the program",
-            (unsigned long long) size);
+void ggs_stream_give_up(struct ggs_stream * s, const char * format, ...) {
+    va_list arguments;
+    ggs_stream_lock(s);
+    bool first = s->state != GGS_STREAM_OFF;
+    ggs_stream_set_state(s, GGS_STREAM_OFF);
+    ggs_stream_unlock(s);
+    va_start(arguments, format);
+    if (first) say(s, format, arguments);
+    va_end(arguments);
+}
+
+void ggs_stream_count_failure(struct ggs_stream * s) {
+    uint64_t                       size;
+    const struct ggs_stream_file * file = ggs_files_changed(&s->files, &size);
+    s->counts.failed++;
+    if (file == NULL) return;
+    if (size < file->size) {
+        s->cut_told = true;
+        ggs_stream_stop(s,
+                        "the model file was cut to %llu bytes while it is in use: nothing more is streamed, and an op "
+                        "that needs bytes that are gone ends the program",
+                        (unsigned long long) size);
     } else {
-        ggs_stream_give_up(
-            "the model file was changed while it is in use: nothing more is streamed, weights come from the mapping");
+        ggs_stream_stop(s, "the model file was changed while it is in use: nothing more is streamed, weights come from "
+                           "the mapping");
     }
 }
 
-// ---- settings ----
-
-static uint64_t number(const char * name, uint64_t otherwise) {
-    const char * text = getenv(name);
-    return text == NULL || text[0] < '0' || text[0] > '9' ? otherwise : strtoull(text, NULL, 10);
+bool ggs_stream_cut_reported(struct ggs_stream * s) {
+    return __atomic_exchange_n(&s->cut_told, true, __ATOMIC_RELAXED);
 }
 
-static void settings_of_environment(void) {
-    struct ggs_stream_settings * s    = &ggs_stream_settings;
-    const char *                 keep = getenv("GGSCOPE_STREAM_KEEP"), *kind = getenv("GGSCOPE_STREAM_READER");
-    const char *                 report = getenv("GGSCOPE_STREAM_REPORT");
-    s->budget                           = number("GGSCOPE_STREAM_BUDGET", 0);
-    s->predict                          = (int) number("GGSCOPE_STREAM_PREDICT", UINT64_MAX);
-    s->verify                           = getenv("GGSCOPE_STREAM_VERIFY") != NULL;
-    s->quiet                            = getenv("GGSCOPE_STREAM_QUIET") != NULL;
-    if (keep != NULL && strcmp(keep, "first") == 0) s->keep = GGS_KEEP_FIRST;
-    if (keep != NULL && strcmp(keep, "none") == 0) s->keep = GGS_KEEP_NONE;
-    snprintf(s->reader, sizeof(s->reader), "%s", kind == NULL ? "" : kind);
-    snprintf(report_path, sizeof(report_path), "%s", report == NULL ? "" : report);
+// ---- waiting ----
+
+void ggs_stream_wait_any(struct ggs_stream * s) {
+    s->awaits_any++;
+    ggs_stream_wait(s);
+    s->awaits_any--;
 }
 
-static void child_of_fork(void) {
-    // The memory that was read into is not the child's.
-    __atomic_store_n(&ggs_stream_state, GGS_STREAM_OFF, __ATOMIC_RELAXED);
-    ggs_run_child();
+void ggs_stream_drain(struct ggs_stream * s) {
+    s->draining = true;
+    while (s->reading > 0) ggs_stream_wait_any(s);
+    s->draining = false;
 }
 
-static void forget_environment(void) {
-    static const char * const ours[] = {"GGSCOPE_STREAM",         "GGSCOPE_STREAM_BUDGET", "GGSCOPE_STREAM_KEEP",
-                                        "GGSCOPE_STREAM_PREDICT", "GGSCOPE_STREAM_VERIFY", "GGSCOPE_STREAM_QUIET",
-                                        "GGSCOPE_STREAM_READER",  "GGSCOPE_STREAM_REPORT"};
-    ggs_preload_leave("libggscope-stream");
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) unsetenv(ours[i]);
-}
-
-__attribute__((constructor)) static void constructor(void) {
-    if (getenv("GGSCOPE_STREAM") == NULL) return;
-    settings_of_environment();
-    process = getpid();
-    pthread_atfork(NULL, NULL, child_of_fork);
-    __atomic_store_n(&ggs_stream_state, GGS_STREAM_ASLEEP, __ATOMIC_RELEASE);
-    // A program that links the engine is the one that streams: what it starts does not. A wrapper script hands us on.
-    if (ggs_preload_sees_engine()) forget_environment();
-}
-
-// ---- waking up ----
-
-static void * find_in_engine(const char * name) {
-    return ggs_resolve_name(name, engine_address);
-}
-
-static void start(void) {
-    const char * problem = ggs_abi_check(&ggs_engine, find_in_engine);
-    if (problem != NULL) {
-        const char * version = ggs_engine.version == NULL ? "an unknown version" : ggs_engine.version();
-        ggs_stream_give_up("this ggml (%s) is not laid out as expected (%s): nothing is streamed", version, problem);
-        return;
+bool ggs_stream_await(struct ggs_stream * s, struct ggs_arrival * arrival) {
+    if (ggs_arrival_is_reading(arrival)) {
+        uint64_t begin = s->world.clock();
+        ggs_arrival_wait(arrival);
+        s->counts.waits++;
+        s->counts.wait_ns += s->world.clock() - begin;
     }
-    forget_environment();
-    ggs_cut_watch();
-    __atomic_store_n(&ggs_stream_state, GGS_STREAM_ON, __ATOMIC_RELEASE);
+    if (arrival->state == GGS_ARRIVAL_FAILED) ggs_stream_count_failure(s);
+    return arrival->state == GGS_ARRIVAL_READY;
 }
 
-bool ggs_stream_start_reader(void) {
-    reader = ggs_reader_start(ggs_stream_settings.reader[0] == '\0' ? NULL : ggs_stream_settings.reader);
-    if (reader == GGS_READER_NONE) ggs_stream_give_up("neither io_uring nor threads can be had: nothing is streamed");
-    return reader != GGS_READER_NONE;
-}
-
-bool ggs_stream_wake(const void * caller) {
-    int state = __atomic_load_n(&ggs_stream_state, __ATOMIC_ACQUIRE);
-    if (state != GGS_STREAM_ASLEEP) return state != GGS_STREAM_OFF;
-    static _Thread_local bool inside;
-    if (inside) return false;
-    inside = true;
-    pthread_mutex_lock(&lock);
-    if (ggs_stream_now() == GGS_STREAM_ASLEEP) {
-        engine_address = caller;
-        start();
+bool ggs_stream_verify(struct ggs_stream * s, const struct ggs_stream_file * file, uint64_t offset, const char * data,
+                       uint64_t bytes) {
+    char buffer[65536];
+    if (!s->settings.verify) return true;
+    for (uint64_t at = 0; at < bytes;) {
+        size_t  want = bytes - at < sizeof(buffer) ? (size_t) (bytes - at) : sizeof(buffer);
+        ssize_t got  = pread(file->plain, buffer, want, (off_t) (offset + at));
+        if (got <= 0 || memcmp(buffer, data + at, (size_t) got) != 0) {
+            ggs_stream_stop(s,
+                            "what was read at byte %llu of the model differs from the file: weights come from the "
+                            "mapping from here on",
+                            (unsigned long long) (offset + at));
+            return false;
+        }
+        at += (uint64_t) got;
     }
-    pthread_mutex_unlock(&lock);
-    inside = false;
-    return ggs_stream_now() == GGS_STREAM_ON;
+    s->counts.verified += bytes;
+    return true;
 }
 
-// ---- the report ----
+// ---- memory ----
 
-static void write_report(void) {
-    const struct ggs_stream_counts * c     = &ggs_stream_counts;
-    const struct ggs_weights_sizes * sizes = &ggs_stream_sizes; // models may be gone by now
-    FILE *                           file  = fopen(report_path, "we");
-    if (file == NULL) {
-        ggs_stream_say("cannot write the report to %s: %s", report_path, strerror(errno));
-        return;
+char * ggs_stream_acquire(struct ggs_stream * s, uint64_t bytes, bool huge) {
+    struct ggs_memory * m  = s->world.memory;
+    char *              at = m->reserve(m, bytes);
+    if (at == NULL || m->commit(m, at, bytes, huge)) return at;
+    m->release(m, at, bytes);
+    return NULL;
+}
+
+void ggs_stream_free(struct ggs_stream * s, char * at, uint64_t bytes) {
+    s->world.memory->release(s->world.memory, at, bytes);
+}
+
+void ggs_stream_forget(struct ggs_stream * s) {
+    assert(!s->run.active);
+    ggs_stream_drain(s);
+    ggs_divide_undo(s);
+    ggs_weight_table_release(&s->weights);
+    s->budget.seen = 0;
+}
+
+void ggs_stream_remember(struct ggs_stream * s) {
+    if (pthread_mutex_trylock(&s->lock) != 0) return;
+    ggs_history_save(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void ggs_stream_buffer(struct ggs_stream * s, const void * buffer, const void * address, uint64_t bytes) {
+    ggs_engine_buffers_add(&s->buffers, buffer, address, bytes);
+}
+
+void ggs_stream_buffer_gone(struct ggs_stream * s, const void * buffer) {
+    ggs_engine_buffers_remove(&s->buffers, buffer);
+}
+
+// ---- model files ----
+
+bool ggs_stream_is_model(int fd) {
+    return ggs_files_is_model(fd);
+}
+
+bool ggs_stream_map(struct ggs_stream * s, int fd, const void * address, size_t length, uint64_t offset) {
+    ggs_stream_lock(s);
+    bool ok = ggs_files_add_mapping(&s->files, fd, address, length, offset);
+    if (s->state == GGS_STREAM_PASSIVE) ggs_stream_set_state(s, GGS_STREAM_ON); // another model: it is decided anew
+    ggs_stream_unlock(s);
+    return ok;
+}
+
+bool ggs_stream_touches(struct ggs_stream * s, const void * address, size_t length) {
+    return ggs_files_touches(&s->files, address, length);
+}
+
+bool ggs_stream_may_touch(struct ggs_stream * s, const void * address) {
+    return ggs_files_may_touch(&s->files, address);
+}
+
+static bool has_weights_in(struct ggs_stream * s, const void * address, size_t length) {
+    const char *low = address, *high = low + length;
+    for (size_t i = 0; i < s->weights.n; i++) {
+        const struct ggs_weight * w = s->weights.weights[i];
+        if (w->address == NULL || (w->address < high && low < w->address + w->bytes)) return true;
     }
-    static const char * const readers[] = {"none", "io_uring", "threads"};
-    static const char * const states[]  = {"off", "unused", "fits", "streamed"};
-#define N(name, value) fprintf(file, ",\"" name "\":%llu", (unsigned long long) (value))
-    fprintf(file, "{\"state\":\"%s\",\"reader\":\"%s\"", sizes->too_little ? "too little" : states[ggs_stream_now()],
-            readers[reader]);
-    N("dense", sizes->dense);
-    N("experts", sizes->experts);
-    N("kept", sizes->kept);
-    N("slots", sizes->slots);
-    N("ring", sizes->ring);
-    N("limit", sizes->limit);
-    N("engine", sizes->engine);
-    N("mapped", sizes->mapped);
-    N("disk_sequential", ggs_stream_disk.sequential);
-    N("disk_random", ggs_stream_disk.random);
-    N("disk_depth", ggs_stream_disk.depth);
-    N("disk_piece", ggs_stream_disk.piece);
-    N("runs", c->runs);
-    N("uses", c->uses);
-    N("bytes_streamed", c->bytes_streamed);
-    N("bytes_kept", c->bytes_kept);
-    N("bytes_experts", c->bytes_experts);
-    N("bytes_predicted", c->bytes_predicted);
-    N("hits", c->hits);
-    N("misses", c->misses);
-    N("predicted", c->predicted);
-    N("predicted_used", c->predicted_used);
-    N("waits", c->waits);
-    N("wait_ns", c->wait_ns);
-    N("mapped_uses", c->mapped);
-    N("bytes_given", c->bytes_given);
-    N("looks", c->looks);
-    N("failed", c->failed);
-    N("verified", c->verified);
-#undef N
-    fprintf(file, "}\n");
-    if (fclose(file) != 0) ggs_stream_say("cannot write the report to %s: %s", report_path, strerror(errno));
+    return false;
 }
 
-// Nothing is unmapped: workers may still run.
-__attribute__((destructor)) static void destructor(void) {
-    if (report_path[0] != '\0' && getpid() == process) write_report();
+// While a model is loaded the parts without weights are unmapped. If weights are known there, it
+// goes away.
+void ggs_stream_unmap(struct ggs_stream * s, const void * address, size_t length) {
+    if (!ggs_files_touches(&s->files, address, length)) return;
+    ggs_stream_lock(s);
+    bool forget = has_weights_in(s, address, length), mine = s->run.active && ggs_stream_run_is_mine(&s->run);
+    while (forget && s->run.active && !mine) ggs_stream_wait_any(s);
+    if (forget) ggs_history_save(s);
+    if (forget && mine) {
+        s->run.forget = true; // when the graph has ended
+    } else if (forget) {
+        ggs_stream_forget(s);
+    }
+    if (forget && mine) ggs_stream_drain(s);
+    ggs_files_unmapped(&s->files, address, length);
+    ggs_stream_unlock(s);
+}
+
+bool ggs_stream_fits_early(struct ggs_stream * s, uint32_t more) {
+    return ggs_budget_fits_early(s, more);
+}
+
+void ggs_stream_copied(struct ggs_stream * s, const void * from, uint64_t bytes) {
+    ggs_files_add_copy(&s->files, from, bytes);
+}
+
+void ggs_stream_leave_out(struct ggs_stream * s) {
+    __atomic_store_n(&s->files.left_out, true, __ATOMIC_RELAXED);
+}
+
+// ---- forks ----
+
+void ggs_stream_before_fork(struct ggs_stream * s) {
+    ggs_stream_lock(s);
+}
+
+void ggs_stream_after_fork(struct ggs_stream * s) {
+    s->holder = pthread_self();
+    ggs_stream_unlock(s);
+}
+
+// The memory that was read into is not the child's. Nothing of the stream is used any more.
+void ggs_stream_in_child(struct ggs_stream * s) {
+    ggs_stream_run_put_back(s);
+    s->running = false;
+    s->state   = GGS_STREAM_OFF;
+    ggs_stream_unlock(s);
 }

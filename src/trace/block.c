@@ -70,8 +70,8 @@ int ggs_block_append(struct ggs_block * block, const void * row) {
 
 // ---- encoding ----
 
-// Residuals are made for so many rows at a time that they stay in the nearest cache, twice: first to see how wide they are,
-// then to be stored.
+// Residuals are computed twice, for as many rows at a time as the L1 cache holds: first to find
+// their width, then to store them.
 enum { STRIDE = 1024 };
 
 struct column {
@@ -104,7 +104,7 @@ static uint64_t residuals(const struct column * column, uint32_t from, uint32_t 
     const uint64_t * values = column->values + from;
     uint64_t         all    = 0;
     uint32_t         i      = 0;
-    // The base is such that the first residual of a column is 0 if it is relative.
+    // The base makes the first residual of a relative column 0.
     if (from == 0 && column->encoding != GGS_ENCODING_PLAIN && column->encoding != GGS_ENCODING_BYTES) out[i++] = 0;
     if (column->encoding == GGS_ENCODING_DELTA) {
         for (; i < n; i++) all |= out[i] = zigzag(values[i] - values[(int64_t) i - 1]);

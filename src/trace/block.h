@@ -5,9 +5,9 @@
 
 #include "trace/schema.h"
 
-// Rows by column, on their way into a chunk or out of it. words[i] is the array of the i-th member of the row struct;
-// for a BYTES column the first word is a pointer and the second a length.
-// A zeroed struct is an empty block; release frees what it owns.
+// Rows by column, on their way into a chunk or out of it. words[i] is the array of the i-th member
+// of the row struct; for a BYTES column the first word is a pointer and the second a length. A
+// zeroed struct is an empty block; release frees what it owns.
 struct ggs_block {
     const struct ggs_schema * schema;
     uint32_t                  rows;
@@ -20,11 +20,13 @@ struct ggs_block {
 };
 
 void ggs_block_release(struct ggs_block * block);
-// Adds one row, copying its bytes. The pointer word of a BYTES column holds an offset until ggs_block_encode.
+// Adds one row, copying its bytes. The pointer word of a BYTES column holds an offset until
+// ggs_block_encode.
 int ggs_block_append(struct ggs_block * block, const void * row);
 
-// The frame's contents: *out is allocated or grown (*capacity) as needed. Returns its length, 0 when out of memory.
+// The frame's contents: *out is allocated or grown (*capacity) as needed. Returns its length, 0
+// when out of memory.
 uint64_t ggs_block_encode(struct ggs_block * block, uint8_t ** out, uint64_t * capacity);
-// The other way round. On failure returns GGS_FORMAT or GGS_MEMORY and says in *why what is wrong.
+// Decodes a frame's contents. On failure returns GGS_FORMAT or GGS_MEMORY, with the reason in *why.
 int ggs_block_decode(struct ggs_block * block, const struct ggs_schema * schema, uint32_t rows, const uint8_t * data,
                      uint64_t size, const char ** why);

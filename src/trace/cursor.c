@@ -84,7 +84,7 @@ void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_
     ggs_cursor_rewind(cursor);
 }
 
-// The runs of steps first..last lie between the least and the largest of them.
+// Runs of the steps first..last have numbers between the smallest and the largest of these steps.
 static int runs_of_steps(struct ggs_cursor * cursor, struct ggs_error * error) {
     struct ggs_cursor * steps;
     struct ggs_step     step  = {0};
@@ -215,7 +215,8 @@ static bool in_time(const struct ggs_cursor * cursor, uint32_t i) {
     return end > cursor->begin_ns || begin >= cursor->begin_ns;
 }
 
-// Does the run that the row belongs to belong to one of the steps? 1, 0 or negative. Runs ascend in both tables.
+// Returns 1 if the row's run belongs to one of the steps, 0 if not, or a negative status. Runs
+// ascend in both tables.
 static int in_steps(struct ggs_cursor * cursor, uint32_t i, struct ggs_error * error) {
     int64_t step;
     if (cursor->step >= 0) {

@@ -28,12 +28,13 @@
 //              the spans are the columns of role GGS_ROLE_DURATION and GGS_ROLE_WAIT
 //     BYTES    the lengths as PLAIN, then the bytes of all rows
 //
-// and stores them in the least number of bytes that holds the largest (`width`), transposed: the low byte of every row,
-// then the second byte of every row, and so on. zstd finds the rest. Arithmetic is modulo 2^64; zigzag(x) = x << 1 ^ x >> 63.
+// and stores them in the least number of bytes that holds the largest (`width`), transposed: the
+// low byte of every row, then the second byte of every row, and so on. zstd finds the rest.
+// Arithmetic is modulo 2^64; zigzag(x) = x << 1 ^ x >> 63.
 //
-// Readers skip chunks whose id they do not know, tables and columns whose number they do not know, and take columns
-// that are missing as 0. They refuse versions outside MIN..CURRENT and features in the low 32 bits that they do not
-// know; those in the high 32 bits may be ignored.
+// Readers skip chunks whose id they do not know, tables and columns whose number they do not know,
+// and take columns that are missing as 0. They refuse versions outside MIN..CURRENT and features in
+// the low 32 bits that they do not know; those in the high 32 bits may be ignored.
 //
 // Checksums are XXH3 with 64 bits and seed 0.
 #pragma once
@@ -46,7 +47,7 @@
 
 enum {
     GGS_TRACE_VERSION_MIN = 2,
-    GGS_TRACE_VERSION     = 2,
+    GGS_TRACE_VERSION     = 3,
     GGS_TRACE_BYTE_ORDER  = 0x01020304,
     GGS_CHUNK_ALIGNMENT   = 8,
     GGS_CHUNK_ROWS        = 32768,    // a chunk is closed at the first good place from here on

@@ -16,6 +16,7 @@ struct ggs_reader {
     char *                         name;     // for messages
     char *                         warning;
     bool                           skip_damaged; // cursors pass over damaged chunks
+    uint32_t                       version;
     uint8_t                        uuid[16];
     const struct ggs_index_entry * entries; // in the file, or `walked`
     struct ggs_index_entry *       walked;  // made from the chunk headers if the file has no index
@@ -28,7 +29,8 @@ struct ggs_reader {
 // Copies entry i of the table after verifying it against the chunk in the file.
 int ggs_reader_entry(const struct ggs_reader * reader, enum ggs_trace_table table, uint64_t i,
                      struct ggs_index_entry * entry, struct ggs_error * error);
-// Reads a chunk: checksum, decompression, columns. `scratch` holds the frame's contents and is grown as needed.
+// Reads a chunk: checksum, decompression, columns. `scratch` holds the frame's contents and is
+// grown as needed.
 struct ggs_scratch {
     uint8_t * data;
     uint64_t  capacity;

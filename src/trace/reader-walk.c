@@ -1,4 +1,4 @@
-// Opening a trace that lost its end: the chunks say themselves what they are.
+// Opens a trace that lost its end, from the headers of its chunks.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ static int by_table(const void * a, const void * b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-// Collects the chunks that are whole; returns how many, or UINT64_MAX when out of memory. *end is where the walk stopped.
+// Collects the chunks that are whole; returns how many, or UINT64_MAX when out of memory. *end is
+// where the walk stopped.
 static uint64_t collect(struct ggs_reader * reader, uint64_t * end) {
     uint64_t n = 0, capacity = 0, offset = sizeof(struct ggs_trace_header);
     for (;;) {
@@ -39,7 +40,7 @@ int ggs_reader_walk(struct ggs_reader * reader, struct ggs_error * error) {
     uint64_t end, n = collect(reader, &end);
     if (n == UINT64_MAX) return ggs_fail_memory(error);
     if (asprintf(&reader->warning,
-                 "%s has no intact end (it was cut off or damaged at offset %llu); only what lies before that is there",
+                 "%s has no intact end (it was cut off or damaged at offset %llu): every figure is of what lies before",
                  reader->name, (unsigned long long) end) < 0) {
         reader->warning = NULL;
         return ggs_fail_memory(error);

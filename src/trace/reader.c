@@ -33,11 +33,12 @@ static int check_header(struct ggs_reader * reader, struct ggs_error * error) {
         return ggs_fail(error, GGS_UNSUPPORTED,
                         "%s uses features 0x%llx that this ggscope does not know; use a newer one", reader->name,
                         (unsigned long long) unknown);
+    reader->version = header.version;
     memcpy(reader->uuid, header.uuid, sizeof(reader->uuid));
     return 0;
 }
 
-// Is there an intact trailer? Without it the file was cut off.
+// True if the trailer is intact. Without one the file was truncated.
 static bool read_trailer(const struct ggs_reader * reader, struct ggs_trace_trailer * trailer) {
     if (reader->size < sizeof(struct ggs_trace_header) + sizeof(*trailer)) return false;
     memcpy(trailer, reader->data + reader->size - sizeof(*trailer), sizeof(*trailer));
@@ -46,7 +47,7 @@ static bool read_trailer(const struct ggs_reader * reader, struct ggs_trace_trai
            trailer->size == reader->size;
 }
 
-// Takes the directory into `tables`; false if what the trailer points to is not as it was written.
+// Reads the directory into `tables`. False if its checksum does not match the trailer.
 static bool read_directory(struct ggs_reader * reader, const struct ggs_trace_trailer * trailer) {
     uint64_t directory_end = reader->size - sizeof(*trailer), index_size, directory_size;
     if (!ggs_mul(trailer->entries, sizeof(struct ggs_index_entry), &index_size) ||
@@ -64,7 +65,8 @@ static bool read_directory(struct ggs_reader * reader, const struct ggs_trace_tr
     }
     reader->entries  = (const void *) (reader->data + trailer->index);
     reader->data_end = trailer->index;
-    // The index is searched before any chunk is read. (An entry's offset is held against the chunk there when that is read.)
+    // Validates the index before any chunk is read. An entry's offset is compared with its chunk
+    // when that is read.
     for (uint64_t i = 0; i < trailer->entries; i++) {
         const struct ggs_chunk_header * header = &reader->entries[i].header;
         if (header->header_checksum != XXH3_64bits(header, offsetof(struct ggs_chunk_header, header_checksum)))
@@ -157,10 +159,25 @@ int ggs_reader_open(struct ggs_reader ** out, const char * path, struct ggs_erro
     return open_path(out, path, false, error);
 }
 
+// Appends to the text of what is missing: so many chunks.
+static bool warn_of_damage(struct ggs_reader * reader, uint64_t damaged) {
+    char * cut = reader->warning;
+    int    n   = asprintf(&reader->warning, "%s%s%llu damaged chunk%s left out: every figure is of what is intact",
+                     cut == NULL ? reader->name : cut, cut == NULL ? ": " : "; ", (unsigned long long) damaged,
+                     damaged == 1 ? " is" : "s are");
+    if (n < 0) reader->warning = NULL;
+    free(cut);
+    return n >= 0;
+}
+
 int ggs_reader_open_damaged(struct ggs_reader ** out, const char * path, uint64_t * damaged, struct ggs_error * error) {
     int status = open_path(out, path, true, error);
-    if (status == 0) *damaged = count_damaged(*out);
-    return status;
+    if (status != 0) return status;
+    *damaged = count_damaged(*out);
+    if (*damaged == 0 || warn_of_damage(*out, *damaged)) return 0;
+    ggs_reader_close(*out);
+    *out = NULL;
+    return ggs_fail_memory(error);
 }
 
 void ggs_reader_close(struct ggs_reader * reader) {
@@ -182,6 +199,10 @@ void ggs_reader_close(struct ggs_reader * reader) {
 
 const char * ggs_reader_warning(const struct ggs_reader * reader) {
     return reader->warning;
+}
+
+uint32_t ggs_reader_version(const struct ggs_reader * reader) {
+    return reader->version;
 }
 
 const uint8_t * ggs_reader_uuid(const struct ggs_reader * reader) {
@@ -228,8 +249,8 @@ int ggs_reader_entry(const struct ggs_reader * reader, enum ggs_trace_table tabl
     return 0;
 }
 
-// Lets go of a chunk's pages: a walk over a long trace then holds one chunk at a time. They are clean, so another thread that still
-// reads them gets them back from the page cache.
+// Releases a chunk's pages, so that a walk over a long trace holds one chunk at a time. The pages
+// are clean: another thread that still reads them gets them back from the page cache.
 static void let_go(const struct ggs_reader * reader, const uint8_t * frame, uint64_t length) {
     if (reader->mapping.data == NULL) return;
     uintptr_t begin = ((uintptr_t) frame + 4095) & ~(uintptr_t) 4095,
@@ -291,7 +312,7 @@ int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status;
 }
 
-// Are there zeros between a chunk and the next?
+// True if the padding after a chunk is zero.
 static bool padding_ok(const struct ggs_reader * reader, const struct ggs_index_entry * entry) {
     uint64_t at = entry->offset + sizeof(entry->header) + entry->header.stored;
     while (at % GGS_CHUNK_ALIGNMENT != 0 && at < reader->data_end) {

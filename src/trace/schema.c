@@ -2,16 +2,19 @@
 
 #include <stddef.h>
 
-// Each table is a list of its columns in the order of the members of its row's struct (ggscope.h). The compiler compares them:
-// column k is member k, by name and by type, and there are as many columns as members.
+// Each table is a list of its columns in the order of the members of its row's struct (ggscope.h).
+// The compiler compares them: column k is member k, by name and by type, and there are as many
+// columns as members.
 //
-// The encodings were chosen by measurement: DELTA if a value is near the one before, PLAIN if it is not.
+// The encodings were chosen by measurement: DELTA if a value is near the one before, PLAIN if it is
+// not.
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// 0, or no compilation: the member of ROW is the next one, and is of that type. __COUNTER__ counts the columns.
+// Evaluates to 0. Fails to compile unless the member is the next one of ROW and has that type.
+// __COUNTER__ counts the columns.
 #define CHECK(member, c_type)                                                                                    \
     (0 * sizeof(struct {                                                                                         \
          _Static_assert(offsetof(struct ROW, member) == 8 * (__COUNTER__ - PASTE(ROW, _first)), "column order"); \
@@ -36,8 +39,10 @@
         COLUMN(#n "2", n[2], c, t, PLAIN, NONE), COLUMN(#n "3", n[3], c, t, PLAIN, NONE)
 #define TEXT(n) COLUMN(#n, n, const char *, BYTES, BYTES, NONE)
 #define DATA(n) COLUMN(#n, n, const void *, BYTES, BYTES, NONE)
+#define REAL(n) COLUMN(#n, n, double, REAL, PLAIN, NONE)
 
-// A list of columns, and after it LIST_END with the number of members that have no column (a length beside its bytes: 1).
+// A list of columns, and after it LIST_END with the number of members that have no column (a length
+// beside its bytes: 1).
 #define LIST(name)                                 \
     enum { PASTE(ROW, _first) = __COUNTER__ + 1 }; \
     static const struct ggs_column name[] =
@@ -124,7 +129,8 @@ LIST(tensors){U64(tensor, DELTA),
               U64(origin_offset, DELTA),
               U64(view, DELTA),
               U64(view_offset, DELTA),
-              PROCESS()};
+              PROCESS(),
+              U64(packed_bytes, PLAIN)};
 LIST_END(tensors, 0);
 #undef ROW
 
@@ -163,7 +169,7 @@ LIST_END(runs, 0);
 #define ROW ggs_decode
 LIST(decodes){U64(decode, DELTA), U64(context, PLAIN),          I64(step, DELTA),         U64(encode, PLAIN),
               U64(tokens, PLAIN), TIME(begin_ns, DELTA, BEGIN), TIME(end_ns, DELTA, END), I64(status, PLAIN),
-              PROCESS(),          U64(embeddings, PLAIN)};
+              PROCESS(),          U64(embeddings, PLAIN),       U64(verify, PLAIN)};
 LIST_END(decodes, 0);
 #undef ROW
 
@@ -175,8 +181,8 @@ LIST_END(steps, 0);
 #undef ROW
 
 #define ROW ggs_token
-LIST(tokens){I64(step, DELTA),     U64(index, DELTA),  I64(token, PLAIN),  I64(position, DELTA),
-             I64(sequence, DELTA), U64(output, PLAIN), U64(decode, DELTA), STRING(text)};
+LIST(tokens){I64(step, DELTA),   U64(index, DELTA),  I64(token, PLAIN), I64(position, DELTA), I64(sequence, DELTA),
+             U64(output, PLAIN), U64(decode, DELTA), STRING(text),      U64(read, PLAIN)};
 LIST_END(tokens, 0);
 #undef ROW
 
@@ -226,8 +232,8 @@ LIST_END(loads, 0);
 #undef ROW
 
 #define ROW ggs_context
-LIST(contexts){U64(context, DELTA),          U64(address, PLAIN), U64(model, PLAIN), U64(memory, PLAIN),
-               TIME(begin_ns, DELTA, BEGIN), PROCESS(),           U64(target, PLAIN)};
+LIST(contexts){U64(context, DELTA),          U64(address, PLAIN), U64(model, PLAIN),  U64(memory, PLAIN),
+               TIME(begin_ns, DELTA, BEGIN), PROCESS(),           U64(target, PLAIN), U64(read, PLAIN)};
 LIST_END(contexts, 0);
 #undef ROW
 
@@ -366,6 +372,30 @@ LIST(streamed){U64(run, DELTA),        U64(node, DELTA),           U64(source, P
 LIST_END(streamed, 0);
 #undef ROW
 
+#define ROW ggs_op_value
+LIST(op_values){U64(run, DELTA),
+                U64(node, DELTA),
+                I64(row, DELTA),
+                I64(position, DELTA),
+                U64(elements, DELTA),
+                U64(nan, PLAIN),
+                U64(inf, PLAIN),
+                REAL(min),
+                REAL(max),
+                REAL(mean),
+                REAL(rms),
+                U64(largest, PLAIN),
+                U64(hash, PLAIN),
+                U64(flags, PLAIN),
+                DATA(sketch)};
+LIST_END(op_values, 1);
+#undef ROW
+
+#define ROW ggs_op_dump
+LIST(op_dumps){U64(run, DELTA), U64(node, DELTA), I64(slot, PLAIN), U64(offset, PLAIN), U64(total, PLAIN), DATA(data)};
+LIST_END(op_dumps, 1);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
@@ -407,6 +437,8 @@ static const struct ggs_schema schemas[] = {
     TABLE(WINDOWS, "windows", windows, 0, 0, 1),
     TABLE(STREAMED, "streamed", streamed, 0, 0, 1),
     TABLE(SUBMITS, "submits", submits, 0, 0, 1),
+    TABLE(OP_VALUES, "op_values", op_values, 1, 0, 1),
+    TABLE(OP_DUMPS, "op_dumps", op_dumps, 1, 0, 1),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

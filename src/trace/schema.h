@@ -17,6 +17,6 @@ enum ggs_role {
 // The column with that role, -1 for none.
 int ggs_schema_role(const struct ggs_schema * schema, enum ggs_role role);
 
-// How a process's times came onto the common clock, in words: "same boot", "graph runs", "wall clock"; "own" for the one whose clock it is, and
-// for what was never joined.
+// How a process's times came onto the common clock, in words: "same boot", "graph runs", "wall
+// clock"; "own" for the one whose clock it is, and for what was never joined.
 const char * ggs_clock_source_name(uint64_t clock);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +42,26 @@ static bool parse_name(const char * name, struct ggs_spool_segment * segment) {
     return digits(&p, &segment->sequence) && strcmp(p, ".seg") == 0;
 }
 
+// A segment that was made ahead is identified by its header; an unused one has none.
+static bool is_ahead(const char * name) {
+    size_t length = strlen(name);
+    return (strncmp(name, "free-", 5) == 0 || strncmp(name, "spare-", 6) == 0) && length > 4 &&
+           strcmp(name + length - 4, ".seg") == 0;
+}
+
+static bool parse_ahead(int folder, const char * name, struct ggs_spool_segment * segment) {
+    struct ggs_spool_header header;
+    if (!is_ahead(name)) return false;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool taken = read(fd, &header, sizeof(header)) == (ssize_t) sizeof(header) &&
+                 memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) == 0 &&
+                 (header.lane < GGS_SPOOL_MACHINE || header.lane == GGS_SPOOL_JOURNAL);
+    close(fd);
+    if (taken) segment->lane = header.lane, segment->sequence = header.sequence;
+    return taken;
+}
+
 static int by_name(const void * a, const void * b) {
     const struct ggs_spool_segment *x = a, *y = b;
     uint32_t x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1); // the journal first
@@ -48,7 +69,7 @@ static int by_name(const void * a, const void * b) {
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-static int list(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+static int list_once(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
     DIR * folder = opendir(directory);
     if (folder == NULL) {
         if (errno == ENOENT) return ggs_fail(error, GGS_ABSENT, "there is no spool at %s", directory);
@@ -59,7 +80,7 @@ static int list(struct ggs_spool * spool, const char * directory, struct ggs_err
     const struct dirent * entry;
     while (status == 0 && (entry = readdir(folder)) != NULL) {
         struct ggs_spool_segment segment = {0};
-        if (!parse_name(entry->d_name, &segment)) continue;
+        if (!parse_name(entry->d_name, &segment) && !parse_ahead(dirfd(folder), entry->d_name, &segment)) continue;
         if (!ggs_array_reserve(spool->segments, capacity, spool->n_segments + 1) ||
             asprintf(&segment.path, "%s/%s", directory, entry->d_name) < 0) {
             status = ggs_fail_memory(error);
@@ -72,6 +93,35 @@ static int list(struct ggs_spool * spool, const char * directory, struct ggs_err
     closedir(folder);
     if (status == 0 && spool->n_segments == 0)
         status = ggs_fail(error, GGS_ABSENT, "the spool %s holds no segments", directory);
+    if (status == 0) qsort(spool->segments, spool->n_segments, sizeof(*spool->segments), by_name);
+    return status;
+}
+
+static void forget_list(struct ggs_spool * spool) {
+    for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
+    free(spool->segments);
+    spool->segments   = NULL;
+    spool->n_segments = 0;
+    spool->bytes      = 0;
+}
+
+// True if a segment in the middle of a stream is not listed.
+static bool has_gap(const struct ggs_spool * spool) {
+    for (size_t i = 1; i < spool->n_segments; i++) {
+        const struct ggs_spool_segment *here = &spool->segments[i], *before = here - 1;
+        if (before->lane == here->lane && here->sequence > before->sequence + 1) return true;
+    }
+    return false;
+}
+
+// Listing a folder is not atomic: of two segments created meanwhile, only the later one may be
+// listed. Listing again finds the other, unless it is lost.
+static int list(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+    int status = list_once(spool, directory, error);
+    for (int again = 0; status == 0 && again < 4 && has_gap(spool); again++) {
+        forget_list(spool);
+        status = list_once(spool, directory, error);
+    }
     return status;
 }
 
@@ -83,9 +133,14 @@ static void close_segment(struct ggs_spool_stream * stream) {
     stream->position = stream->end = 0;
 }
 
-enum opened { NO_SEGMENT, BLANK_SEGMENT, SEGMENT };
+enum opened {
+    NO_SEGMENT,
+    BLANK_SEGMENT, // without a header: its writer has not come to it, or died before, or has given it up
+    EMPTY_SEGMENT, // without a record
+    SEGMENT
+};
 
-// Maps the next file of the stream. One without a header or without a record is blank: its writer has not come to it, or died before.
+// Maps the next file of the stream.
 static enum opened open_file(struct ggs_spool_stream * stream) {
     static const struct ggs_spool_header blank;
     const struct ggs_spool_segment *     segment = &stream->segments[stream->next];
@@ -97,7 +152,12 @@ static enum opened open_file(struct ggs_spool_stream * stream) {
         stream->gap = true;
     }
     if (ggs_mapping_open(&stream->mapping, segment->path, NULL) != 0) {
-        stream->damaged++;
+        if (access(segment->path, F_OK) != 0) {
+            stream->missing++;
+            stream->gap = true;
+        } else {
+            stream->damaged++;
+        }
         return NO_SEGMENT;
     }
     if (stream->mapping.size < sizeof(header)) return NO_SEGMENT;
@@ -113,30 +173,41 @@ static enum opened open_file(struct ggs_spool_stream * stream) {
     stream->chain.known = false;
     stream->position    = sizeof(header);
     stream->end         = header.size < stream->mapping.size ? header.size : stream->mapping.size;
+    if (stream->cut != 0 && stream->next == stream->n_segments && stream->cut < stream->end) stream->end = stream->cut;
     if (stream->end - stream->position >= sizeof(type))
         memcpy(&type, stream->mapping.data + stream->position, sizeof(type));
-    return type == 0 ? BLANK_SEGMENT : SEGMENT;
+    return type == 0 ? EMPTY_SEGMENT : SEGMENT;
+}
+
+// The ring policy frees the memory of a segment that it gives up, from the header on: what is mapped here becomes zeros.
+static bool was_given_up(const struct ggs_spool_stream * stream) {
+    return stream->mapping.size >= sizeof(struct ggs_spool_header) &&
+           memcmp(stream->mapping.data, GGS_SPOOL_MAGIC, sizeof(GGS_SPOOL_MAGIC) - 1) != 0;
 }
 
 // Opens the next segment that holds something. False at the end of the stream, which then stays where it is: its writer may go on there,
 // and blank segments that were made ahead come later.
 static bool open_segment(struct ggs_spool_stream * stream) {
     struct ggs_spool_stream ahead = *stream;
-    bool                    blank = false;
-    ahead.mapping                 = (struct ggs_mapping){0};
+    unsigned                blank = 0, empty = 0;
+    ahead.mapping = (struct ggs_mapping){0};
     while (ahead.next < ahead.n_segments) {
         enum opened opened = open_file(&ahead);
         if (opened == SEGMENT) {
+            // Writers fill segments in order, so a blank segment before this one was given up.
+            ahead.missing += blank + was_given_up(stream);
+            ahead.gap |= blank > 0 || was_given_up(stream);
             ahead.consumed += stream->mapping.size;
             ggs_mapping_close(&stream->mapping);
             *stream = ahead;
             return true;
         }
-        blank |= opened == BLANK_SEGMENT;
+        blank += opened == BLANK_SEGMENT;
+        empty += opened == EMPTY_SEGMENT;
         if (stream->mapping.data == NULL) stream->slot = ahead.slot, stream->thread = ahead.thread;
         ggs_mapping_close(&ahead.mapping);
     }
-    if (!blank)
+    if (blank + empty == 0)
         stream->next = ahead.next, stream->damaged = ahead.damaged, stream->missing = ahead.missing,
         stream->gap = ahead.gap;
     return false;
@@ -197,6 +268,8 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_MEMORY]       = FIXED(memory),
     [GGS_JOURNAL_EMBEDDINGS]   = FIXED(number),
     [GGS_JOURNAL_STREAMED]     = FIXED(streamed),
+    [GGS_JOURNAL_OUTPUT_READ]  = FIXED(output_read),
+    [GGS_JOURNAL_SAMPLE]       = FIXED(sample),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 
@@ -242,11 +315,16 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
 
 // ---- lanes ----
 
+static bool has_payload(unsigned type) {
+    return type == GGS_UNIT_INDEX || type == GGS_UNIT_VALUES || type == GGS_UNIT_POSITIONS ||
+           type == GGS_UNIT_DUMP;
+}
+
 // Of the unit at the stream's position, with its payload; 0 if the segment ends before.
 static uint64_t unit_bytes(const struct ggs_spool_stream * stream) {
     const struct ggs_spool_index * raw   = (const void *) (stream->mapping.data + stream->position);
     uint64_t                       bytes = GGS_SPOOL_UNIT;
-    if (raw->type == GGS_UNIT_INDEX) {
+    if (has_payload(raw->type)) {
         if (!ggs_inside(stream->position, sizeof(*raw), stream->end)) return 0;
         bytes = sizeof(*raw) + ((uint64_t) raw->bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
     }
@@ -299,7 +377,10 @@ static bool read_unit(struct ggs_spool_stream * stream) {
                 if (read_op(stream, raw)) return true;
                 break;
             case GGS_UNIT_INDEX:
-                stream->unit = (struct ggs_unit){.type = GGS_UNIT_INDEX, .run = index->run, .node = index->node};
+            case GGS_UNIT_VALUES:
+            case GGS_UNIT_POSITIONS:
+            case GGS_UNIT_DUMP:
+                stream->unit = (struct ggs_unit){.type = raw->type, .run = index->run, .node = index->node};
                 return true;
             case GGS_UNIT_THREAD:
                 stream->unit = (struct ggs_unit){.type = GGS_UNIT_THREAD, .run = at->run, .node = (uint32_t) at->begin};
@@ -337,7 +418,7 @@ void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, 
     bool there = stream->next < stream->n_segments && stream->segments[stream->next].sequence == sequence;
     if (!there || !open_segment(stream) || position < stream->position || position > stream->end) return;
     if (stream->lane >= GGS_SPOOL_MACHINE) stream->position = position;
-    // What stands in a lane hangs on what is before it.
+    // A unit's meaning depends on the units before it in the lane.
     while (stream->position < position && read_unit(stream) && stream->position < position)
         ggs_spool_stream_skip(stream);
 }
@@ -352,7 +433,6 @@ static int by_place(const void * a, const void * b) {
 }
 
 static int split(struct ggs_spool * spool, struct ggs_error * error) {
-    qsort(spool->segments, spool->n_segments, sizeof(*spool->segments), by_name);
     spool->lanes = calloc(spool->n_segments, sizeof(*spool->lanes));
     if (spool->lanes == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < spool->n_segments; i++) {
@@ -385,13 +465,61 @@ static void open_control(struct ggs_spool * spool, const char * directory) {
         ggs_mapping_close(&spool->control);
 }
 
-int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
-    *spool     = (struct ggs_spool){0};
-    int status = list(spool, directory, error);
+struct cut {
+    uint32_t sequence; // of a segment of the journal
+    uint64_t position; // where its last record ends; 0: there is none, or it ends in damage
+};
+
+// A writer that has gone on to a segment has left those before for good, so only the last one with a record is read.
+static struct cut find_cut(const struct ggs_spool * spool) {
+    struct cut cut = {0, 0};
+    for (size_t n = spool->journal.n_segments; n-- > 0 && cut.position == 0;) {
+        struct ggs_spool_stream stream = spool->journal;
+        stream.next = n, stream.n_segments = n + 1;
+        if (open_file(&stream) == SEGMENT) {
+            while (next_record(&stream) != NULL) {}
+            cut = (struct cut){stream.segments[n].sequence, stream.damaged > 0 ? 0 : stream.position};
+            if (stream.damaged > 0) n = 0;
+        }
+        ggs_mapping_close(&stream.mapping);
+    }
+    return cut;
+}
+
+static int open_listed(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+    *spool           = (struct ggs_spool){0};
+    spool->directory = strdup(directory);
+    int status       = spool->directory == NULL ? ggs_fail_memory(error) : list(spool, directory, error);
     if (status == 0) status = split(spool, error);
+    return status;
+}
+
+int ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error) {
+    int status = open_listed(spool, directory, error);
+    if (status == 0) {
+        struct cut cut = find_cut(spool);
+        ggs_spool_release(spool);
+        status                            = open_listed(spool, directory, error);
+        struct ggs_spool_stream * journal = &spool->journal;
+        while (cut.position != 0 && journal->n_segments > 0 &&
+               journal->segments[journal->n_segments - 1].sequence > cut.sequence)
+            journal->n_segments--;
+        journal->cut = cut.position;
+    }
     if (status == 0) open_control(spool, directory);
     if (status != 0) ggs_spool_release(spool);
     return status;
+}
+
+bool ggs_spool_goes_on(const struct ggs_spool * spool) {
+    struct ggs_spool               now;
+    const struct ggs_spool_stream *journal = &spool->journal, *newer = &now.journal;
+    if (journal->n_segments == 0 || ggs_spool_open(&now, spool->directory, NULL) != 0) return false;
+    bool goes_on = newer->n_segments > 0 && (newer->segments[newer->n_segments - 1].sequence >
+                                                 journal->segments[journal->n_segments - 1].sequence ||
+                                             newer->cut > journal->cut);
+    ggs_spool_release(&now);
+    return goes_on;
 }
 
 const struct ggs_control_entry * ggs_spool_control_entry(const struct ggs_spool * spool, uint32_t number) {
@@ -411,26 +539,39 @@ void ggs_spool_release(struct ggs_spool * spool) {
     for (size_t i = 0; i < spool->n_segments; i++) free(spool->segments[i].path);
     free(spool->segments);
     free(spool->lanes);
+    free(spool->directory);
     *spool = (struct ggs_spool){0};
 }
 
-// Segments that nobody took, and the control file.
+// Segments that nobody took, and the files through which ggscope and the program talk.
 static void remove_free(const char * directory) {
     DIR *                 folder = opendir(directory);
     const struct dirent * entry;
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         size_t length = strlen(entry->d_name);
-        if (strcmp(entry->d_name, GGS_SPOOL_CONTROL) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
-        if (strncmp(entry->d_name, "free-", 5) != 0 || length < 10) continue;
+        if (strcmp(entry->d_name, GGS_SPOOL_CONTROL) == 0 || strcmp(entry->d_name, GGS_SPOOL_ATTACH) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        if ((strncmp(entry->d_name, "free-", 5) != 0 && strncmp(entry->d_name, "spare-", 6) != 0) || length < 10)
+            continue;
         const char * end = entry->d_name + length - 4;
         if (strcmp(end, ".seg") == 0 || strcmp(end, ".tmp") == 0) unlinkat(dirfd(folder), entry->d_name, 0);
     }
     if (folder != NULL) closedir(folder);
 }
 
+// Where a folder really is. A link into /proc leads to another mount namespace, where the name that
+// realpath finds means another folder.
+static char * resolve(const char * directory) {
+    char    text[4096];
+    ssize_t length                = readlink(directory, text, sizeof(text) - 1);
+    text[length < 0 ? 0 : length] = '\0';
+    if (strncmp(text, "/proc/", 6) != 0) return realpath(directory, NULL);
+    return access(text, F_OK) == 0 ? strdup(text) : NULL;
+}
+
 int ggs_spool_remove(const char * directory, struct ggs_error * error) {
     struct ggs_spool spool  = {0};
-    char *           target = realpath(directory, NULL);
+    char *           target = resolve(directory);
     struct stat      info;
     int              status = 0;
     if (target != NULL) {
@@ -454,6 +595,7 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     uint64_t units = 0;
     for (size_t i = 0; i < spool->n_lanes; i++) {
         struct ggs_spool_stream * lane = &spool->lanes[i];
+        if (lane->thread == GGS_SPOOL_VALUES) continue;
         while (open_segment(lane)) {
             static const uint8_t blank[2 * GGS_SPOOL_UNIT];
             const uint8_t *      first = lane->mapping.data + lane->position;
@@ -481,4 +623,16 @@ uint64_t ggs_spool_done(const struct ggs_spool * spool) {
         spool->journal.consumed + spool->journal.position + spool->machine.consumed + spool->machine.position;
     for (size_t i = 0; i < spool->n_lanes; i++) done += spool->lanes[i].consumed + spool->lanes[i].position;
     return done;
+}
+
+bool ggs_decode_arrays(struct ggs_decode_arrays * arrays, const void * body, uint64_t length) {
+    enum { PER_TOKEN = 3 * sizeof(int32_t) + sizeof(uint8_t), PER_PAIR = 2 * sizeof(int32_t) };
+    const struct ggs_journal_decode * head = body;
+    if (length < sizeof(*head)) return false;
+    uint64_t n = head->tokens;
+    if (PER_TOKEN * n + PER_PAIR * (uint64_t) head->more > length - sizeof(*head)) return false;
+    const int32_t * first = (const int32_t *) (head + 1);
+    const uint8_t * bytes = (const uint8_t *) (first + 3 * n);
+    *arrays               = (struct ggs_decode_arrays){head, first, first + n, first + 2 * n, bytes, bytes + n};
+    return true;
 }

@@ -6,11 +6,15 @@
 // zero type ends a segment.
 //
 //     SPOOL/journal-0000.seg journal-0001.seg ...    one stream, in order: everything but op runs
-//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw; those that were sealed
+//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw, or values; those that were sealed
 //                                                while the program runs are gone
 //     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
-//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made ahead by ggscope: the writer takes the
-//                                                next number by renaming it
+//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made ahead by ggscope
+//     SPOOL/spare-0000.seg ...                   the same, made ahead for a sandbox by the writer
+//
+// The writer takes the next free or spare segment by writing its header, which says what it is and
+// is blank until then. The first of the journal it renames instead: of several processes that are
+// given one spool, one succeeds.
 //
 // A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
 // duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
@@ -34,19 +38,22 @@
 // ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/reader.h" // flags and kinds mean the same in the spool and in the trace
 
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
-#define GGS_SPOOL_FREE  "free-%06u" // printf form of the name of a free segment, without its ending
+#define GGS_SPOOL_FREE  "free-%06u"  // printf form of the name of a free segment, without its ending
+#define GGS_SPOOL_SPARE "spare-%04u" // and of one that was made for a sandbox
 
 enum {
-    GGS_SPOOL_VERSION = 4,
+    GGS_SPOOL_VERSION = 5,
     GGS_SPOOL_UNIT    = 16,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
     GGS_SPOOL_MACHINE = 0xfffe,  // `lane` of a machine segment; its `pid` is 0
+    GGS_SPOOL_VALUES  = 0xfffd,  // `thread` of a slot's lane of values
 };
 
 struct ggs_spool_header {
@@ -74,7 +81,14 @@ struct ggs_control_entry {
     uint32_t kind; // enum ggs_window_kind; 0: there is none
     uint32_t reserved;
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 while the window is open
-    char     text[104];        // ends with a NUL
+    union {
+        char text[104]; // of a mark; ends with a NUL
+        // Of a window that was found to be over only later: decodes (last, newest] are not part of the recording; a newest of 0 is
+        // open. No decodes are left out if `cut` is 0.
+        struct {
+            uint64_t cut, last, newest;
+        } late;
+    };
 };
 
 struct ggs_spool_control {
@@ -85,12 +99,43 @@ struct ggs_spool_control {
     uint64_t ended_ns;   // CLOCK_MONOTONIC, when it did
     uint32_t entries;    // of the list that follows
     uint32_t reserved_2;
-    uint64_t freed; // bytes of segments that are sealed and gone: they do not count for the limit any more
-    uint8_t  padding[16];
+    uint64_t freed;    // bytes of segments that are sealed and gone: they do not count for the limit any more
+    uint32_t children; // forked ones that computed graphs and were not recorded; the program counts
+    uint8_t  padding[12];
 };
 _Static_assert(sizeof(struct ggs_spool_control) == 64, "layout");
 
 enum { GGS_CONTROL_ENTRIES = 4096 };
+
+// ---- attaching ----
+//
+// SPOOL/attach, made by ggscope attach before it loads the library: what it wants, and what became of it.
+
+#define GGS_SPOOL_ATTACH "attach"
+#define GGS_ATTACH_MAGIC "GGSATCH1"
+
+enum ggs_attach_wanted { GGS_ATTACH_RECORD = 1, GGS_ATTACH_DETACH = 2 };
+
+enum ggs_attach_state {
+    GGS_ATTACH_STARTING = 0,
+    GGS_ATTACH_ATTACHED = 1, // calls lead to the library
+    GGS_ATTACH_ENDING   = 2, // it waits for graph runs that are under way
+    GGS_ATTACH_DETACHED = 3, // the process is as before
+    GGS_ATTACH_FAILED   = 4, // likewise, and `text` says why
+};
+
+struct ggs_spool_attach {
+    char     magic[8];
+    uint32_t wanted;                      // by ggscope
+    uint32_t state;                       // by the library
+    uint32_t slots, lazy, locked, failed; // of calls that were redirected
+    uint8_t  reserved[224];
+    char     text[768];
+};
+_Static_assert(sizeof(struct ggs_spool_attach) == 1024, "layout");
+
+// What ggscope_attach of the library returns.
+enum ggs_attach_answer { GGS_ATTACH_STARTED = 0, GGS_ATTACH_BUSY = 1, GGS_ATTACH_REFUSED = 2 };
 
 // ---- lane units ----
 
@@ -99,6 +144,9 @@ enum ggs_unit_type {
     GGS_UNIT_INDEX  = 2, // index data: a struct ggs_spool_index and `bytes` of payload in the units that follow
     GGS_UNIT_THREAD = 3, // struct ggs_spool_at: from here on the lane is written by this OS thread, whose id is `begin`
     GGS_UNIT_AT     = 4, // struct ggs_spool_at: where the next op stands
+    GGS_UNIT_VALUES = 5, // in lanes of values: a struct ggs_spool_values, and its rows in the units that follow
+    GGS_UNIT_POSITIONS = 6, // likewise; i32 positions of the tokens of the run's scheduler call, before its values
+    GGS_UNIT_DUMP      = 7, // likewise: a struct ggs_spool_dump, and its bytes
 };
 
 struct ggs_spool_op {
@@ -132,6 +180,51 @@ struct ggs_spool_index {
 };
 _Static_assert(sizeof(struct ggs_spool_index) == 2 * GGS_SPOOL_UNIT, "layout");
 
+// What an op computed (record --values). A slot has one lane for these, beside those of its threads; its units depend on none before them.
+struct ggs_spool_values {
+    uint8_t  type;
+    uint8_t  reserved[3];
+    uint32_t run;
+    uint32_t node;
+    uint32_t bytes;    // of the rows
+    uint64_t elements; // of each row
+    uint32_t rows;     // struct ggs_spool_value
+    uint32_t reserved_2;
+};
+_Static_assert(sizeof(struct ggs_spool_values) == sizeof(struct ggs_spool_index) &&
+                   offsetof(struct ggs_spool_values, run) == offsetof(struct ggs_spool_index, run) &&
+                   offsetof(struct ggs_spool_values, node) == offsetof(struct ggs_spool_index, node) &&
+                   offsetof(struct ggs_spool_values, bytes) == offsetof(struct ggs_spool_index, bytes),
+               "both are read by one function");
+
+enum { GGS_VALUE_SKETCH = 16, GGS_VALUE_NO_TOKEN = 0xffffffff };
+
+// One token's part of an op's output.
+struct ggs_spool_value {
+    uint32_t token;               // index in the batch; GGS_VALUE_NO_TOKEN: the output is not one of tokens
+    uint32_t nan, inf;            // elements that are
+    float    min, max, mean, rms; // of the others; all 0 if there are none
+    uint32_t largest;             // index of the element with the largest absolute value
+    uint64_t hash;                // of the elements' bits as F32
+    float    sketch[GGS_VALUE_SKETCH];
+};
+_Static_assert(sizeof(struct ggs_spool_value) == 104, "layout");
+
+// A piece of a tensor that an op reads or writes (record --values-dump), likewise in lanes of values.
+enum { GGS_DUMP_OUTPUT = 0xff };
+struct ggs_spool_dump {
+    uint8_t  type;
+    uint8_t  source; // of the node; GGS_DUMP_OUTPUT: what it wrote
+    uint8_t  reserved[2];
+    uint32_t run;
+    uint32_t node;
+    uint32_t bytes;         // of this piece
+    uint64_t offset, total; // in the tensor, and its bytes as it lies in memory, strides included
+};
+_Static_assert(sizeof(struct ggs_spool_dump) == sizeof(struct ggs_spool_values) &&
+                   offsetof(struct ggs_spool_dump, bytes) == offsetof(struct ggs_spool_values, bytes),
+               "both are read by one function");
+
 // ---- journal records ----
 //
 // A record is a struct, and after it what the list says. A text is the last thing in a record and ends at its first NUL.
@@ -152,7 +245,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
     GGS_JOURNAL_RUN_THREADS =
-        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op
+        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op;
+            // with 0 threads a device does, and the slot's lane of values has what its ops computed
     GGS_JOURNAL_RUN_END = 14, // ggs_journal_run_end
     GGS_JOURNAL_DECODE =
         15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index, i32 sequence}[more]
@@ -162,24 +256,26 @@ enum ggs_journal_type {
     GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor
     GGS_JOURNAL_LOAD       = 20, // ggs_journal_number: load number; text: path. A model load began
     GGS_JOURNAL_LOAD_END   = 21, // ggs_journal_number: load number, model
-    GGS_JOURNAL_CONTEXT    = 22, // ggs_journal_number: context, model, memory object
+    GGS_JOURNAL_CONTEXT = 22, // ggs_journal_number: context, model, memory object, 1 if it existed before the recording
     GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
     GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
     GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
     GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
     GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area: what an op really touched
     GGS_JOURNAL_READ         = 28, // ggs_journal_read; text: path
-    GGS_JOURNAL_RESIDENT   = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
-    GGS_JOURNAL_FAULT      = 30, // machine: ggs_journal_fault
-    GGS_JOURNAL_REQUEST    = 31, // machine: ggs_journal_request
-    GGS_JOURNAL_DEVICE_RUN = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
-    GGS_JOURNAL_KERNELS    = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
-    GGS_JOURNAL_DEVICE     = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
-    GGS_JOURNAL_MEMORY     = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
-    GGS_JOURNAL_EMBEDDINGS = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
-    GGS_JOURNAL_FILLED     = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
-    GGS_JOURNAL_STREAMED   = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
-    GGS_JOURNAL_COUNT      = 39,
+    GGS_JOURNAL_RESIDENT    = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
+    GGS_JOURNAL_FAULT       = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST     = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_DEVICE_RUN  = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
+    GGS_JOURNAL_KERNELS     = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
+    GGS_JOURNAL_DEVICE      = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
+    GGS_JOURNAL_MEMORY      = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
+    GGS_JOURNAL_EMBEDDINGS  = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
+    GGS_JOURNAL_FILLED      = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
+    GGS_JOURNAL_STREAMED    = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
+    GGS_JOURNAL_OUTPUT_READ = 39, // ggs_journal_output_read
+    GGS_JOURNAL_SAMPLE      = 40, // ggs_journal_sample; bytes that were in a tensor when it was used or set
+    GGS_JOURNAL_COUNT       = 41,
 };
 
 struct ggs_journal_record {
@@ -243,6 +339,7 @@ struct ggs_journal_tensor {
     uint64_t view_offset;
     int32_t  source[GGS_GRAPH_SOURCES]; // indices, -1 for none
     int32_t  parameters[GGS_GRAPH_PARAMS];
+    uint64_t packed_bytes; // as in the trace
 };
 
 struct ggs_journal_delta {
@@ -342,8 +439,24 @@ struct ggs_journal_decode {
     uint64_t context;
     uint32_t tokens; // n
     uint32_t encode; // 1: llama_encode
-    uint32_t has;    // bit 0 token, 1 position, 2 sequence, 3 output: which arrays were given; the others are zero
+    uint32_t has;    // enum ggs_decode_has
     uint32_t more;   // pairs of a token's index and a further sequence that it belongs to
+};
+
+// The program read an output of a context's newest decode.
+struct ggs_journal_output_read {
+    uint64_t context;
+    int32_t  index; // of the token in the batch; negative: from the end of the outputs; INT32_MIN: all
+    uint32_t reserved;
+};
+
+// Which arrays the program gave; the others are zero.
+enum ggs_decode_has {
+    GGS_DECODE_HAS_TOKENS     = 1,
+    GGS_DECODE_HAS_POSITIONS  = 2,
+    GGS_DECODE_HAS_SEQUENCES  = 4,
+    GGS_DECODE_HAS_OUTPUTS    = 8,
+    GGS_DECODE_READS_RECORDED = 16, // no array: outputs that are read are recorded
 };
 
 struct ggs_journal_memory {
@@ -389,6 +502,29 @@ struct ggs_journal_filled {
     uint64_t
         before; // bytes of the file just before, read into memory of the program's own: what precedes the address may come from there
 };
+
+// Some bytes of a tensor's memory that a file was read into: what the program wrote over it is not
+// the file's. At most GGS_SAMPLE_PIECES pieces of GGS_SAMPLE_PIECE bytes, the first at the begin and
+// the last at the end; a smaller tensor is one piece.
+enum { GGS_SAMPLE_PIECES = 16, GGS_SAMPLE_PIECE = 32 };
+
+struct ggs_journal_sample {
+    uint64_t address, bytes; // of the tensor
+};
+
+static inline uint64_t ggs_sample_piece(uint64_t bytes) {
+    return bytes < GGS_SAMPLE_PIECE ? bytes : GGS_SAMPLE_PIECE;
+}
+
+static inline uint64_t ggs_sample_pieces(uint64_t bytes) {
+    uint64_t n = bytes / GGS_SAMPLE_PIECE;
+    return n > GGS_SAMPLE_PIECES ? GGS_SAMPLE_PIECES : n < 1 ? 1 : n;
+}
+
+static inline uint64_t ggs_sample_offset(uint64_t bytes, uint64_t piece) {
+    uint64_t steps = ggs_sample_pieces(bytes) - 1, last = bytes - ggs_sample_piece(bytes);
+    return steps == 0 ? 0 : last / steps * piece + last % steps * piece / steps;
+}
 
 struct ggs_journal_resident {
     uint64_t snapshot; // from 1; several records have the same one if there are several files

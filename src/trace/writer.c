@@ -61,7 +61,8 @@ static int remember(struct ggs_writer * writer, const struct ggs_chunk_header * 
     return ggs_array_push(writer->entries, writer->n_entries, writer->entries_capacity, entry) ? 0 : GGS_MEMORY;
 }
 
-// Compresses the block into packer->stored, behind room for the chunk header; returns the frame's length, 0 on failure.
+// Compresses the block into packer->stored, behind room for the chunk header; returns the frame's
+// length, 0 on failure.
 static uint64_t compress(struct ggs_packer * packer, struct ggs_block * block, uint64_t * raw) {
     *raw = ggs_block_encode(block, &packer->raw, &packer->raw_capacity);
     if (*raw == 0) return 0;
@@ -181,7 +182,7 @@ static void start(struct ggs_writer * writer, int fd, const char * path) {
 }
 
 static int begin(struct ggs_writer * writer) {
-    // If there can be no thread, the caller's does all the work.
+    // Without a helper thread the caller's thread does all the work.
     writer->helper.started = writer->status == 0 && pthread_create(&writer->helper.thread, NULL, help, writer) == 0;
     ggs_writer_append(writer, GGS_TABLE_STRINGS, &(struct ggs_string){"", 0});
     writer->n_strings = 1;
@@ -269,7 +270,8 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
 }
 
 void ggs_writer_close_others(struct ggs_writer * writer) {
-    // Levels of detail refer to nothing that is not there yet, and compress better in larger chunks.
+    // Levels of detail refer to nothing that is not there yet, and compress better in larger
+    // chunks.
     for (unsigned table = 1; table < GGS_TABLE_LOD; table++)
         if (table != GGS_TABLE_OP_RUNS) ggs_writer_flush(writer, table);
     ggs_writer_flush(writer, GGS_TABLE_DEVICES);

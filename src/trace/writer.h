@@ -1,4 +1,5 @@
-// Writes trace.ggs: rows in, chunks out. The first failure sticks; append freely and look at what finish returns.
+// Writes trace.ggs: rows in, chunks out. The first failure sticks; append freely and look at what
+// finish returns.
 #pragma once
 
 #include <pthread.h>
@@ -19,8 +20,8 @@ struct ggs_packer {
     struct ggs_error error;
 };
 
-// Op runs are nearly all of a trace, so packing their chunks is left to a thread of its own, one chunk at a time, while the
-// caller fills the next one.
+// Op runs are nearly all of a trace, so packing their chunks is left to a thread of its own, one
+// chunk at a time, while the caller fills the next one.
 struct ggs_helper {
     pthread_t         thread;
     bool              started;
@@ -74,12 +75,13 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
 
 // Writes what the table has waiting.
 void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table);
-// To be called between graph runs: closes the chunk of op runs if it is long enough, and before it the chunks of everything
-// that it refers to, so that a file which is cut anywhere can still be understood. True if it closed one.
+// To be called between graph runs: closes the chunk of op runs if it is long enough, and before it
+// the chunks of everything that it refers to, so that a file which is cut anywhere can still be
+// understood. True if it closed one.
 bool ggs_writer_checkpoint(struct ggs_writer * writer);
 // Waits until all that was closed is in the file.
 void ggs_writer_settle(struct ggs_writer * writer);
-// For op runs whose chunks are there already: from here on they are only counted, until the next call.
+// While on, op runs are only counted, because their chunks are already in the file.
 void ggs_writer_count(struct ggs_writer * writer, bool on);
 // So many of them that are not appended one by one.
 void ggs_writer_skip(struct ggs_writer * writer, uint64_t op_runs);

@@ -42,7 +42,7 @@ int ggs_experiments_add(struct ggs_experiments * experiments, const char * path,
     snprintf(place.state.state, sizeof(place.state.state), "%s", state);
     if (ggs_array_push(experiments->places, experiments->n, experiments->capacity, place))
         return (int) experiments->n - 1;
-    ggs_snapshot_give_back(place.snapshot);
+    ggs_snapshot_release(place.snapshot);
     return -1;
 }
 
@@ -62,8 +62,8 @@ uint64_t ggs_experiments_changes(struct ggs_experiments * experiments) {
     return experiments->n;
 }
 
-int ggs_experiments_take(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
-                         struct ggs_error * error) {
+int ggs_experiments_acquire(struct ggs_experiments * experiments, unsigned index, struct ggs_snapshot ** out,
+                            struct ggs_error * error) {
     *out = NULL;
     if (index >= experiments->n)
         return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here, of %u", index, (unsigned) experiments->n);

@@ -1,5 +1,6 @@
-// The server's answers without a server: what /api/... of `ggscope serve` says, as a WebAssembly module. The page of a report gives it
-// traces and asks it what it would ask the server; ui/src/engine.ts is the other side.
+// The server's answers without a server: what /api/... of `ggscope serve` says, as a WebAssembly
+// module. The page of a report gives it traces and asks it what it would ask the server;
+// ui/src/engine.ts is the other side.
 //
 //     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
 //     ggs_add_experiment(path, directory, name, state)                 -> its number

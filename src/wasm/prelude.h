@@ -1,6 +1,7 @@
 // Included before everything else of the module.
 //
-// Counts and sizes of files are 64 bits wide here as everywhere, size_t has 32: an allocation that does not fit must fail, not shrink.
+// Counts and sizes of files are 64 bits wide here as everywhere, size_t has 32: an allocation that
+// does not fit must fail, not shrink.
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +22,8 @@ static inline void * ggs_realloc_64(void * memory, uint64_t size) {
 #define calloc(n, size)       ggs_calloc_64((n), (size))
 #define realloc(memory, size) ggs_realloc_64((memory), (size))
 
-// Files are those of files.c, and sorting is that of sort.c: under names of our own, because the C library's may be linked beside them.
+// Files are those of files.c, and sorting is that of sort.c: under names of our own, because the C
+// library's may be linked beside them.
 #define open    ggs_open
 #define close   ggs_close
 #define stat    ggs_stat

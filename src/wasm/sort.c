@@ -1,5 +1,6 @@
-// The program's qsort is stable (glibc merges) and wasi-libc's is not: rows that compare as equal would come in another order here than
-// from the server. So this one merges too. qsort_r is missing there.
+// The program's qsort is stable (glibc merges) and wasi-libc's is not: rows that compare as equal
+// would come in another order here than from the server. So this one merges too. qsort_r is missing
+// there.
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

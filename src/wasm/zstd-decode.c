@@ -45,7 +45,7 @@ static uint32_t peek(const struct backward * bits, unsigned n) {
     return bits->left <= 0 ? 0 : (uint32_t) (load(bits->data, bits->size, 0) << -first & mask);
 }
 
-static uint32_t take(struct backward * bits, unsigned n) {
+static uint32_t read_bits(struct backward * bits, unsigned n) {
     uint32_t value = peek(bits, n);
     bits->left -= n;
     return value;
@@ -65,7 +65,8 @@ struct table {
     struct state states[STATES_MOST];
 };
 
-// Makes the table of a distribution; -1 stands for "less than one". False if the counts do not fill it.
+// Makes the table of a distribution; -1 stands for "less than one". False if the counts do not fill
+// it.
 static bool make_table(struct table * table, const int16_t * counts, unsigned n, unsigned log) {
     uint16_t next[CODES_MOST];
     unsigned size = 1u << log, high = size, at = 0, step = (size >> 1) + (size >> 3) + 3;
@@ -92,7 +93,8 @@ static bool make_table(struct table * table, const int16_t * counts, unsigned n,
     return table->known = true;
 }
 
-// Reads a distribution of at most `most` symbols and makes its table. Returns the bytes read, 0 if they are wrong.
+// Reads a distribution of at most `most` symbols and makes its table. Returns the bytes read, 0 if
+// they are wrong.
 static size_t read_table(struct table * table, const uint8_t * data, size_t size, unsigned most, unsigned log_most) {
     int16_t  counts[CODES_MOST];
     unsigned n = 0, log = (unsigned) (load(data, size, 0) & 15) + 5, width = log + 1;
@@ -151,7 +153,8 @@ struct decoder {
     uint8_t        literals[BLOCK_MOST];
 };
 
-// Two states take turns until the bits are used up. Returns how many symbols there were, 0 if they are wrong.
+// Two states take turns until the bits are used up. Returns how many symbols there were, 0 if they
+// are wrong.
 static unsigned read_weights(struct decoder * d, const uint8_t * data, size_t size, uint8_t weights[CODES_MOST]) {
     struct backward      bits;
     const struct state * states = d->weights.states;
@@ -159,12 +162,12 @@ static unsigned read_weights(struct decoder * d, const uint8_t * data, size_t si
     unsigned             n      = 0;
     if (head == 0 || !open_backward(&bits, data + head, size - head)) return 0;
     uint32_t now[2] = {0};
-    for (int i = 0; i < 2; i++) now[i] = take(&bits, d->weights.log);
+    for (int i = 0; i < 2; i++) now[i] = read_bits(&bits, d->weights.log);
     if (bits.left < 0) return 0;
     for (unsigned turn = 0; n < CODES_MOST - 2; turn ^= 1) {
         const struct state * state = &states[now[turn]];
         weights[n++]               = state->symbol;
-        now[turn]                  = state->base + take(&bits, state->bits);
+        now[turn]                  = state->base + read_bits(&bits, state->bits);
         if (bits.left >= 0) continue;
         weights[n++] = states[now[turn ^ 1]].symbol;
         return n;
@@ -356,21 +359,22 @@ static bool run_sequences(struct decoder * d, struct backward * bits, unsigned n
     size_t   literal = 0;
     fill_bases(length_base, &length_codes, 0);
     fill_bases(match_base, &match_codes, 3);
-    uint32_t l = take(bits, d->lengths.log), o = take(bits, d->distances.log), m = take(bits, d->matches.log);
+    uint32_t l = read_bits(bits, d->lengths.log), o = read_bits(bits, d->distances.log),
+             m = read_bits(bits, d->matches.log);
     for (unsigned i = 0; i < n; i++) {
         const struct state *ls = &d->lengths.states[l], *os = &d->distances.states[o], *ms = &d->matches.states[m];
-        uint32_t            value    = (1u << os->symbol) + take(bits, os->symbol);
-        size_t              match    = match_base[ms->symbol] + take(bits, match_bits[ms->symbol]);
-        size_t              length   = length_base[ls->symbol] + take(bits, length_bits[ls->symbol]);
+        uint32_t            value    = (1u << os->symbol) + read_bits(bits, os->symbol);
+        size_t              match    = match_base[ms->symbol] + read_bits(bits, match_bits[ms->symbol]);
+        size_t              length   = length_base[ls->symbol] + read_bits(bits, length_bits[ls->symbol]);
         uint32_t            distance = distance_of(d->offsets, value, length > 0);
         if (bits->left < 0 || length > d->n_literals - literal || !put(d, d->literals + literal, length) ||
             !put_match(d, distance, match))
             return false;
         literal += length;
         if (i + 1 == n) break;
-        l = ls->base + take(bits, ls->bits);
-        m = ms->base + take(bits, ms->bits);
-        o = os->base + take(bits, os->bits);
+        l = ls->base + read_bits(bits, ls->bits);
+        m = ms->base + read_bits(bits, ms->bits);
+        o = os->base + read_bits(bits, os->bits);
     }
     return bits->left == 0 && put(d, d->literals + literal, d->n_literals - literal);
 }

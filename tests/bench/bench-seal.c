@@ -15,7 +15,7 @@
 #include "base/system/file.h"
 #include "trace/format.h"
 #include "trace/reader.h"
-#include "trace/seal/background.h"
+#include "trace/seal/incremental.h"
 #include "trace/seal/seal.h"
 
 enum { ROUNDS = 9 };
@@ -108,17 +108,17 @@ static void seal_once(const char * spool, const char * trace, const char * part,
 }
 
 static int in_the_background(const char * spool, const char * trace, const char * part) {
-    struct ggs_seal_result  whole, rest;
-    struct ggs_background * background;
-    struct ggs_error        error;
-    double                  at_the_end[2], the_rest[2];
-    int                     status = 1;
+    struct ggs_seal_result   whole, rest;
+    struct ggs_incremental * background;
+    struct ggs_error         error;
+    double                   at_the_end[2], the_rest[2];
+    int                      status = 1;
     seal_once(spool, trace, NULL, &whole, at_the_end);
     double begin = now_ms(), cpu = cpu_ms();
-    if (ggs_background_open(&background, spool, part, 0, &error) < 0) die(error.text);
-    while (status > 0) status = ggs_background_step(background, UINT64_MAX, &error);
+    if (ggs_incremental_open(&background, spool, part, 0, &error) < 0) die(error.text);
+    while (status > 0) status = ggs_incremental_step(background, UINT64_MAX, UINT64_MAX, &error);
     if (status < 0) die(error.text);
-    ggs_background_close(background);
+    ggs_incremental_close(background);
     double meanwhile = now_ms() - begin, meanwhile_cpu = cpu_ms() - cpu;
     seal_once(spool, trace, part, &rest, the_rest);
     if (rest.op_runs != whole.op_runs || rest.bytes != whole.bytes) die("the trace is not the same");

@@ -79,7 +79,7 @@ export async function measure(path, tokens, limit, streamed, used = 0) {
     group.make();
     group.limit(limit);
     const report = file("report.json"), io = file("io");
-    const before = streamed ? [ggscope, "stream", "-q", "--report", report, "--"] : [];
+    const before = streamed ? [ggscope, "stream", "-q", "--no-history", "--report", report, "--"] : [];
     const enter = `${group.enter()} "$@"; status=$?; cat /proc/$$/io > "${io}"; exit $status`, outputs = { stdout: "", stderr: "" };
     const began = process.hrtime.bigint();
     child = spawn("sh", ["-c", enter, "sh", ...before, ...command(path, tokens), "--json", "--logits-hash"], { stdio: ["ignore", "pipe", "pipe"], timeout: 900_000, detached: true });

@@ -25,11 +25,10 @@ const paths = ["summary", "tokens?bins=1000", "map", "buffers", "occupancy?bins=
 async function open(directory) {
     const server = spawn(ggscope, ["serve", directory], { stdio: ["ignore", "pipe", "inherit"] });
     const address = new URL(String((await once(server.stdout, "data"))[0]).trim());
-    const cookie = (await fetch(address, { redirect: "manual" })).headers.get("set-cookie").split(";")[0];
     const began = performance.now();
     let bytes = 0;
     for (const path of paths) {
-        const answer = await fetch(`${address.origin}/api/x/0/${path}`, { headers: { cookie } });
+        const answer = await fetch(new URL(`api/x/0/${path}`, address));
         if (answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
         bytes += Number(answer.headers.get("content-length"));
         await answer.arrayBuffer();

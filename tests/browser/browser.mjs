@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { build, engine, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
+import { variant } from "../variant.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const packages = createRequire(join(installed(here, "browser"), "package.json"));
@@ -27,7 +28,7 @@ scratch();
 // directory's, so that the page's own names are known. Those with options of their own depend on the machine and are made once per file.
 const recordings = new Map();
 const hashOfAll = (...parts) => createHash("sha256").update(parts.join()).digest("hex").slice(0, 12);
-const shared = () => join(build, "recordings", hashOfAll(...[ggscope, engine, join(build, "lib", "libggscope-capture.so")].map((path) => statSync(path).mtimeMs)));
+const shared = () => join(build, "recordings", hashOfAll(variant, ...[ggscope, engine, join(build, "lib", "libggscope-capture.so")].map((path) => statSync(path).mtimeMs)));
 export function recorded(name, { as = name, tokens = 6, threads = 2, options = [], repack = false } = {}) {
     if (!recordings.has(as)) {
         const file = name.includes("/") ? name : model(name);
@@ -70,7 +71,7 @@ export const stats = (directory, ...options) => json("stats", ...options, direct
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-// Starts `ggscope serve`; the address is what it prints, token and all.
+// Starts `ggscope serve`; the address is what it prints: all that is asked for lies below it.
 export async function serve(...args) {
     const child = spawn(ggscope, ["serve", "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
     running.add(child);
@@ -78,7 +79,7 @@ export async function serve(...args) {
     const url = await new Promise((resolve, reject) => {
         const listen = (chunk) => {
             said.push(chunk);
-            const match = /http:\/\/\S+token=\S+/.exec(said.join(""));
+            const match = /http:\/\/\S+\/(?=\s)/.exec(said.join(""));
             if (match) resolve(match[0]);
         };
         child.stdout.setEncoding("utf8").on("data", listen);
@@ -131,8 +132,6 @@ export async function open(address, { viewport = { width: 1400, height: 900 }, d
             page.problems.push(`request to ${request.url()}`);
     });
     await page.goto(address + (fragment ? `#${fragment}` : ""));
-    // The token moves from the address into a cookie, and the redirect may drop the fragment.
-    if (fragment && !page.url().includes(fragment)) await page.goto(`${origin}/#${fragment}`);
     return page;
 }
 
@@ -214,7 +213,7 @@ export function parseCsv(text) {
 export async function columns(page, path) {
     const { status, body } = await page.evaluate(async (from) => {
         for (;;) {
-            const answer = await fetch(from);
+            const answer = await fetch(`.${from}`);
             if (answer.status === 202) await new Promise((resolve) => setTimeout(resolve, 100));
             else return { status: answer.status, body: [...new Uint8Array(await answer.arrayBuffer())] };
         }

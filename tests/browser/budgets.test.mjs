@@ -38,13 +38,13 @@ function grown(opRuns) {
     return directory;
 }
 
-// Opens the timeline, zooms in tenfold and pans, then opens storage; returns the bytes that came over the wire.
+// Opens the timeline, zooms in tenfold and pans, then opens storage; returns the bytes of the largest answer of each path. Their number
+// is not looked at: a fast machine asks for more of the windows that keys pass through, and more often whether a job is done.
 async function openAndPan(directory) {
     const server = await serve(directory);
     const page = await open(server.url, { fragment: "view=memory" });
-    let bytes = 0,
-        requests = 0,
-        under = 0;
+    const largest = new Map();
+    let under = 0;
     const counted = new Set();
     page.on("request", (request) => {
         if (request.url().includes("/api/events")) return;
@@ -54,8 +54,8 @@ async function openAndPan(directory) {
     const ended = async (request) => {
         if (!counted.delete(request)) return;
         const sizes = await request.sizes().catch(() => null);
-        bytes += sizes ? sizes.responseBodySize + sizes.responseHeadersSize : 0;
-        requests++;
+        const path = new URL(request.url()).pathname.replace(/^\/[^/]+/, "");
+        if (sizes) largest.set(path, Math.max(largest.get(path) ?? 0, sizes.responseBodySize + sizes.responseHeadersSize));
         under--;
     };
     page.on("requestfinished", ended);
@@ -79,16 +79,17 @@ async function openAndPan(directory) {
     await rests();
     await finish(page);
     await server.stop();
-    return { bytes, requests };
+    return largest;
 }
 
 test("ten million op runs cost the bytes of ten thousand", { skip, timeout: 600_000 }, async (t) => {
     const few = await openAndPan(grown(10_000));
     const many = await openAndPan(grown(10_000_000));
-    const text = `${few.bytes} bytes in ${few.requests} requests, and ${many.bytes} in ${many.requests}`;
-    t.diagnostic(text);
-    assert.ok(few.bytes > 20_000, text);
-    assert.ok(many.bytes <= 2 * few.bytes && few.bytes <= 2 * many.bytes, text);
+    const [less, more] = [few, many].map((largest) => [...largest.values()].reduce((all, bytes) => all + bytes, 0));
+    t.diagnostic(`${less} bytes, and ${more}`);
+    assert.ok(less > 20_000 && less <= 2 * more && more <= 2 * less, `${less} bytes, and ${more}`);
+    // What is small for few op runs grows until it is folded: ten thousand bytes are enough for that.
+    for (const [path, bytes] of many) assert.ok(bytes <= 2 * Math.max(few.get(path) ?? 0, 10_000), `${path}: ${bytes} bytes instead of ${few.get(path)}`);
 });
 
 test("a log of millions of rows: its end, its middle and its neighbours are a moment away", { skip, timeout: 600_000 }, async () => {

@@ -23,7 +23,7 @@ test("two programs of one host: each has its lanes beneath its name, and the num
     assert.deepEqual(titles.map((title) => title.split(",")[0]), ["host 1", "host 1"]);
     processes.forEach((process, i) => assert.ok(titles[i].includes(process.name), `${process.name} is not in ${titles[i]}`));
     // Lanes stand together by process, each with all of its own.
-    const about = await at.evaluate(async () => (await fetch("/api/x/0/summary")).json());
+    const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     const owners = about.lanes.map((lane) => lane.process);
     assert.deepEqual(owners, [...owners].sort((one, other) => one - other));
     assert.equal(owners.length, stats(a).threads + stats(b).threads);
@@ -31,6 +31,12 @@ test("two programs of one host: each has its lanes beneath its name, and the num
     const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Timeline" as CSV' }));
     assert.deepEqual(new Set(rows.map((row) => row.lane)), new Set(about.lanes.map((lane) => lane.label)));
     for (const lane of about.lanes) assert.ok(lane.label.includes(about.processes.find((one) => one.process === lane.process).name), lane.label);
+    // Where the time went, as ggscope stats has it: not the op that computes longest alone.
+    const { time } = stats(joined).processes, percent = (ns) => `${((100 * ns) / time.wall_ns).toFixed(1)} %`;
+    await becomes(() => at.locator("#sentence").innerText(), new RegExp(`${percent(time.wire_ns)} of the time on the wire`));
+    await show(at, "statistics");
+    for (const [part, ns] of [["client", time.client_compute_ns], ["server", time.server_compute_ns], ["wire", time.wire_ns], ["idle", time.idle_ns]])
+        await becomes(() => at.locator(`[data-tile=processes-${part}] .tile-value`).innerText(), percent(ns));
     await show(at, "log");
     await becomes(async () => Number(await at.locator(".log-count").getAttribute("data-total")), json("log", a).ops.length + json("log", b).ops.length);
     await finish(at);

@@ -162,7 +162,7 @@ test("two fingers zoom the timeline, one that taps selects an op", { skip }, asy
     await canvas.waitFor();
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
     // Where the first lane computes most: elsewhere a busy machine has left nothing but waiting.
-    const about = await at.evaluate(async () => (await fetch("/api/x/0/summary")).json());
+    const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     const lanes = await columns(at, `/api/x/0/timeline?begin=${about.begin_ns}&end=${about.end_ns}&pixels=300`);
     const bins = lanes.begin_ns.map((begin, i) => ({ begin, busy: lanes.lane[i] === lanes.lane[0] ? lanes.busy_ns[i] : 0 }));
     const [{ begin: busiest }, around] = [bins.reduce((best, bin) => (bin.busy > best.busy ? bin : best)), 8 * 2 ** lanes.header.level];

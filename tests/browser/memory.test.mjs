@@ -139,3 +139,45 @@ test("view as table: every tensor with its offset and its touches", { skip }, as
     }
     await finish(at);
 });
+
+test("small windows: the key 1 shows the map, as the address does", { skip }, async () => {
+    for (const viewport of [{ width: 390, height: 844 }, { width: 853, height: 533 }]) {
+        const at = await page("view=log", { viewport });
+        await at.locator("#log-row-0:not(.loading)").waitFor();
+        await settled(at);
+        await at.locator("#view").focus();
+        await at.keyboard.press("Digit1");
+        const drawn = await cells(at);
+        assert.ok(drawn.length > 20, `${drawn.length} cells`);
+        const box = await at.locator(".memory-scroll").boundingBox();
+        assert.ok(box.height > 100 && box.width > 200, JSON.stringify(box));
+        await finish(at);
+    }
+});
+
+// The mean colour of some pixels of the map, as its luminance.
+const luminance = ([r, g, b]) => [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+
+test("dark, one token: what it touched stands out from what it did not", { skip }, async () => {
+    const at = await page("view=memory&tokens=2..2", { dark: true });
+    await choose(at, "moe");
+    await at.locator("#sentence", { hasText: "moe" }).waitFor();
+    await at.evaluate(() => (location.hash += "&tokens=2..2"));
+    const all = (await cells(at)).filter((cell) => cell.row === "layer 3" && cell.width >= 6 && /exps/.test(cell.names[0]));
+    const left = await at.evaluate(() => document.querySelector(".memory canvas").clientWidth - Math.max(...window.__ggscope.memoryCells().map((cell) => cell.x + cell.width)));
+    const mean = (cell) =>
+        at.evaluate(([{ x, y, width, height }, gutter]) => {
+            const canvas = document.querySelector(".memory canvas");
+            const ratio = canvas.width / canvas.clientWidth;
+            const { data } = canvas.getContext("2d").getImageData(Math.round((gutter + x + 1) * ratio), Math.round((y + 2) * ratio), Math.round((width - 3) * ratio), Math.round((height - 6) * ratio));
+            const sum = [0, 0, 0];
+            for (let i = 0; i < data.length; i += 4) for (let c = 0; c < 3; c++) sum[c] += data[i + c];
+            return sum.map((value) => (4 * value) / data.length);
+        }, [cell, left]);
+    const [touched, untouched] = [all.find((cell) => cell.touched), all.find((cell) => !cell.touched)];
+    assert.ok(touched && untouched, "the token takes some experts of the layer");
+    const ratio = contrast(luminance(await mean(touched)), luminance(await mean(untouched)));
+    assert.ok(ratio >= 3, `contrast ${ratio.toFixed(2)}`);
+    await finish(at);
+});

@@ -71,7 +71,7 @@ test("waits for the disk of a streamed run are those of the table, in lanes, cur
     const at = await page(directory, "view=timeline");
     await becomes(() => at.locator("#sentence").innerText(), /waiting for the disk/);
     await becomes(() => at.locator(".legend").first().innerText(), /waiting for the disk/);
-    const lanes = await at.evaluate(async () => (await (await fetch("/api/x/0/summary")).json()).lanes.filter((one) => one.thread === 0).map((one) => one.lane));
+    const lanes = await at.evaluate(async () => (await (await fetch("./api/x/0/summary")).json()).lanes.filter((one) => one.thread === 0).map((one) => one.lane));
     const near = (value, wanted, what, off = 1e-6) => assert.ok(Math.abs(value - wanted) <= 1 + wanted * off, `${value} of ${wanted} ${what}`);
     const inLane = (answer) => sum(answer.disk_wait_ns.filter((_, i) => lanes.includes(answer.lane[i])));
     // Spread evenly over each graph run, also where no op of it ran: such bins are left out.
@@ -86,11 +86,11 @@ test("waits for the disk of a streamed run are those of the table, in lanes, cur
     assert.ok(prompt.disk_wait_ns.every((wait, i) => wait <= prompt.duration_ns[i]));
     // The card of the op that waited longest says what its lanes show.
     const most = prompt.disk_wait_ns.indexOf(Math.max(...prompt.disk_wait_ns)), op = { run: prompt.run[most], node: prompt.node[most] };
-    const card = await at.evaluate(async ({ run, node }) => (await fetch(`/api/x/0/op?run=${run}&node=${node}`)).json(), op);
+    const card = await at.evaluate(async ({ run, node }) => (await fetch(`./api/x/0/op?run=${run}&node=${node}`)).json(), op);
     assert.equal(card.disk_wait_ns, sum(prompt.disk_wait_ns.filter((_, i) => prompt.run[i] === op.run && prompt.node[i] === op.node)));
     assert.equal(sum(card.threads.map((thread) => thread.disk_wait_ns)), card.disk_wait_ns);
-    await at.goto(`${new URL(at.url()).origin}/#view=log&op=${op.run}.${op.node}`);
-    await at.locator(".drawer .card", { hasText: "waiting for weights" }).waitFor();
+    await at.goto(`${at.url().split("#")[0]}#view=log&op=${op.run}.${op.node}`);
+    await at.locator(".details .card", { hasText: "waiting for weights" }).waitFor();
     await finish(at);
     const storage = await page(directory, "view=storage");
     await becomes(() => storage.locator('[data-tile="storage-waited"]').innerText(), /waited for the disk[^]*of graph runs/);
@@ -114,16 +114,16 @@ test("a click into the middle of the longest op opens its card, with what of it 
     await settled(inside);
     const frame = await inside.locator(".timeline canvas").boundingBox();
     await inside.mouse.click(frame.x + frame.width * 0.55, frame.y + 70);
-    await inside.locator(".drawer .card", { hasText: longest.name }).waitFor();
+    await inside.locator(".details .card", { hasText: longest.name }).waitFor();
     await hashed(inside, new RegExp(`op=${longest.run}\\.${longest.node}`));
-    const answer = await inside.evaluate(async ({ run, node }) => (await fetch(`/api/x/0/op?run=${run}&node=${node}`)).json(), longest);
+    const answer = await inside.evaluate(async ({ run, node }) => (await fetch(`./api/x/0/op?run=${run}&node=${node}`)).json(), longest);
     assert.equal(answer.stalled_ns, stalledOf(longest));
     assert.equal(sum(answer.threads.map((thread) => thread.stalled_ns)), answer.stalled_ns);
     await finish(inside);
     // And one with stalls says so.
     const held = ops.reduce((best, op) => (stalledOf(op) > stalledOf(best) ? op : best));
-    await at.goto(`${new URL(at.url()).origin}/#view=log&op=${held.run}.${held.node}`);
-    await at.locator(".drawer .card", { hasText: "by page faults" }).waitFor();
+    await at.goto(`${at.url().split("#")[0]}#view=log&op=${held.run}.${held.node}`);
+    await at.locator(".details .card", { hasText: "by page faults" }).waitFor();
     await finish(at);
 });
 
@@ -140,6 +140,22 @@ test("stalls and disk reads are spread over their time, and curves say their uni
     const frame = await at.locator(".timeline canvas").boundingBox();
     await at.mouse.move(frame.x + frame.width / 2, frame.y + frame.height - 30);
     await becomes(() => at.locator(".timeline .float").innerText(), /stalled [\d.]+ threads?[^]*in bins of [\d.]+ (ns|us|ms|s)/);
+    await finish(at);
+});
+
+test("the longest stalls say when they began, each to the microsecond", { skip }, async (t) => {
+    if (withoutFaults(t)) return;
+    const at = await page(cold(), "view=storage");
+    const rows = at.locator('.table-part:has(h3:text-is("The longest stalls")) tbody tr');
+    await rows.first().waitFor();
+    await settled(at);
+    const said = await rows.locator("td:last-child").allInnerTexts();
+    const faults = json("log", "--faults", cold()).faults;
+    for (const text of said) {
+        const [, digits, unit] = /^([\d.,]+) (us|ms|s)$/.exec(text);
+        const ns = Number(digits.replaceAll(",", "")) * { us: 1e3, ms: 1e6, s: 1e9 }[unit];
+        assert.ok(faults.some((one) => Math.abs(one.begin_ns - ns) <= 1000), `${text} is the begin of no fault`);
+    }
     await finish(at);
 });
 
@@ -183,7 +199,7 @@ test("pages really touched: experts that no op addressed are not touched", { ski
         else never += cell.stretches <= 2 ? 0 : 1;
     }
     assert.equal(never, 0, "an expert that no op addressed looks touched");
-    await at.goto(`${new URL(at.url()).origin}/#view=storage&part=proof`);
+    await at.goto(`${at.url().split("#")[0]}#view=storage&part=proof`);
     const proof = json("prove", directory);
     await at.locator("[data-tile=proof-missed]", { hasText: (proof.pages_touched - proof.pages_both).toLocaleString("en") }).waitFor();
     await at.locator("[data-tile=proof-predicted]", { hasText: proof.pages_predicted.toLocaleString("en") }).waitFor();
@@ -196,7 +212,7 @@ test("one token of a dense model: what is read once is the low end of a fixed sc
     const once = weights(await cells(at));
     assert.ok(once.length > 50);
     assert.ok(once.every((cell) => cell.level === 0), "1× is painted as the most");
-    await at.goto(`${new URL(at.url()).origin}/#view=memory&tokens=2..2&layer-shown=order`);
+    await at.goto(`${at.url().split("#")[0]}#view=memory&tokens=2..2&layer-shown=order`);
     await at.waitForFunction(() => window.__ggscope?.memoryCells().some((cell) => cell.row === "layer 5" && cell.level > 0));
     const ordered = weights(await cells(at));
     const of = (layer) => ordered.filter((cell) => cell.row === `layer ${layer}`).map((cell) => cell.level);
@@ -213,10 +229,10 @@ test("every expert has its own offset, and an op outlines the experts that it to
     assert.ok(experts.length > 8);
     for (const expert of experts) assert.equal(rows.find((one) => one[1] === expert.name)[4], expert.offset_start.toLocaleString("en"), expert.name);
     const op = json("log", "--op", "MUL_MAT_ID", "--token", "2", recorded("moe")).ops[0];
-    await at.goto(`${new URL(at.url()).origin}/#view=memory&op=${op.run}.${op.node}`);
+    await at.goto(`${at.url().split("#")[0]}#view=memory&op=${op.run}.${op.node}`);
     await at.waitForFunction(() => window.__ggscope?.memoryMarks().length > 0);
     await settled(at);
-    const answer = await at.evaluate(async ({ run, node }) => (await fetch(`/api/x/0/op?run=${run}&node=${node}`)).json(), op);
+    const answer = await at.evaluate(async ({ run, node }) => (await fetch(`./api/x/0/op?run=${run}&node=${node}`)).json(), op);
     const marked = (await at.evaluate(() => window.__ggscope.memoryMarks())).filter((name) => name.startsWith("disk "));
     const source = answer.operands.find((one) => one.slot === 0).name;
     assert.deepEqual(marked.sort(), [...new Set(answer.experts.map((one) => `disk ${source}[${one.expert}]`))].sort());
@@ -231,7 +247,7 @@ test("a split model: the outlines lie in the right file", { skip }, async () => 
     await cells(at);
     for (const op of [ops.find((one) => one.file === 2), ops.findLast((one) => one.file === 3)]) {
         assert.ok(op, "no op reads from that file");
-        await at.goto(`${new URL(at.url()).origin}/#view=memory&op=${op.run}.${op.node}`);
+        await at.goto(`${at.url().split("#")[0]}#view=memory&op=${op.run}.${op.node}`);
         await becomes(async () => (await at.evaluate(() => window.__ggscope.memoryMarks())).filter((name) => name.startsWith("disk ")), [`disk ${op.source_name}`]);
     }
     await finish(at);
@@ -252,7 +268,7 @@ test("copied weights: one access, one place, and a switch to where they came fro
     await at.getByLabel("show copied weights").selectOption("from");
     await at.waitForFunction((wanted) => window.__ggscope.memoryCells().some((cell) => cell.place === "disk" && cell.names.includes(wanted) && cell.touched), name);
     await hashed(at, /weights=from/);
-    const map = await at.evaluate(async () => (await fetch("/api/x/0/map")).json());
+    const map = await at.evaluate(async () => (await fetch("./api/x/0/map")).json());
     const bytes = (wanted) => sum(map.tensors.bytes.filter((_, i) => map.tensors.kind[i] === "tensor" && (!wanted || map.tensors.copied[i])));
     const share = `${((100 * bytes(true)) / bytes(false)).toFixed(1)} %`;
     await at.locator("#sentence", { hasText: `${share} copied at load` }).waitFor();
@@ -285,7 +301,7 @@ test("dragging over a range opens its aggregate: the numbers of the log between 
             if (got.status !== 202) return got.json();
             await new Promise((resolve) => setTimeout(resolve, 50));
         }
-    }, `/api/x/0/aggregate?begin=${begin}&end=${end}`);
+    }, `./api/x/0/aggregate?begin=${begin}&end=${end}`);
     assert.equal(answer.ops, rows.filter((op) => op.fused_with === null).length);
     for (const key of ["bytes_read", "bytes_written", "bytes_disk"]) assert.equal(answer[key], sum(rows.map((op) => op[key])), key);
     const wall = new Map();

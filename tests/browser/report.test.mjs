@@ -61,7 +61,7 @@ test("every view, with the numbers of the command line", { skip }, async () => {
     await at.getByRole("columnheader", { name: "duration" }).getByRole("button").click();
     const longest = json("log", "--layer", "3", "--sort", "duration", "-n", "1", directory).ops[0];
     await at.locator("#log-row-0", { hasText: longest.name }).click();
-    await at.locator(".drawer .card", { hasText: longest.name }).waitFor();
+    await at.locator(".details .card", { hasText: longest.name }).waitFor();
     await show(at, "compare");
     await at.getByText("ggscope serve").waitFor();
     await finish(at);

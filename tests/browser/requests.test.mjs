@@ -61,13 +61,13 @@ test("slots have lanes, requests bars with their first output, and a click selec
     await show(at, "memory");
     const heat = await at.evaluate(async (request) => {
         for (;;) {
-            const answer = await fetch(`/api/x/0/heat?request=${request}`);
+            const answer = await fetch(`./api/x/0/heat?request=${request}`);
             if (answer.status !== 202) return answer.json();
         }
     }, first.request);
     assert.equal(heat.model.bytes_touched, mine.model.bytes_touched);
     // Experts are counted by step: where a model has some, that is said.
-    const about = await at.evaluate(async () => (await fetch("/api/x/0/summary")).json());
+    const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     await show(at, "experts");
     await at.getByText(about.has.experts ? "experts of all requests" : "No experts: this model is dense").waitFor();
     await at.getByRole("button", { name: `Deselect request ${first.request}` }).click();

@@ -105,6 +105,33 @@ test("the server goes away: the view stays, a banner says it", { skip }, async (
     await finish(at);
 });
 
+test("the server is started again on its port: the page says so and what to do, without blinking", { skip }, async () => {
+    const first = await serve(recorded("tiny"));
+    const at = await open(first.url, { fragment: "view=log", expected: /ERR_CONNECTION_|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|status of 40[13]/ });
+    await at.locator("#log-row-0:not(.loading)").waitFor();
+    await settled(at);
+    await first.stop();
+    const again = await serve("--port", new URL(first.url).port, recorded("tiny"));
+    const notice = at.locator(".notice[role=alert]");
+    await becomes(() => notice.innerText().catch(() => ""), /started again.*open the address that it printed/s);
+    // Several rounds of asking again: the sentence stays.
+    const texts = await at.evaluate(async () => {
+        const seen = new Set();
+        for (let asked = performance.getEntriesByType("resource").length; performance.getEntriesByType("resource").length < asked + 4;) {
+            seen.add(document.querySelector(".notice[role=alert]")?.textContent ?? "none");
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+        }
+        return [...seen];
+    });
+    assert.equal(texts.length, 1, texts.join(" / "));
+    // The address that it printed, opened in another tab, lets this one go on.
+    const other = await at.context().newPage();
+    await other.goto(again.url);
+    await notice.waitFor({ state: "detached" });
+    await finish(at);
+    await again.stop();
+});
+
 test("one experiment is nothing to compare: the page says what to do", { skip }, async () => {
     const server = await serve(recorded("tiny"));
     const at = await open(server.url, { fragment: "view=compare" });

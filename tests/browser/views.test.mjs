@@ -125,7 +125,7 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     const canvas = at.locator(".timeline canvas").first();
     await canvas.waitFor();
     await becomes(() => canvas.getAttribute("aria-label"), new RegExp(`2 lanes, ${grouped(stats(directory).op_runs)} op runs`));
-    await at.locator(".drawer .card", { hasText: chosen.name }).waitFor();
+    await at.locator(".details .card", { hasText: chosen.name }).waitFor();
     const wanted = [0, 1].map((thread) => json("log", "--token", "2", "--thread", String(thread), directory).ops.find((op) => op.node === chosen.node));
     const hasAll = (rows) =>
         wanted.every((op, thread) =>
@@ -146,7 +146,7 @@ test("the timeline: all op runs, one op with the times of each thread, a stretch
     await at.keyboard.press("ArrowRight");
     await at.keyboard.press("ArrowRight");
     await becomes(() => at.locator("#announcer").innerText(), /^CPU thread 0, [A-Z_]+/);
-    await at.locator(".drawer .card").waitFor();
+    await at.locator(".details .card").waitFor();
     await settled(at);
 
     const frame = await canvas.boundingBox();
@@ -176,7 +176,7 @@ test("the log has every op, in order, sorts and scrolls to its end", { skip }, a
     await at.locator(`#log-row-${last}:not(.loading)`).waitFor();
     assert.deepEqual((await cells(last)).slice(4, 6), [ops[last].op, ops[last].name]);
     await at.keyboard.press("Enter");
-    await at.locator(".drawer .card", { hasText: ops[last].name }).waitFor();
+    await at.locator(".details .card", { hasText: ops[last].name }).waitFor();
     await hashed(at, new RegExp(`op=${ops[last].run}\\.${ops[last].node}`));
     await at.getByRole("columnheader", { name: "duration" }).getByRole("button").click();
     const longest = Math.max(...ops.map((op) => op.duration_ns));
@@ -251,7 +251,7 @@ test("the graph: collapsed to layers with their time, opened in place, searched,
     await at.locator(".graph-found", { hasText: "1 match in 1 block" }).waitFor();
     await at.getByRole("searchbox").press("Enter");
     await at.locator(".node.selected", { hasText: "ffn_up-7" }).waitFor();
-    await at.locator(".drawer .card", { hasText: "ffn_up-7" }).waitFor();
+    await at.locator(".details .card", { hasText: "ffn_up-7" }).waitFor();
     await at.getByRole("searchbox").press("Escape");
     await at.keyboard.press("]");
     await at.locator(".node.selected", { hasText: "ffn_swiglu-7" }).waitFor();

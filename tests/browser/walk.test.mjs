@@ -49,7 +49,7 @@ test("keys: search, help, op by op, deselect; none of them inside an input", { s
     const at = await page("view=log"),
         { ops } = json("log", recorded("tiny"));
     await at.locator("#log-row-0:not(.loading)").click();
-    await at.locator(".drawer .card").waitFor();
+    await at.locator(".details .card").waitFor();
     await at.keyboard.press("Period");
     await at.waitForFunction((want) => location.hash.includes(want), `op=${ops[1].run}.${ops[1].node}`);
     await at.keyboard.press("Comma");
@@ -137,7 +137,7 @@ test("an address brings another reader to the same place; one of another experim
     const { ops } = json("log", "--layer", "7", "--op", "MUL_MAT_ID", recorded("moe"));
     await at.locator(`[data-total="${ops.length}"]`).waitFor();
     await at.locator("#log-row-1:not(.loading)").click();
-    await at.locator(".drawer .card").waitFor();
+    await at.locator(".details .card").waitFor();
     await hashed(at, /op=\d/);
     await settled(at);
     const fragment = (await hashOf(at)).slice(1);
@@ -145,7 +145,7 @@ test("an address brings another reader to the same place; one of another experim
     const other = await page(fragment);
     await other.locator(`[data-total="${ops.length}"]`).waitFor();
     await other.locator("#tab-log[aria-selected=true]").waitFor();
-    await other.locator(".drawer .card", { hasText: ops[1].name }).waitFor();
+    await other.locator(".details .card", { hasText: ops[1].name }).waitFor();
     const shown = other.locator(".page-header select").first();
     await becomes(() => shown.evaluate((select) => select.selectedOptions[0].textContent), "moe");
     await other.goBack();

@@ -8,14 +8,14 @@ import { dirname, join } from "node:path";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { engineOf, variant } from "../variant.mjs";
 import { checkout, release, newest, sourceBundle } from "../engine/node/recordings.mjs";
 
 const folder = join(root, "build", "cuda-engine"), prebuilt = process.env.GGSCOPE_CUDA_BACKEND;
 const stock = join(root, "engine", "node_modules", "@node-llama-cpp", "linux-x64", "bins", "linux-x64");
 const path = `${process.env.PATH}:/usr/local/cuda/bin`;
 const succeeds = (command) => run("sh", ["-c", command], { env: { ...process.env, PATH: path } }).status === 0;
-export const libs = join(folder, "engine");
-const backend = join(libs, "libggml-cuda.so");
+const whole = join(folder, "engine"), backend = join(whole, "libggml-cuda.so"); // with every CPU variant
 
 function reason() {
     if (process.arch !== "x64") return "the release's source bundle comes with libraries for x64";
@@ -46,14 +46,15 @@ function buildBackend() {
 function assemble() {
     if (existsSync(backend) && !prebuilt) return;
     const built = prebuilt ?? buildBackend();
-    rmSync(libs, { recursive: true, force: true });
-    mkdirSync(libs, { recursive: true });
-    for (const name of readdirSync(stock).filter((n) => n.endsWith(".so"))) copyFileSync(join(stock, name), join(libs, name));
+    rmSync(whole, { recursive: true, force: true });
+    mkdirSync(whole, { recursive: true });
+    for (const name of readdirSync(stock).filter((n) => n.endsWith(".so"))) copyFileSync(join(stock, name), join(whole, name));
     // The backend asks for its own build's name of the library that is there already.
-    symlinkSync("libggml-base.so", join(libs, "libggml-base.so.0"));
+    symlinkSync("libggml-base.so", join(whole, "libggml-base.so.0"));
     copyFileSync(built, backend);
 }
 if (!skip) assemble();
+export const libs = skip ? whole : engineOf(variant, whole);
 
 // The backend finds libggml-base.so.0 in its own folder, or here.
 export const env = { ...process.env, GGSCOPE_ENGINE: libs, LD_LIBRARY_PATH: [libs, process.env.LD_LIBRARY_PATH].filter(Boolean).join(":") };

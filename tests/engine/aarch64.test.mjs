@@ -10,7 +10,7 @@ import { check, fresh, rows } from "./traces.mjs";
 
 const why = prepare();
 const options = why ? { skip: why } : {};
-const slow = /gguf|paging|trace|zstd|slots|export/; // more than a second each in the emulator
+const slow = /gguf|paging|trace|zstd|slots|export|stream|incremental/; // more than a second each in the emulator
 const folder = join(root, "build", "aarch64-slice"), program = (name) => join(folder, "bin", name);
 let compiled = false;
 

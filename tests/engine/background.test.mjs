@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
-import { check, fresh, host, rows, steps } from "./traces.mjs";
+import { check, fresh, host, rows, segments, steps } from "./traces.mjs";
 
 const tiny = model("tiny");
 const THREADS = 1, DECODES = 400; // more than two segments
@@ -42,7 +42,7 @@ async function start(...options) {
     process.kill(at.pid, "SIGSTOP");
     return at;
 }
-const lanes = (directory) => readdirSync(join(directory, "spool")).filter((name) => /^lane-.*-0000\.seg$/.test(name));
+const lanes = (directory) => segments(directory).filter(({ lane, sequence }) => typeof lane === "number" && sequence === 0);
 async function sealedInPart(at, directory = at.directory) {
     run("sh", ["-c", `chrt -a -o -p 0 ${at.child.pid} || true`]); // on a machine that is busy, idle means never
     for (; lanes(directory).length > 0; await sleep(20)) assert.equal(at.child.exitCode, null, at.stderr);

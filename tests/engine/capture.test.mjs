@@ -4,7 +4,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
-import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { engine, engineFails, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { check, fresh, generate, graphs, host, jsonLines, record, rows, stats, steps, told, values } from "./traces.mjs";
 
 const tiny = model("tiny");
@@ -12,6 +12,8 @@ const models = {
     tiny, moe: model("moe"), gpt2: model("tiny", "--arch", "gpt2"), gemma3: model("tiny", "--arch", "gemma3"),
     qwen3moe: model("tiny", "--arch", "qwen3moe"), deepseek2: model("tiny", "--arch", "deepseek2"),
 };
+// For t.skip: the reason why a model has no recording.
+const skips = (t, name) => { const reason = engineFails(models[name]); if (reason) t.skip(reason); return reason !== ""; };
 const EMPTY = new Set(["NONE", "VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"]);
 const once = (make) => { let made; return (...args) => (made ??= make(...args)); };
 const distinct = (array) => [...new Set(array)];
@@ -34,7 +36,8 @@ const observed = Object.fromEntries(Object.entries(models).map(([name, path]) =>
 // ---- every op ----
 
 for (const name of Object.keys(models)) {
-    test(`${name}: every node of every graph run is accounted for`, () => {
+    test(`${name}: every node of every graph run is accounted for`, (t) => {
+        if (skips(t, name)) return;
         const { directory } = recordings[name]();
         const { runs, op_runs } = rows(directory, "runs", "op_runs");
         const graph = graphs(directory);
@@ -57,7 +60,8 @@ for (const name of Object.keys(models)) {
         assert.equal(stats(directory).unseen, 0);
     });
 
-    test(`${name}: nodes, names and ops are those that the engine's own callback sees`, () => {
+    test(`${name}: nodes, names and ops are those that the engine's own callback sees`, (t) => {
+        if (skips(t, name)) return;
         const { directory, stdout } = recordings[name]();
         const { decodes, logits } = observed[name]();
         const { runs } = rows(directory, "runs");
@@ -317,7 +321,7 @@ test("a model that is freed and loaded again: its weights are found both times",
 });
 
 test("every operand of every op lies in a file or in a buffer", () => {
-    for (const name of Object.keys(models)) {
+    for (const name of Object.keys(models).filter((one) => engineFails(models[one]) === "")) {
         const { directory } = recordings[name]();
         const { tensors, edges, nodes, buffers, files } = rows(directory, "tensors", "edges", "nodes", "buffers", "files");
         for (const number of distinct([...edges, ...nodes].map((x) => x.tensor))) {
@@ -343,7 +347,8 @@ function indexOf(directory) {
 }
 
 for (const name of ["tiny", "moe", "qwen3moe", "deepseek2"]) {
-    test(`${name}: rows, experts and routing weights are those that the engine's own callback reads`, () => {
+    test(`${name}: rows, experts and routing weights are those that the engine's own callback reads`, (t) => {
+        if (skips(t, name)) return;
         const { directory } = recordings[name]();
         const index = indexOf(directory);
         const seen = { GET_ROWS: 0, SET_ROWS: 0, MUL_MAT_ID: 0, MUL: 0 };
@@ -495,22 +500,28 @@ for (const [name, options] of [["tiny", ["-n", "8"]], ["moe", ["-n", "4"]], ["ti
 
 // ---- losses ----
 
-test("recording that ends for want of room: what is missing is of the CPU, with its run and its time", () => {
-    const directory = fresh();
-    const result = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--max-size", "4M", "--", engine, "run", "-m", tiny, "-p", "Hello", "-n", "600", "--ignore-eos", "-t", "1"]);
-    assert.equal(result.status, 0, result.stderr);
-    const { runs, losses, lanes, devices } = rows(directory, "runs", "losses", "lanes", "devices");
-    assert.equal(sum(runs.map((r) => r.opaque)), 0);
-    const cut = runs.filter((r) => r.flags & 4);
-    assert.equal(cut.length, 1); // the run that found no room; those after it are not recorded
-    assert.equal(cut[0], runs.at(-1));
-    assert.ok(cut[0].cut > 300 && cut[0].executed === 0 && cut[0].lost === cut[0].nodes);
-    const own = losses.filter((l) => l.run === cut[0].run), rest = losses.filter((l) => l.run === 0);
-    assert.equal(own.length, 1);
-    assert.equal(own[0].count, cut[0].lost);
-    assert.ok(own[0].begin_ns >= cut[0].begin_ns && own[0].end_ns <= cut[0].end_ns);
-    assert.equal(rest.length, 1); // from there to the end
-    assert.ok(rest[0].begin_ns >= cut[0].end_ns && rest[0].end_ns > rest[0].begin_ns && rest[0].count > own[0].count);
-    assert.deepEqual(devices.map((d) => [d.name, d.type, d.seen]), [["CPU", 1, 2]]);
-    assert.deepEqual(lanes.map((l) => [l.device, l.slot, l.queue, l.kind]), [[1, 0, 0, 1]]);
-});
+// Room ends in a run (then that one is cut) or between two; which it is depends on what else is told.
+for (const size of ["4M", "5M"]) {
+    test(`recording that ends for want of room after ${size}: what is missing is of the CPU, with its run and its time`, () => {
+        const directory = fresh();
+        // Many ops, so that lanes are full long before the journal, and small ones: what is older than three seconds is sealed, and makes room.
+        const quick = model("tiny", "--layers", "60", "--embd", "64", "--ff", "64", "--heads", "2", "--kv-heads", "1");
+        const result = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--max-size", size, "--", engine, "run", "-m", quick, "-p", "Hello", "-n", "400", "--ignore-eos", "-t", "1"]);
+        assert.equal(result.status, 0, result.stderr);
+        const { runs, losses, lanes, devices } = rows(directory, "runs", "losses", "lanes", "devices");
+        assert.equal(sum(runs.map((r) => r.opaque)), 0);
+        const cut = runs.filter((r) => r.flags & 4), rest = losses.filter((l) => l.run === 0);
+        assert.equal(rest.length, 1); // from there to the end
+        assert.ok(rest[0].begin_ns >= runs.at(-1).end_ns && rest[0].end_ns > rest[0].begin_ns && rest[0].count > 0);
+        assert.ok(cut.length <= 1); // the run that found no room; those after it are not recorded
+        const own = losses.filter((l) => l.run !== 0);
+        assert.deepEqual(own.map((l) => [l.run, l.count]), cut.map((r) => [r.run, r.lost]));
+        for (const [i, one] of cut.entries()) {
+            assert.equal(one, runs.at(-1));
+            assert.ok(one.cut > 300 && one.executed === 0 && one.lost === one.nodes);
+            assert.ok(own[i].begin_ns >= one.begin_ns && own[i].end_ns <= one.end_ns && own[i].count < rest[0].count);
+        }
+        assert.deepEqual(devices.map((d) => [d.name, d.type, d.seen]), [["CPU", 1, 2]]);
+        assert.deepEqual(lanes.map((l) => [l.device, l.slot, l.queue, l.kind]), [[1, 0, 0, 1]]);
+    });
+}

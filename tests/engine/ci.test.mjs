@@ -3,10 +3,11 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { engine, ggscope, model, run, scratch } from "../lib.mjs";
+import { noGroups } from "../memory-group.mjs";
 import { generate } from "./traces.mjs";
 
 const words = (name, ...options) => [engine, "run", "-m", model("tiny", ...options), "-p", "Hello world", "-n", "4", "-t", "1"];
@@ -63,13 +64,24 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
     assert.ok(diff.totals.bytes_read.b > diff.totals.bytes_read.a);
     const temporary = scratch("temporary");
     mkdirSync(temporary);
-    const again = run(ggscope, ["bench", "-r", "2", "--json", "--", ...words("tiny")], { env: { ...process.env, TMPDIR: temporary } });
+    const twice = scratch("twice");
+    const again = run(ggscope, ["bench", "-r", "2", "--json", "-o", twice, "--", ...words("tiny")], { env: { ...process.env, TMPDIR: temporary } });
     assert.equal(again.status, 0, again.stderr);
     const answer = JSON.parse(again.stdout);
     assert.equal(answer.baseline, false);
     assert.ok(answer.figures.every((f) => !f.differs));
     assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
     assert.deepEqual(readdirSync(temporary), []);
+    // Quiet tokens: what a tenth of the steps that generate stay below. The steadier of the two figures decides.
+    const quiet = (name) => {
+        const { rows } = JSON.parse(run(ggscope, ["sql", `${twice}/${name}`, "SELECT end_ns - begin_ns FROM tokens WHERE phase = 'GENERATE' ORDER BY 1", "--json"]).stdout);
+        return rows[Math.ceil(rows.length / 10) - 1][0];
+    };
+    const figure = (name) => answer.figures.find((f) => f.figure === name);
+    assert.equal(figure("token_quiet_ns").a, (quiet("a-001") + quiet("a-002")) / 2);
+    const width = ({ control }) => control.high - control.low;
+    assert.equal(answer.decides, width(figure("token_quiet_ns")) < width(figure("token_ns")) ? "token_quiet_ns" : "token_ns");
+    assert.match(result.stdout, /^token_(quiet_)?ns decides on tokens \(A\/A within \d+\.\d %\): /m);
 });
 
 test("bench -b FOLDER runs the same program on two engines", () => {
@@ -106,6 +118,26 @@ test("bench ends by Ctrl-C and leaves nothing behind", async () => {
     assert.deepEqual(await ended, [130, null]);
     assert.deepEqual(readdirSync(temporary), []);
     for (const name of readdirSync(kept)) assert.ok(existsSync(join(kept, name, "trace.ggs")), `${name} is not whole`);
+});
+
+test("bench sets the same limit and the same cold start for both sides", (t) => {
+    if (noGroups) return t.skip(noGroups);
+    const kept = scratch("limited"), file = model("tiny"), command = [engine, "run", "-m", file, "-p", "Hello", "-n", "2", "-t", "1"];
+    const result = run(ggscope, ["bench", "-r", "2", "-b", `exec '${command.join("' '")}'`, "--memory", "2000%", "--cold", "-o", kept, "--json", "--", ...command]);
+    assert.equal(result.status, 0, result.stderr);
+    const limit = Math.floor(statSync(file).size * 20 / 4096) * 4096;
+    for (const name of readdirSync(kept)) {
+        const { machine } = JSON.parse(readFileSync(join(kept, name, "experiment.json"), "utf8"));
+        assert.equal(machine.memory_limit, limit, name);
+        assert.equal(machine.cold.bytes, statSync(file).size, name);
+    }
+    // A share of what is not known, or of too little, is refused before anything runs.
+    for (const [share, words] of [["25%", ["true"]], ["1%", command]]) {
+        const wrong = run(ggscope, ["bench", "--memory", share, "--", ...words]);
+        assert.equal(wrong.status, 1);
+        assert.match(wrong.stderr, /^ggscope: --memory (25%|1%) [^\n]*\n$/);
+        assert.equal(run(ggscope, ["record", "--memory", share, "-o", scratch(`share${share}`), "--", ...words]).status, 2);
+    }
 });
 
 test("bench says what is wrong with its program", () => {

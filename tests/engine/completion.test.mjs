@@ -27,9 +27,14 @@ test("verbs, options, recordings, values and names are offered", () => {
     assert.deepEqual(complete("log", "experiments/quick-brown", "--tensor", "blk.3.attn_q"), ["blk.3.attn_q.weight"]);
     assert.deepEqual(complete("export", "--format", "pa"), ["parquet"]);
     assert.deepEqual(complete("stats", "--by", "lay"), ["layer"]);
+    assert.deepEqual(complete("stats", "--by", "op,seq"), ["op,sequence"]);
+    assert.deepEqual(complete("log", "--sort", "d"), ["duration"]);
+    assert.deepEqual(complete("log", "--source", ""), ["disk", "buffer", "vram"]);
+    assert.deepEqual(complete("paging", "--policy", "lru,o"), ["lru,opt"]);
+    assert.deepEqual(complete("export", "--table", "op_r"), ["op_runs"]);
+    assert.deepEqual(complete("run", "--flash-attn", "a"), ["auto"]);
+    assert.deepEqual(complete("stats", "--layer", ""), []);
     assert.deepEqual(complete("help", "expe"), ["experts"]);
-    assert.deepEqual(complete("relayout", "--from", "exp"), ["experiments/quick-brown"]);
-    assert.deepEqual(complete("relayout", ""), [":files"]);
     assert.deepEqual(complete("record", "-o", ""), [":files"]);
     assert.deepEqual(complete("record", "--", "ls", "-"), [":files"]);
 });

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
-import { fresh, jsonLines, rows } from "./traces.mjs";
+import { check, fresh, jsonLines, rows } from "./traces.mjs";
 
 const pictures = join(build, "tests", "diffusion-host");
 const skip = existsSync(pictures) ? false : "built for the pinned engine only";
@@ -118,18 +118,28 @@ test("--steps: exactly so many; --for: so long; the program runs on and its exit
     assert.ok(spans[0].end_ns - spans[0].begin_ns >= 500e6);
 });
 
-test("--requests: so many have ended, and the program runs on", () => {
-    const directory = fresh();
-    const result = run(ggscope, ["record", "--no-faults", "-o", directory, "--requests", "2", "--", join(build, "tests", "server-host"), "slowly", tiny]);
-    assert.equal(result.status, 0, result.stderr);
-    assert.match(result.stderr, /^ggscope: 2 requests are recorded, the program runs on$/m);
-    assert.equal(JSON.parse(result.stdout.trim().split("\n").at(-1)).requests.length, 6, "the program had six");
-    const { requests } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
-    // The first two are whole; a third one may have begun before we looked.
-    assert.deepEqual(requests.slice(0, 2).map((r) => [r.prompt_tokens, r.generated_tokens]), [[5, 3], [5, 4]]);
-    assert.ok(requests.length <= 4, `${requests.length} requests`);
-    const { windows } = rows(directory, "windows");
-    assert.equal(windows.length, 1);
+// What a program does of its own accord before the first request is none.
+const asked = (directory) => JSON.parse(output(ggscope, ["requests", "--json", directory])).requests.filter((r) => !["warmup", "draft"].includes(r.kind));
+const counts = (r) => [r.prompt_tokens, r.cached_tokens, r.generated_tokens];
+
+for (const [pattern, n] of [["slowly", 2], ["turns", 1], ["turns", 2], ["turns", 3], ["warmup", 1], ["warmup", 2], ["continued", 3], ["draft", 1]]) {
+    test(`--requests ${n} of a program (${pattern}) records so many, and the program runs on`, () => {
+        const directory = fresh(), models = pattern === "draft" ? [tiny, tiny] : [tiny];
+        const result = run(ggscope, ["record", "--no-faults", "-o", directory, "--requests", String(n), "--", join(build, "tests", "server-host"), pattern, ...models]);
+        assert.equal(result.status, 0, result.stderr);
+        const truth = JSON.parse(result.stdout.trim().split("\n").at(-1)).requests.filter((r) => !["warmup", "draft"].includes(r.kind));
+        if (pattern === "slowly") assert.match(result.stderr, /^ggscope: 2 requests are recorded, the program runs on$/m);
+        // Two drafted texts go on in the same batches: the second is there as far as the first goes.
+        const found = asked(directory).slice(0, pattern === "draft" ? n : undefined);
+        assert.deepEqual(found.map(counts), truth.slice(0, n).map((r) => [r.prompt, r.cached, r.generated]));
+        check(directory);
+        const { windows, decodes } = rows(directory, "windows", "decodes");
+        assert.equal(windows.length, 1);
+        assert.ok(decodes.every((decode) => decode.end_ns <= windows[0].end_ns), "it ends with the last of them");
+    });
+}
+
+test("--requests wants a number", () => {
     for (const wrong of ["0", "-1", "many"]) assert.equal(run(ggscope, ["record", "--requests", wrong, "--", "true"]).status, 2);
 });
 

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, sanitized, scratch } from "../lib.mjs";
+import { hasLane } from "./traces.mjs";
 
 const tiny = model("tiny");
 scratch(); // so that the directory is there
@@ -109,7 +110,7 @@ test("a recording in another PID namespace is live", { skip: namespace ? false :
     const directory = fresh(), n = 300;
     const child = spawn("unshare", [...namespace, ggscope, "record", "-q", "-o", directory, "--", ...generate("-n", String(n))], { stdio: "ignore" });
     const ended = once(child, "close");
-    await until(() => existsSync(join(directory, "spool")) && readdirSync(join(directory, "spool")).some((name) => name.startsWith("lane-")), "a lane");
+    await until(() => hasLane(directory), "a lane");
     refused(["seal", directory], /still being recorded/);
     refused(["record", "--force", "-o", directory, "--", "true"], /is being recorded to/);
     assert.equal((await ended)[0], 0);
@@ -121,7 +122,7 @@ test("an engine whose ggscope was killed is live in whatever namespace, and seal
     const outer = spawn("unshare", [...namespace, "sh", "-c", `${quoted([ggscope, "record", "-q", "-o", directory, "--", ...generate("-n", "300")])} & read line; kill -9 $!; read line; wait`],
         { stdio: ["pipe", "ignore", "ignore"] });
     const ended = once(outer, "close");
-    await until(() => existsSync(join(directory, "spool")) && readdirSync(join(directory, "spool")).some((name) => name.startsWith("lane-")), "a lane");
+    await until(() => hasLane(directory), "a lane");
     outer.stdin.write("kill\n");
     await new Promise((done) => setTimeout(done, 50));
     const looked = run(ggscope, ["seal", directory]);
@@ -175,7 +176,7 @@ test("a program whose ggscope was killed before it computed anything is live, an
 test("what can still be sealed is not swept away", async () => {
     const directory = fresh();
     const killed = start(["-q", "-o", directory, "--", ...generate("-n", "2000")]);
-    await until(() => existsSync(join(directory, "spool")) && readdirSync(join(directory, "spool")).some((name) => name.startsWith("lane-")), "a lane");
+    await until(() => hasLane(directory), "a lane");
     const program = readFileSync(`/proc/${killed.child.pid}/task/${killed.child.pid}/children`, "utf8").trim().split(" ").map(Number);
     killed.child.kill("SIGKILL");
     for (const pid of program) process.kill(pid, "SIGKILL");

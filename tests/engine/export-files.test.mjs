@@ -1,6 +1,7 @@
 // ggscope export and its files: full disks, kills, traces that shrink; and the exports that run and record make by themselves.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -139,23 +140,53 @@ test("settings: temp_files are written, llama.cpp's names for keys are known, co
     assert.deepEqual(command.slice(command.indexOf("-t"), command.indexOf("-t") + 2), ["-t", "1"]);
     const lines = readFileSync(join(folder, "stats.jsonl"), "utf8").trimEnd().split("\n").map((l) => JSON.parse(l));
     assert.ok(lines.length > 3 && lines.every((l) => ["alloc", "dealloc"].includes(l.event)));
-    assert.deepEqual(readdirSync(join(folder, "graphs")).sort(), ["token-00000.dot", "token-00001.dot"]);
-    // One thing by two names is a mistake; a comment that hides a brace is found where it is.
-    writeFileSync(file, '{"experiment": {"tokens_to_generate": 1, "n_predict": 2}}');
-    assert.match(run(ggscope, ["run", "--settings", file]).stderr, /tokens_to_generate is given twice, once as n_predict/);
+    assert.deepEqual(readdirSync(join(folder, "graphs")).sort(), ["token_00000.dot", "token_00001.dot"]);
+    // One thing by two names is fine if they agree; a comment that hides a brace is found where it is.
+    const twins = (other) => JSON.stringify({ experiment: { model: model("tiny"), prompt: "x", tokens_to_generate: 2, n_predict: other, n_threads: 1 }, paths: { output_dir: `twins-${other}` } });
+    writeFileSync(file, twins(3));
+    assert.match(run(ggscope, ["run", "--settings", file]).stderr, /experiment.tokens_to_generate is given twice: 2, and as n_predict 3/);
+    writeFileSync(file, twins(2));
+    assert.equal(run(ggscope, ["run", "-q", "--settings", file]).status, 0);
+    assert.equal(stats(join(folder, "twins-2")).tokens, 2);
     writeFileSync(file, '{\n  "experiment": {"prompt": "x" // }\n');
     assert.match(run(ggscope, ["run", "--settings", file]).stderr, /not valid JSON at line 3/);
+});
+
+test("tables are written on all cores, to the same bytes", () => {
+    const folder = fresh(), recording = join(folder, "recording");
+    output(ggscope, ["run", "-q", "-m", model("moe"), "-p", "x", "-n", "3", "-t", "1", "-o", recording]);
+    for (const format of ["csv", "parquet"]) {
+        const [one, all] = ["one", "all"].map((name) => join(folder, `${format}-${name}`));
+        output("taskset", ["-c", "0", ggscope, "export", "-q", recording, "--format", format, "-o", one]);
+        output(ggscope, ["export", "-q", recording, "--format", format, "-o", all]);
+        assert.deepEqual(readdirSync(all).sort(), readdirSync(one).sort());
+        for (const name of readdirSync(one)) assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(all, name))), name);
+        const again = run(ggscope, ["export", recording, "--format", format, "-o", all]); // files of all processes are counted
+        assert.match(again.stderr, new RegExp(`\\b${readdirSync(all).length} (unchanged )?files`), again.stderr);
+    }
+    const { stderr } = run("strace", ["-f", "-qq", "-e", "trace=fork,vfork,clone,clone3", ggscope, "export", "-q", recording, "--format", "csv", "-o", join(folder, "traced")]);
+    assert.equal(/clone|fork/.test(stderr), availableParallelism() > 1, stderr);
+});
+
+test("export makes the folders above its output", () => {
+    const folder = fresh(), recording = join(folder, "recording");
+    output(ggscope, ["run", "-q", "-m", model("tiny"), "-p", "x", "-n", "2", "-t", "1", "-o", recording]);
+    for (const [format, name] of [["json", "a/b/json"], ["sqlite", "c/d/all.db"], ["fio", "e/f/log"], ["dot", "g/h/"]]) {
+        output(ggscope, ["export", recording, "-q", "--format", format, "-o", join(folder, name)]);
+        assert.ok(existsSync(join(folder, name)), name);
+    }
 });
 
 test("gguf --csv --full: shape, type, dimensions, elements and file of every tensor", () => {
     const rows = output(ggscope, ["gguf", "--csv", "--full", model("moe")]).trimEnd().split("\n").map((l) => l.split(","));
     const short = output(ggscope, ["gguf", "--csv", model("moe")]).trimEnd().split("\n").map((l) => l.split(","));
-    assert.deepEqual(rows[0], [...short[0], "n_dims", "shape", "dtype", "n_elements", "file"]);
+    assert.deepEqual(rows[0], [...short[0], "n_dims", "shape", "dtype", "n_elements", "file", "dim0", "dim1", "dim2", "dim3"]);
     assert.deepEqual(rows.map((r) => r.slice(0, 5)), short);
     const known = new Map(JSON.parse(output(ggscope, ["gguf", "--json", model("moe")])).tensors.map((t) => [t.name, t]));
     let compared = 0;
-    for (const [name, , , , , dims, shape, dtype, elements, file] of rows.slice(1)) {
+    for (const [name, , , , , dims, shape, dtype, elements, file, ...four] of rows.slice(1)) {
         const sizes = shape.split("x").map(Number);
+        assert.deepEqual(four.map(Number), [...sizes, 1, 1, 1].slice(0, 4));
         assert.deepEqual([sizes.length, sizes.reduce((a, b) => a * b), file], [Number(dims), Number(elements), basename(model("moe"))]);
         if (!known.has(name)) continue; // of experts JSON lists the parts
         compared++;

@@ -18,7 +18,7 @@ const dense = generate(model("tiny"), "-n", String(tokens), "-t", "2").directory
 const moe = generate(model("moe"), "-n", String(tokens), "-t", "1").directory;
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const names = [...output(ggscope, ["export", "--tables"]).matchAll(/^## (\w+)$/gm)].map((m) => m[1]);
-const optional = ["memory_changes", "residency", "faults", "block_requests", "kernels", "submits", "streamed", "windows"]; // recorded only where they are asked for and permitted
+const optional = ["memory_changes", "residency", "faults", "block_requests", "kernels", "submits", "streamed", "windows", "op_values"]; // recorded only where they are asked for and permitted
 const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
 
 function exported(directory, format, ...options) {
@@ -223,15 +223,17 @@ test("json: one trace and one graph file per token step, ids equal, totals those
         const mapped = timeline.buffers.find((b) => b.name === "Weights_CPU_Mapped");
         assert.ok(mapped.file.endsWith(".gguf") && timeline.timeline.some((e) => e.buffer_id === mapped.id && e.event === "alloc" && e.buffer_name === mapped.name));
         assert.equal(timeline.metadata.peak_occupancy_bytes, known.buffers.peak_bytes + mapped.size);
+        const types = new Map(rows(experiment, "buffers").buffers.map((b) => [b.buffer, b.type]));
         for (const b of timeline.buffers) {
-            assert.match(b.name, /^(Weights|KVCache|Compute|InputOutput|Buffer)_CPU/);
+            assert.ok(/^(Weights|KVCache|Compute|InputOutput|Buffer)_(.*)$/.exec(b.name)?.[2] === types.get(b.id), b.name);
             assert.equal(b.usage_name, ["ANY", "WEIGHTS", "COMPUTE"][b.usage]);
             assert.equal(b.layer, 65535);
         }
         assert.ok(timeline.buffers.some((b) => b.name === "KVCache_CPU") && timeline.buffers.some((b) => b.name.startsWith("Compute_CPU")));
         const usage = {};
-        for (const b of timeline.buffers) usage[b.usage_name] = (usage[b.usage_name] ?? 0) + b.size;
+        for (const b of timeline.buffers) usage[b.usage_name] = (usage[b.usage_name] ?? 0) + 1;
         assert.deepEqual(timeline.metadata.usage_breakdown, usage);
+        assert.ok(Math.abs(timeline.metadata.duration_ms - (timeline.timeline.at(-1).timestamp_ms - timeline.timeline[0].timestamp_ms)) < 0.001);
         // the same as JSON lines
         const lines = readFileSync(exported(experiment, "buffers"), "utf8").trimEnd().split("\n").map((l) => JSON.parse(l));
         assert.deepEqual(lines.map((l) => [l.experiment_id, l.timestamp_ms, l.event, l.buffer_id]), timeline.timeline.map((e) => [known.experiment_id, e.timestamp_ms, e.event, e.buffer_id]));
@@ -266,6 +268,10 @@ test("json: entries, sources, graphs and the memory map refer to each other", ()
             assert.match(label, /^src \d$/);
         }
         assert.equal(trace.metadata.total_entries, trace.entries.length);
+        assert.equal(trace.metadata.timestamp_start_ns, trace.entries[0].timestamp_ns);
+        const end = Math.max(...trace.entries.map((e) => e.timestamp_ns + (e.duration_ns ?? 0)));
+        assert.ok(Math.abs(trace.metadata.duration_ms - (end - trace.entries[0].timestamp_ns) / 1e6) < 0.001);
+        for (const node of graph.nodes) assert.equal(node.node_type, node.id.startsWith("leaf_") && /\.(weight|bias)$/.test(node.label) ? "weight" : "op", node.label);
         assert.equal(trace.entries[0].timestamp_relative_ms, 0);
         assert.equal(typeof graph.metadata.timestamp_generated, "string");
         assert.ok(Math.abs(Date.parse(graph.metadata.timestamp_generated) - Date.parse(metadata.timestamp_start) - trace.metadata.timestamp_start_ns / 1e6) < 2);
@@ -581,7 +587,7 @@ test("what cannot be done is refused with a sentence", () => {
     mkdirSync(folder);
     refused(1, [dense, "-f", "chrome", "-o", folder], /is a directory/);
     refused(1, [dense, "-f", "sqlite", "-o", folder], /not a regular file/);
-    refused(1, [dense, "-f", "chrome", "-o", join(folder, "no", "such")], /cannot create/);
+    refused(1, [dense, "-f", "chrome", "-o", join(file, "no", "such")], /cannot create/);
     assert.deepEqual(readdirSync(folder), []);
     assert.ok(!existsSync("x"));
 });

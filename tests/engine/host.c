@@ -9,13 +9,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -286,6 +286,70 @@ static void run_turns(void) {
     llama_model_free(session.model);
 }
 
+// The same generation again and again, until it is killed: what a server looks like to those who attach to it.
+static void run_endless(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    for (;;) {
+        llama_memory_clear(llama_get_memory(session.context), true);
+        session.position = 0;
+        prompt_and_generate(&session);
+    }
+}
+
+// Unmaps the model's pages: whoever reads them takes a page fault.
+static void forget_model(void) {
+    FILE * maps = fopen("/proc/self/maps", "re");
+    char   line[4096 + 128];
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long long from, to;
+        if (strstr(line, ".gguf") == NULL || sscanf(line, "%llx-%llx", &from, &to) != 2) continue;
+        void * start = (void *) (uintptr_t) from; // NOLINT(performance-no-int-to-ptr)
+        if (madvise(start, (size_t) (to - from), MADV_DONTNEED) != 0) die("madvise");
+    }
+    if (maps != NULL) fclose(maps);
+}
+
+// Each generation finds the model unmapped.
+static void run_forgetful(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    for (int i = 0; strcmp(options.mode, "forgetful") == 0 || i < 4; i++) {
+        forget_model();
+        llama_memory_clear(llama_get_memory(session.context), true);
+        session.position = 0;
+        prompt_and_generate(&session);
+    }
+}
+
+static void * do_nothing(void * unused) {
+    return unused;
+}
+
+// Takes the locks of malloc, of the dynamic linker and of the thread library all the time.
+static void * churn(void * unused) {
+    void *   blocks[64] = {NULL};
+    unsigned seed       = 1;
+    for (;;) {
+        for (int i = 0; i < 100; i++) {
+            seed       = seed * 1103515245 + 12345;
+            unsigned k = seed >> 26;
+            free(blocks[k]);
+            blocks[k] = malloc(seed >> 8 & 0xffff);
+        }
+        void *    library = dlopen("libresolv.so.2", RTLD_NOW);
+        pthread_t thread;
+        if (library != NULL) dlclose(library);
+        if (pthread_create(&thread, NULL, do_nothing, NULL) == 0) pthread_join(thread, NULL);
+        usleep(1000);
+    }
+    return unused;
+}
+
+static void run_churn(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, churn, NULL) != 0) die("pthread_create");
+    run_endless();
+}
+
 // A model that is freed and loaded again.
 static void run_twice(void) {
     run_generate();
@@ -483,6 +547,88 @@ static void run_sandbox(void) {
     _exit(0); // the engine's own end opens files
 }
 
+// Computes, and forks a child that computes on, again and again.
+static void run_forking(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    for (;;) {
+        llama_memory_clear(llama_get_memory(session.context), true);
+        session.position  = 0;
+        llama_token token = feed(&session, prompt, PROMPT, "PROMPT");
+        fflush(stdout);
+        pid_t child = fork();
+        if (child < 0) die("fork");
+        if (child == 0) {
+            call_decode(&session, &(struct item){token, session.position, 0, true}, 1);
+            _exit(0);
+        }
+        int status;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+        say("child_status", status);
+    }
+}
+
+// As servers that fork their workers: the model is loaded once, and the children compute.
+static void run_workers(void) {
+    enum { WORKERS = 2 };
+    struct llama_model * model = open_model(options.models[0]);
+    pid_t                children[WORKERS];
+    fflush(stdout);
+    for (int i = 0; i < WORKERS; i++) {
+        children[i] = fork();
+        if (children[i] < 0) die("fork");
+        if (children[i] > 0) continue;
+        struct session session = open_session(model, i);
+        prompt_and_generate(&session);
+        exit(0);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        int status;
+        while (waitpid(children[i], &status, 0) < 0 && errno == EINTR) {}
+        say("child_status", status);
+    }
+    llama_model_free(model);
+}
+
+// A server that loads the model, waits to be told (a line), and forks workers that compute until they are killed.
+static void run_prefork(void) {
+    enum { WORKERS = 2 };
+    struct llama_model * model = open_model(options.models[0]);
+    say("ready", getpid());
+    if (getchar() == EOF) exit(0);
+    for (int i = 0; i < WORKERS; i++) {
+        pid_t child = fork();
+        if (child < 0) die("fork");
+        if (child > 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        say("worker", getpid());
+        struct session session = open_session(model, i);
+        for (;;) {
+            llama_memory_clear(llama_get_memory(session.context), true);
+            session.position = 0;
+            prompt_and_generate(&session);
+        }
+    }
+    for (;;) pause();
+}
+
+// A router: it starts programs that compute, as it is told (a line), and computes nothing itself or a little.
+static void run_router(void) {
+    ggml_backend_load_all(); // it has an engine all the same
+    if (strcmp(options.mode, "busy-router") == 0) run_generate();
+    say("ready", getpid());
+    if (getchar() == EOF) exit(0);
+    pid_t child = fork();
+    if (child < 0) die("fork");
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execl("/proc/self/exe", "host", "endless", options.models[0], (char *) NULL);
+        _exit(127);
+    }
+    while (getchar() != EOF) {}
+    kill(child, SIGTERM);
+    waitpid(child, NULL, 0);
+}
+
 static void run_children(void) {
     run_generate();
     if (system("env") != 0) die("env");
@@ -511,32 +657,34 @@ static void run_stop(void) {
     llama_model_free(session.model);
 }
 
-// A program with SIGSEGV handlers of its own: one from the beginning, and one that it installs in the middle of a graph.
+// A program with SIGSEGV handlers of its own: one from the beginning, and one that it installs in the middle of a graph. They open the page
+// and return, as collectors of garbage do. A jump out of a handler would leave the thread without its tile configuration (AMX), which the
+// kernel clears for a handler and restores when it returns.
 static struct {
-    sigjmp_buf back;
-    int        first, second, replaced;
+    volatile int * page; // may not be touched
+    int            first, second, replaced;
 } handled;
 
 static void first_handler(int number) {
     (void) number;
     handled.first++;
-    siglongjmp(handled.back, 1);
+    mprotect((void *) handled.page, 4096, PROT_READ | PROT_WRITE);
 }
 
 static void second_handler(int number, siginfo_t * info, void * context) {
     (void) number, (void) context;
-    handled.second += info->si_addr == (void *) 64;
-    siglongjmp(handled.back, 1);
+    handled.second += info->si_addr == (void *) handled.page;
+    mprotect((void *) handled.page, 4096, PROT_READ | PROT_WRITE);
 }
 
-static void touch_nothing(void) {
-    int * volatile nowhere = (int *) (uintptr_t) 64;
-    if (sigsetjmp(handled.back, 1) == 0) *nowhere = 1;
+static void touch_page(void) {
+    mprotect((void *) handled.page, 4096, PROT_NONE);
+    *handled.page = 1;
 }
 
 static void handle_at(long call) {
     struct sigaction second = {.sa_sigaction = second_handler, .sa_flags = SA_SIGINFO}, before;
-    if (call == options.call || call == options.call + 200) touch_nothing();
+    if (call == options.call || call == options.call + 200) touch_page();
     if (call != options.call + 100) return;
     sigaction(SIGSEGV, &second, &before);
     handled.replaced += before.sa_handler == first_handler;
@@ -544,10 +692,12 @@ static void handle_at(long call) {
 
 static void run_handlers(void) {
     struct sigaction now;
+    handled.page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (handled.page == MAP_FAILED) die("mapping a page");
     sigaction(SIGSEGV, &(struct sigaction){.sa_handler = first_handler}, NULL);
     run_generate();
     sigaction(SIGSEGV, NULL, &now);
-    touch_nothing();
+    touch_page();
     say("first", handled.first);
     say("second", handled.second);
     say("replaced", handled.replaced);
@@ -646,6 +796,13 @@ static const struct {
     void (*run)(void);
 } modes[] = {
     {"generate", 1, run_generate},
+    {"endless", 1, run_endless},
+    {"churn", 1, run_churn},
+    {"forgetful", 1, run_forgetful},
+    {"forgetful-once", 1, run_forgetful},
+    {"prefork", 1, run_prefork},
+    {"router", 1, run_router},
+    {"busy-router", 1, run_router},
     {"turns", 1, run_turns},
     {"sequences", 1, run_sequences},
     {"contexts", 1, run_contexts},
@@ -653,6 +810,8 @@ static const struct {
     {"warmup", 1, run_warmup},
     {"cleared", 1, run_warmup},
     {"fork", 1, run_fork},
+    {"forking", 1, run_forking},
+    {"workers", 1, run_workers},
     {"children", 1, run_children},
     {"crash-abort", 1, run_generate},
     {"crash-segv", 1, run_generate},

@@ -2,11 +2,12 @@
 // their own. None of them notices the capture library, and the trace is right or honestly absent.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { check, fresh, generate, graphs, host, jsonLines, library, record, rows, stats, steps, told } from "./traces.mjs";
+import { wholeEngine } from "../variant.mjs";
 
 const tiny = model("tiny");
 const small = model("tiny", "--layers", "2");
@@ -105,8 +106,9 @@ test("a program's own eval callback sees what it saw; its pieces are linked to t
 
 for (const mode of ["reopen", "reopen-other"]) {
     test(`${mode}: a backend that is closed and ${mode === "reopen" ? "opened again" : "followed by another"} is recorded before and after`, (t) => {
-        const plain = output(host, [mode, tiny]);
-        const { directory, stdout } = record([host, mode, tiny]);
+        const options = { env: { ...process.env, GGSCOPE_ENGINE: wholeEngine } }; // which has another
+        const plain = output(host, [mode, tiny], options);
+        const { directory, stdout } = record([host, mode, tiny], options);
         assert.equal(stdout, plain);
         assert.equal(rows(directory, "runs").runs.length, 6);
         const found = steps(directory);
@@ -265,6 +267,21 @@ test("no system call per op", { skip: available("strace") ? false : "strace is m
     assert.ok(perOp < 0.01);
 });
 
+test("workers that a program forks: told without --follow, recorded with it", () => {
+    const plain = fresh(), told = run(ggscope, ["record", "-o", plain, "--", host, "workers", tiny]);
+    assert.equal(told.status, 0, told.stderr);
+    assert.match(told.stderr, /^ggscope: the program computed no graph itself: 2 forked children did, not recorded: --follow$/m);
+    assert.match(told.stderr, /^children +2 forked processes computed graphs, not recorded: --follow$/m);
+    const once = run(ggscope, ["record", "-o", fresh(), "--", host, "fork", tiny]);
+    assert.match(once.stderr, /^children +1 forked process computed graphs, not recorded: --follow$/m);
+    const directory = fresh(), followed = run(ggscope, ["record", "-q", "--follow", "-o", directory, "--", host, "workers", tiny]);
+    assert.equal(followed.status, 0, followed.stderr);
+    assert.doesNotMatch(followed.stderr, /not recorded/);
+    const parts = [directory, ...readdirSync(directory).filter((name) => name.startsWith("process-")).map((name) => join(directory, name))];
+    const steps = parts.map((part) => (check(part), rows(part, "steps").steps.length)).filter((n) => n > 0);
+    assert.deepEqual(steps, [3, 3]); // the prompt and two tokens each
+});
+
 test("fork while any lock of ours is held: the child computes on and waits for none", () => {
     const { stdout } = record([host, "fork-held", tiny]);
     const said = (key) => jsonLines(stdout).find((line) => line[key] !== undefined)[key];
@@ -322,8 +339,12 @@ test("a long one: recording ends when the segments are full, and the program doe
     const { directory, status, stdout } = recordSaying([host, "sandbox", "-t", "1", "-g", "800", tiny], /the program restricts its system calls/, "--max-size", "4M");
     assert.equal(status, 0);
     assert.match(stdout, /"alive"/);
-    const { runs } = rows(directory, "runs");
+    const { runs, losses, graphs: known } = rows(directory, "runs", "losses", "graphs");
     assert.ok(runs.length > 300 && runs.length < 803, `${runs.length} runs`);
+    assert.equal(sum(runs.map((r) => r.flags & 1)), 0, "no run is cut off");
+    const whole = runs.filter((r) => r.executed > 0).length, { nodes } = known.find((g) => g.graph === runs.at(-1).graph);
+    assert.equal(sum(losses.map((l) => l.count)), (803 - whole) * nodes, "each node of each run that is not there is counted");
+    assert.match(run(ggscope, ["check", directory]).stdout, /^FAIL +no losses/m);
 });
 
 test("RLIMIT_FSIZE: the program lives, and is recorded with segments that were made for it, or one line says why it is not", () => {
@@ -340,4 +361,43 @@ test("RLIMIT_FSIZE: the program lives, and is recorded with segments that were m
     if (recorded.status !== 0) assert.match(recorded.stderr, reason); // none was ready in time
     else if (/^ggscope: recording ends here, the program runs on: File too large$/m.test(recorded.stderr)) assert.match(checked.stdout, /^FAIL +no losses +\d+ records lost$/m); // some were not
     else assert.equal(checked.status, 0, checked.stdout);
+});
+
+test("RLIMIT_FSIZE of ggscope itself: the program is recorded, or a sentence says why not", () => {
+    const program = [engine, "run", "-m", small, "-p", "Hello", "-n", "2", "-t", "1", "--ignore-eos"], plain = run(program[0], program.slice(1));
+    const limited = (kib) => {
+        const directory = fresh();
+        return { directory, ...run("bash", ["-c", `ulimit -f ${kib}; exec "$@"`, "bash", ggscope, "record", "-q", "--no-faults", "-o", directory, "--", ...program]) };
+    };
+    const little = limited(200), enough = limited(100000);
+    assert.equal(little.status, 1, "an error, not a signal");
+    assert.match(little.stderr, /^ggscope: cannot .*: File too large \(ulimit -f limits the size of files here\)$/m);
+    assert.ok(!existsSync(little.directory), "nothing is left");
+    assert.deepEqual([enough.status, enough.stdout], [0, plain.stdout]);
+    assert.equal(run(ggscope, ["check", enough.directory]).status, 0);
+});
+
+test("RLIMIT_FSIZE: SIGXFSZ is for the program what it is without us", () => {
+    const show = ["sh", "-c", "grep -E '^Sig(Ign|Cgt)' /proc/self/status"], directory = fresh();
+    const recorded = run(ggscope, ["record", "-q", "-o", directory, "--", ...show]), mask = (text) => text.match(/^SigIgn:\s*(\w+)/m)[1];
+    assert.equal(mask(recorded.stdout), mask(run(show[0], show.slice(1)).stdout));
+});
+
+test("a newline in the model's path: one file, as without it", () => {
+    const folder = scratch("new\nline"), plain = fresh(), odd = fresh();
+    mkdirSync(folder);
+    copyFileSync(small, join(folder, "model.gguf"));
+    copyFileSync(small, join(folder, "model\\012.gguf"));
+    const of = (directory, file) => {
+        const recorded = run(ggscope, ["run", "-q", "-o", directory, "-m", file, "-p", "Hello", "-n", "2", "-t", "1", "--ignore-eos"]);
+        assert.equal(recorded.status, 0, recorded.stderr);
+        const { bytes_touched, bytes_disk } = stats(directory);
+        assert.equal(run(ggscope, ["check", directory]).status, 0);
+        return { bytes_touched, bytes_disk, files: JSON.parse(output(ggscope, ["sql", "--json", directory, "select path from files"])).rows.flat() };
+    };
+    const { files, ...expected } = of(plain, small);
+    assert.deepEqual(of(odd, join(folder, "model.gguf")), { ...expected, files: [join(folder, "model.gguf")] });
+    const literal = scratch("model\\012.gguf");
+    copyFileSync(small, literal);
+    assert.deepEqual(of(fresh(), literal), { ...expected, files: [literal] });
 });

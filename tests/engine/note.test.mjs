@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, output, root, run, scratch } from "../lib.mjs";
 
@@ -30,6 +30,29 @@ test("notes are added, shown, told by the summary, and taken away", () => {
     const none = run(ggscope, ["note", "--remove", "2", directory]);
     assert.equal(none.status, 1);
     assert.match(none.stderr, /^ggscope: .* has 1 notes, not 2\n$/);
+});
+
+test("control characters of a note do not reach the terminal", () => {
+    const directory = experiment("note-control");
+    writeFileSync(join(directory, "notes.txt"), "red \x1b[31m bell \x07 two bytes \u009b31m delete \x7f é\n");
+    for (const words of [["note", directory], [directory]]) assert.match(output(ggscope, words), /red \?\[31m bell \? two bytes \?\?31m delete \? é\n/);
+    assert.match(notes(directory)[0].text, /\x1b\[31m/); // JSON escapes them
+});
+
+test("notes that are a link are neither read nor written through", () => {
+    for (const target of ["secret", "absent"]) {
+        const directory = experiment(`note-link-${target}`), path = scratch(target);
+        if (target === "secret") writeFileSync(path, "do not show\n");
+        symlinkSync(path, join(directory, "notes.txt"));
+        for (const words of [["note", directory], ["note", directory, "text"], ["note", "--json", directory]]) {
+            const result = run(ggscope, words);
+            assert.deepEqual([result.status, result.stdout], [1, ""]);
+            assert.match(result.stderr, /^ggscope: .*notes\.txt is a link: notes are kept in a file of the experiment\n$/);
+        }
+        assert.doesNotMatch(output(ggscope, [directory]), /do not show/);
+        if (target === "secret") assert.equal(readFileSync(path, "utf8"), "do not show\n");
+        else assert.ok(!existsSync(path));
+    }
 });
 
 test("a file that was edited by hand is read, and kept when a note is added", () => {

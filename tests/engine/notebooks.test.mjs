@@ -39,6 +39,16 @@ except ggscope.Error as error: print(error)`], { env });
     assert.match(refused, /nowhere/);
 });
 
+test("ggscope.py warns of a recording that is cut off", () => {
+    const cut = join(here, "cut.ggs"), whole = readFileSync(join(directory, "trace.ggs"));
+    writeFileSync(cut, whole.subarray(0, whole.length / 2));
+    const open = `import ggscope; r = ggscope.open(${JSON.stringify(cut)}); print(r.warning)`;
+    const result = python(open);
+    assert.deepEqual([result.status, /cut off/.test(result.stdout)], [0, true]);
+    assert.match(result.stderr, /Incomplete: .*cut\.ggs .*cut off/);
+    assert.notEqual(python(open.replace(";", "; import warnings; warnings.simplefilter('error', ggscope.Incomplete);")).status, 0);
+});
+
 test("NumPy shares the memory of a column", (t) => {
     if (!has("numpy")) return t.skip("python3-numpy is not installed");
     const result = python(`

@@ -7,6 +7,7 @@ typedef struct llama_context * llama_memory_t;
 #define llama_memory_clear(memory, data) llama_kv_cache_clear(memory)
 #define llama_memory_seq_rm              llama_kv_cache_seq_rm
 #define llama_memory_seq_cp              llama_kv_cache_seq_cp
+#define llama_memory_seq_keep            llama_kv_cache_seq_keep
 #define llama_memory_seq_add             llama_kv_cache_seq_add
 #endif
 

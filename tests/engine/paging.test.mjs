@@ -62,7 +62,7 @@ for (const name of ["tiny", "moe"]) {
         for (const [i, budget] of budgets.entries()) {
             for (const policy of ["lru", "linux", "pin-hot"])
                 for (const bytes of ["load_bytes", "prompt_bytes", "generate_bytes"])
-                    if (policy !== "pin-hot" || bytes !== "load_bytes") assert.ok(budget.policies[policy][bytes] >= budget.policies.opt[bytes], `${policy} ${bytes} ${budget.memory_bytes}`);
+                    assert.ok(budget.policies[policy][bytes] >= budget.policies.opt[bytes], `${policy} ${bytes} ${budget.memory_bytes}`);
             const linux = budget.policies.linux;
             assert.ok(linux.least_bytes_per_token <= linux.bytes_per_token && linux.bytes_per_token <= linux.most_bytes_per_token);
             if (i > 0) for (const policy of ["lru", "opt"]) assert.ok(perToken(budget, policy) <= perToken(budgets[i - 1], policy), policy);
@@ -75,6 +75,30 @@ for (const name of ["tiny", "moe"]) {
         }
     });
 }
+
+test("no policy reads less than the optimum for one token or from a cold cache, and none that reads on demand more than no cache", () => {
+    for (const name of ["tiny", "moe"])
+        for (const options of [["--token", "1"], ["--cold"], ["--token", "0..2"]]) {
+            const answer = paging(recorded(name, "--no-repack"), ...options, "--policy", "lru,pin-hot,stream,opt", "--memory", "2M,4M,6M,9M,12M,15M,20M,24M,32M,48M,64M,80M,96M,103M");
+            const none = paging(recorded(name, "--no-repack"), ...options, "--policy", "lru", "--memory", "4K").budgets[0].policies.lru;
+            for (const { memory_bytes, policies } of answer.budgets)
+                for (const policy of ["lru", "pin-hot", "stream"])
+                    for (const bytes of ["prompt_bytes", "generate_bytes"]) {
+                        const what = `${name} ${options} ${policy} ${bytes} with ${memory_bytes}: ${policies[policy][bytes]}, opt ${policies.opt[bytes]}, none ${none[bytes]}`;
+                        assert.ok(policies[policy][bytes] >= policies.opt[bytes], what);
+                        assert.ok(policy === "stream" || policies[policy][bytes] <= none[bytes], what);
+                    }
+        }
+});
+
+test("a prediction whose runs are far apart is not known", () => {
+    const directory = recorded("moe", "--no-repack"), options = ["--token", "1", "--readahead", "8M", "--memory", "1M,2M,4M,8M,12M,24M,48M,90M"];
+    const { budgets, demand_bytes_per_token } = paging(directory, ...options);
+    const text = output(ggscope, ["paging", directory, ...options]);
+    for (const { policies: { linux } } of budgets)
+        assert.equal(linux.known, linux.most_bytes_per_token <= 4 * linux.least_bytes_per_token + 4 || linux.most_bytes_per_token - linux.least_bytes_per_token <= demand_bytes_per_token);
+    assert.equal(text.match(/not known +-/g)?.length ?? 0, budgets.filter((b) => !b.policies.linux.known).length);
+});
 
 test("a dense model is a cyclic scan: least recently used has nothing until all fits, pinning has its share", () => {
     const { budgets: [half], demand_bytes_per_token, touched_bytes } = paging(recorded("tiny", "--no-repack"), "--memory", "7M");

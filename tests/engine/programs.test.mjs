@@ -17,7 +17,7 @@ if (!skip) {
 }
 
 const programs = {
-    ...Object.fromEntries(["read", "set", "map"].map((l) => [`speech-${l}`, [speech, "run", words, "-b", backends, "-l", l, "-t", "1"]])),
+    ...Object.fromEntries(["read", "set", "map", "overwritten", "reused", "unseen", "partly"].map((l) => [`speech-${l}`, [speech, "run", words, "-b", backends, "-l", l, "-t", "1"]])),
     ...Object.fromEntries(["backend", "context", "scheduler"].map((c) => [`pictures-${c}`, [pictures, "run", paints, "-c", c, "-t", "1"]])),
     ...Object.fromEntries(["read", "set"].map((l) => [`pictures-${l}`, [pictures, "run", paints, "-l", l, "-t", "1"]])),
     "pictures-alone": [pictures, "run", "-t", "1"],
@@ -45,7 +45,8 @@ for (const name of Object.keys(programs)) {
         assert.deepEqual(steps.map((s) => [s.step, s.phase, s.runs, s.tokens, s.decodes]), told.map((_, i) => [i, 6, 1, 0, 0]));
         for (const s of steps) assert.ok(s.end_ns > s.begin_ns);
         const checked = output(ggscope, ["check", directory]);
-        assert.doesNotMatch(checked, /^FAILED|any more/m);
+        assert.doesNotMatch(checked, /^FAILED/m);
+        assert.equal(/any more/.test(checked), name === "speech-unseen"); // whose file is in the program's memory
         assert.match(checked, /tokens +the program has no tokens/);
         if (name.startsWith("pictures")) assert.match(checked, /model map +the program opened no GGUF file/);
     });
@@ -103,6 +104,39 @@ test("GGUF of another kind: weights lie where the file says, however they were l
     }
 });
 
+for (const name of ["speech-overwritten", "speech-reused"]) {
+    test(`${name}: of a weight that the program wrote over what it had read, the origin is not known`, { skip }, () => {
+        const places = new Map(json("gguf", words).tensors.map((t) => [t.name, t.offset_start])), { directory } = recorded(name);
+        const weights = rows(directory, "tensors").tensors.filter((t) => places.has(t.name) && t.view === 0);
+        const computed = new Set([...places.keys()].filter((_, i) => i % 2 === 1));
+        assert.ok(weights.some((t) => computed.has(t.name)) && weights.some((t) => !computed.has(t.name)));
+        for (const t of weights) assert.deepEqual([t.origin_file, t.origin_offset], computed.has(t.name) ? [0, 0] : [1, places.get(t.name)], t.name);
+        assert.equal(json("stats", directory).model.stray_weights, new Set(weights.filter((t) => computed.has(t.name)).map((t) => t.name)).size);
+    });
+}
+
+test("weights that a program brings in ways that are not seen are counted apart, and no curve is drawn of them", { skip }, () => {
+    const { directory } = recorded("speech-unseen");
+    const seen = json("stats", recorded("speech-read").directory), stats = json("stats", directory);
+    assert.equal(seen.model.stray_weights, 0);
+    assert.equal(stats.model.stray_weights, json("gguf", words).tensors.length);
+    assert.equal(stats.model.bytes_touched, 0);
+    assert.match(output(ggscope, [directory]), new RegExp(`^origin +of ${stats.model.stray_weights} weights .* was not seen`, "m"));
+    const paging = run(ggscope, ["paging", directory]);
+    assert.equal(paging.status, 1);
+    assert.equal(paging.stdout, "");
+    assert.match(paging.stderr, /^ggscope: [^\n]*\n$/);
+    assert.match(paging.stderr, new RegExp(`the origin of ${stats.model.stray_weights} weights .* was not seen.*no estimate`));
+});
+
+test("weights that are copied unseen beside mapped ones are counted by their names", { skip }, () => {
+    const { directory } = recorded("speech-partly"), tensors = json("gguf", words).tensors, copied = tensors.filter((t, i) => i % 2 === 1 && t.name.endsWith(".weight"));
+    const { model } = json("stats", directory);
+    assert.equal(model.stray_weights, copied.length);
+    assert.ok(model.bytes_touched > 0 && model.bytes_touched < json("stats", recorded("speech-map").directory).model.bytes_touched);
+    assert.match(run(ggscope, ["paging", directory]).stderr, /^ggscope: the origin of \d+ weights \([^)]*\) was not seen, and the other \S+ \S+ say too little of the model: there is no estimate\n$/);
+});
+
 test("gguf shows a file without block_count and tokenizer, with its layers and components", { skip }, () => {
     const text = output(ggscope, ["gguf", words]);
     assert.match(text, /whisper/);
@@ -132,7 +166,9 @@ for (const name of ["speech-read", "pictures-backend"]) {
             assert.doesNotMatch(text, /token/i, verb.join(" "));
             assert.notEqual(text.trim(), "", verb.join(" "));
         }
-        assert.match(output(ggscope, ["stats", directory]), /^graphs +\d runs: /);
+        const text = output(ggscope, ["stats", directory]);
+        assert.match(text, /^graphs +\d runs: /m);
+        assert.doesNotMatch(text, /--no-mmap/); // an option of llama.cpp's programs
         assert.match(output(ggscope, ["stats", "--by", "token", directory]), /^graph run +ops/m);
         assert.match(run(ggscope, ["graph", "--token", "9", directory]).stderr, /^ggscope: there is no graph of graph run 9; the experiment has [35] of them, from 0\n$/);
         assert.match(run(ggscope, ["stats", "--token", "9", directory]).stderr, /^ggscope: there is no graph run 9: this recording has graph runs 0 to [24]\n$/);
@@ -186,9 +222,8 @@ test("the server answers all of the page's questions about such a program", { sk
     const { serve } = await import("../browser/browser.mjs");
     const server = await serve(recorded("pictures-alone").directory);
     try {
-        const cookie = (await fetch(server.url, { redirect: "manual" })).headers.get("set-cookie").split(";")[0];
         const get = async (path) => {
-            const answer = await fetch(`${server.origin}/api/x/0/${path}`, { headers: { cookie } });
+            const answer = await fetch(`${server.url}api/x/0/${path}`);
             assert.equal(answer.status, 200, `${path}: ${await answer.clone().text()}`);
             return answer;
         };

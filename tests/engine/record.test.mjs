@@ -3,9 +3,10 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, copyFileSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { segments } from "./traces.mjs";
 
 const tiny = model("tiny");
 const root = process.getuid() === 0;
@@ -211,6 +212,14 @@ test("no descriptor and no variable of ours is left to children of an engine", (
     assert.equal(plain.status, 0, plain.stderr);
     assert.equal(recorded.status, 0, recorded.stderr);
     assert.equal(recorded.stdout, plain.stdout);
+});
+
+test("an assertion of ggml that ends a program is told apart from other ways to abort", () => {
+    const said = (line) => run(ggscope, ["record", "-q", "-o", fresh(), "--", "sh", "-c", `printf '%s\\n' 'before' "$0" 'behind' >&2; kill -ABRT $$`, line]).stderr;
+    const told = /^ggscope: the engine ended it by an assertion of its own: (.*)$/m;
+    assert.equal(told.exec(said("/some/where/llama.cpp/ggml/src/ggml-cpu/ops.cpp:77: GGML_ASSERT(a == b) failed"))[1], "ops.cpp:77: GGML_ASSERT(a == b) failed");
+    assert.equal(told.exec(said("ggml-cuda.cu:9: fatal \x1b[31m error"))[1], "ggml-cuda.cu:9: fatal ?[31m error");
+    for (const other of ["main.c:3: assertion failed", "see ggml.c:3: it is there", "ggml.txt:3: no source", "ggml.c: no line", "ggml.c:x: none", ""]) assert.doesNotMatch(said(other), told, other);
 });
 
 test("an LD_PRELOAD that was there stays, for the program and its children", (t) => {
@@ -471,11 +480,7 @@ test("Ctrl-C reaches the engine, and what it did is sealed", async () => {
 });
 
 // The process that writes a spool: in the header of its first segment.
-function writerOf(directory) {
-    const header = Buffer.alloc(64);
-    readSync(openSync(join(directory, "spool", "journal-0000.seg"), "r"), header, 0, 64, 0);
-    return header.readUInt32LE(20);
-}
+const writerOf = (directory) => segments(directory).find(({ lane, sequence }) => lane === "journal" && sequence === 0).pid;
 
 test("a recording that goes on is not sealed; one whose ggscope was killed is", async () => {
     const directory = fresh();
@@ -535,7 +540,7 @@ test("seal wants an experiment", () => {
 test("--max-size: recording stops, the engine goes on, and the loss is told", () => {
     const result = record(generate("-n", "700", "--ignore-eos"), { options: ["--max-size", "4M"] });
     assert.equal(result.status, 0, result.stderr);
-    assert.match(result.stderr, /recording ends here, the program runs on/);
+    assert.match(result.stderr, /recording ends here, the program runs on: the recording has reached the \d+ MiB that it may take \(allow more with --max-size/);
     const data = json(result.directory);
     assert.equal(data.settings.max_size, 4 << 20);
     assert.ok(data.losses.some((loss) => loss.reason === "space" && loss.count > 0));
@@ -558,6 +563,8 @@ test("--follow records what the program starts, each into a directory of its own
     assert.deepEqual(readdirSync(join(directory, below[0])).sort(), ["experiment.json", "trace.ggs"]);
     assert.equal(json(join(directory, below[0])).threads, 1);
     assert.equal(record(["true"], { directory, options: ["--force"] }).status, 1);
+    assert.ok(existsSync(join(directory, below[0], "trace.ggs")), "nothing was recorded, and the old ones are there");
+    assert.equal(record(generate("-n", "1"), { directory, options: ["--force"] }).status, 0);
     assert.ok(!readdirSync(directory).some((name) => /^process-/.test(name)), "--force replaced them too");
 });
 

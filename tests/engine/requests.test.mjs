@@ -1,6 +1,8 @@
 // Requests: a program feeds the engine as servers do and says what is true; every count must be that.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output, run as plainRun, scratch } from "../lib.mjs";
@@ -21,15 +23,17 @@ function run(pattern) {
 }
 const told = ({ requests }) => requests.map((r) => ({
     kind: r.kind, context: r.context, sequence: r.sequence, prompt: r.prompt_tokens, cached: r.cached_tokens, generated: r.generated_tokens,
-    accepted: r.accepted_tokens, rejected: r.rejected_tokens,
+    accepted: r.accepted_tokens, rejected: r.rejected_tokens, ...(r.kind === "draft" ? {} : { decoded: r.decoded_tokens, unused: r.unused_tokens }),
 }));
+// What a context that drafts feeds back is no text of anybody's.
+const comparable = (truth) => truth.map(({ decoded, unused, ...rest }) => (rest.kind === "draft" ? rest : { ...rest, decoded, unused }));
 
-const patterns = ["slots", "slots-apart", "cancelled", "cached", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "perplexity", "echo", "shift", "turns", "warmup",
-    "draft", "draft-behind", "slots-unseen", "cached-unseen"];
+const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-slowly", "perplexity", "echo",
+    "one-by-one", "unused", "benchmark", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {
         const { directory, truth } = run(pattern), found = answer(directory);
-        assert.deepEqual(told(found), truth);
+        assert.deepEqual(told(found), comparable(truth));
         const counted = truth.filter((r) => !["draft", "warmup"].includes(r.kind)), all = stats(directory);
         assert.equal(all.prompt_tokens, sum(counted, "prompt"));
         assert.equal(all.generated_tokens, sum(counted, "generated"));
@@ -83,6 +87,18 @@ test("a draft's context names its target, and a batch that checks drafts is no p
         assert.ok(phases[0].includes("VERIFY") && !phases[0].includes("MIXED"));
         assert.ok(phases[1].includes("GENERATE") && !phases[1].includes("MIXED"));
     }
+});
+
+test("prompts of different slots are steps of their own, and their time is that of computing", () => {
+    const { directory, truth } = run("embeddings-slowly"), { requests } = answer(directory), all = stats(directory);
+    assert.deepEqual(steps(directory).map((s) => [s.phase, s.tokens.length]), truth.map((r) => ["PROMPT", r.prompt]));
+    assert.equal(all.tokens, truth.length);
+    assert.equal(all.prompt_ns, sum(requests, "compute_ns"));
+    const waited = requests.slice(1).reduce((so, r, i) => so + r.begin_ns - requests[i].end_ns, 0);
+    assert.ok(waited > 3 * 200e6, "the program paused three times");
+    const [, count, time] = output(ggscope, ["stats", directory]).match(/: prompts of (\d+) in ([\d.]+ \w+)/);
+    assert.equal(Number(count), sum(truth, "prompt"));
+    assert.ok(all.prompt_ns < waited, time);
 });
 
 test("batches in which some read their prompt while others generate are MIXED, and prompts alone PROMPT", () => {
@@ -276,7 +292,7 @@ test("the tables requests, request_steps, contexts and memory_changes", () => {
 test("text, csv and filters", () => {
     const { directory, truth } = run("slots");
     const lines = output(ggscope, ["requests", directory]).split("\n");
-    assert.match(lines[0], /request +seq +kind +begin +time +prompt +cached +tokens +first +each +waited +steps/);
+    assert.match(lines[0], /request +seq +kind +begin +time +prompt +cached +tokens +first +each +between +steps/);
     assert.equal(lines.filter((line) => line.includes(" completion ")).length, truth.length);
     const csv = output(ggscope, ["requests", "--csv", directory]).trim().split("\n").map((line) => line.split(","));
     assert.equal(csv.length, truth.length + 1);
@@ -285,4 +301,62 @@ test("text, csv and filters", () => {
     const one = answer(directory, "--sequence", "1").requests;
     assert.deepEqual(one.map((r) => r.sequence), truth.filter((r) => r.sequence === 1).map((r) => r.sequence));
     check(directory);
+});
+
+// What /api/x/0/slots says, asked of a server that lives for as long as the test does.
+async function slotsOf(directory, ask) {
+    const server = spawn(ggscope, ["serve", "--port", "0", directory], { stdio: ["ignore", "pipe", "inherit"] });
+    try {
+        const address = /http:\/\/\S+/.exec(String((await once(server.stdout, "data"))[0]))[0];
+        const get = async (query) => {
+            for (;;) {
+                const answer = await fetch(new URL(`api/x/0/slots?${query}`, address));
+                if (answer.status !== 202) return answer.json();
+            }
+        };
+        await ask(async (query) => {
+            const { pieces, ...rest } = await get(query), keys = Object.keys(pieces);
+            return { ...rest, pieces: pieces.slot.map((_, i) => Object.fromEntries(keys.map((key) => [key, pieces[key][i]]))) };
+        });
+    } finally {
+        server.kill();
+    }
+}
+
+test("slots over time: each decode of each request; folded, nothing is missing, and no more pieces come than pixels", async () => {
+    const { directory } = run("slots"), all = answer(directory).requests;
+    const sequences = [...new Set(all.map((r) => r.sequence))].sort((a, b) => a - b);
+    const [begin, end] = [Math.min(...all.map((r) => r.begin_ns)), Math.max(...all.map((r) => r.end_ns))];
+    await slotsOf(directory, async (ask) => {
+        const near = await ask(`begin=${begin}&end=${end + 1}&pixels=4096`);
+        assert.deepEqual(near.slots.map((slot) => slot.sequence), sequences);
+        for (const r of all) {
+            const mine = near.pieces.filter((piece) => piece.request === r.request && near.slots[piece.slot].sequence === r.sequence);
+            assert.deepEqual([mine[0].begin_ns, mine.at(-1).end_ns], [r.begin_ns, r.end_ns]);
+            assert.equal(sum(mine, "prompt_ns") + sum(mine, "tokens_ns"), r.compute_ns, `request ${r.request}`);
+            const i = near.requests.request.indexOf(r.request);
+            assert.equal(near.requests.prompt_ns[i] + near.requests.tokens_ns[i], r.compute_ns);
+            assert.deepEqual([near.requests.wait_ns[i], near.requests.first_output_ns[i]], [r.wait_ns, r.first_output_ns]);
+        }
+        // Alike from far away: one piece for each slot, which has the same time and counts its requests.
+        const far = await ask(`begin=${begin}&end=${end + 1}&pixels=1`);
+        assert.equal(far.pieces.length, sequences.length);
+        for (const piece of far.pieces) {
+            const mine = near.pieces.filter((one) => one.slot === piece.slot);
+            for (const key of ["prompt_ns", "tokens_ns"]) assert.equal(piece[key], sum(mine, key));
+            assert.equal(piece.requests, all.filter((r) => r.sequence === sequences[piece.slot]).length);
+            assert.equal(piece.others, Math.max(...mine.map((one) => one.others)));
+        }
+        // Between two decodes of a request nothing is computed: the two are there, so that the wait is seen.
+        const r = all.find((one) => one.wait_ns > 0), mine = near.pieces.filter((piece) => piece.request === r.request);
+        const at = mine.findIndex((piece, i) => i > 0 && piece.begin_ns - mine[i - 1].end_ns > 2);
+        const gap = await ask(`begin=${mine[at - 1].end_ns + 1}&end=${mine[at].begin_ns - 1}&pixels=64`);
+        assert.deepEqual(gap.pieces.filter((piece) => piece.request === r.request), [mine[at - 1], mine[at]]);
+    });
+});
+
+test("a program that answers one prompt has no slots", async () => {
+    const { directory } = run("one-by-one");
+    assert.equal(answer(directory).requests.filter((r) => r.kind !== "warmup").length, 1);
+    await slotsOf(directory, async (ask) => assert.deepEqual(await ask("pixels=10"), { slots: [], more: 0, pieces: [], requests: (await ask("pixels=9")).requests }));
 });

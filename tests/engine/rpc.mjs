@@ -6,14 +6,17 @@ import { createServer, connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ggscope, output, root, run } from "../lib.mjs";
+import { engineOf, variant } from "../variant.mjs";
 import { checkout, libraries, newest, release, sourceBundle } from "./node/recordings.mjs";
 
 // Why it cannot be built here; "" if it can.
 export const unusable = process.arch !== "x64" ? `the release's source bundle comes with libraries for x64, this is ${process.arch}`
     : run("sh", ["-c", "command -v g++"]).status !== 0 ? "there is no g++ to build the RPC backend with" : "";
 
-// The folder of an engine that has it: the stock libraries, libggml-rpc.so and rpc-server.
-export function buildRpc() {
+// The folder of an engine that has it: the stock libraries with one CPU variant, libggml-rpc.so and rpc-server.
+export const buildRpc = () => engineOf(variant, buildWhole());
+
+function buildWhole() {
     const folder = join(root, "build", "rpc"), source = join(folder, "source"), engine = join(folder, "engine");
     if (existsSync(join(engine, "rpc-server"))) return engine;
     checkout(sourceBundle(release(newest)), source, ["/ggml/include/", "/ggml/src/", "/tools/rpc/"]);

@@ -221,11 +221,14 @@ test("a directory without an engine, or with something else in its place", () =>
     refused(["-m", tiny, ...greet, "--engine", empty], /libllama\.so does not open/);
 });
 
-test("version tells the engine's version and directory", () => {
+test("version tells the engine's version, directory and CPU library", () => {
     const lines = output(engine, ["version"]).split("\n");
     assert.match(lines[0], /^ggscope-engine \d+\.\d+\.\d+$/);
     assert.match(lines[1], /^llama\.cpp .+, ggml .+, commit .+$/);
     assert.equal(lines[2], directory);
+    const [, library, features] = /^computes with (libggml-cpu.*\.so[^:]*):((?: [A-Z0-9_]+)*)$/.exec(lines[3]);
+    assert.ok(readdirSync(directory).includes(library), library);
+    if (library.endsWith("-haswell.so")) assert.match(`${features} `, / AVX2 /);
     const absent = run(engine, ["version", "--engine", scratch("nowhere")]);
     assert.equal(absent.status, 1);
     assert.match(absent.stdout, /^ggscope-engine \d/);

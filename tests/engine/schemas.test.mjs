@@ -1,4 +1,4 @@
-// Every answer in JSON, of every verb and every path of the server, against its schema in docs/schemas: the contract for scripts.
+// Every answer in JSON, of every verb and every path of the server, against its schema, which the build writes: the contract for scripts.
 import { test, after } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -6,9 +6,9 @@ import { createRequire } from "node:module";
 import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { engine, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
+import { bin, build, engine, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
 
-const folder = join(root, "docs", "schemas");
+const folder = join(build, "schemas");
 const { default: Ajv } = createRequire(join(installed(join(root, "tests", "schemas"), "schemas"), "package.json"))("ajv/dist/2020.js");
 const ajv = new Ajv({ strict: true, allowUnionTypes: true, allErrors: true });
 const names = readdirSync(folder).filter((file) => file.endsWith(".schema.json")).map((file) => file.slice(0, -".schema.json".length));
@@ -27,17 +27,24 @@ const verbs = [
     ["log", ["log", "--json", "--limit", "400", "{dir}"]],
     ["log", ["log", "--json", "--thread", "1", "--source", "disk", "--sort", "duration", "--limit", "20", "{dir}"]],
     ["log-faults", ["log", "--json", "--faults", "--limit", "400", "{dir}"]],
+    ["explain", ["explain", "--json", "{dir}"]],
     ["graph", ["graph", "--json", "{dir}"]],
     ["graph", ["graph", "--json", "--token", "1", "{dir}"]],
     ["experts", ["experts", "--json", "{dir}"]],
     ["diff", ["diff", "--json", "{dir}", "{dense}"]],
     ["diff", ["diff", "--json", "{moe}", "{dir}"]],
     ["diff", ["diff", "--json", "--fail-if", "tokens_per_s < -3 %", "--fail-if", "ops != 0", "{moe}", "{dir}"]],
+    ["diff-several", ["diff", "--json", "{dense}", "{moe}", "{dir}"]],
+    ["experts-domains", ["experts", "--json", "{moe}", "{moe}"]],
+    ["sweep", ["sweep", "--json", "-o", "{out}", "--vary", "-n=1,2", "--repeat", "1", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-t", "1"]],
     ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
+    ["tune", ["tune", "--json", "-q", "-r", "2", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2"]],
     ["sql", ["sql", "--json", "{dir}", "SELECT * FROM ops LIMIT 3"]],
     ["check", ["check", "--json", "{dir}"]],
     ["note", ["note", "--json", "{dir}"]],
     ["prove", ["prove", "--json", "{proved}"]],
+    ["values", ["values", "--json", "{proved}"]],
+    ["values-diff", ["diff", "--values", "--json", "{proved}", "{proved}"]],
     ["paging", ["paging", "--json", "{dir}"]],
     ["paging", ["paging", "--json", "--policy", "opt", "--cold", "{dir}"]],
     ["run", ["run", "--json", "-q", "-m", "{model}", "-p", "Hi", "-n", "3", "--logits-hash", "-o", "{out}"]],
@@ -53,6 +60,7 @@ const routes = [
     ["summary", "/api/x/N/summary"],
     ["stats", "/api/x/N/stats?by=layer,component,tensor,thread,token,device"],
     ["stats", "/api/x/N/stats?tokens=1..2"],
+    ["explain", "/api/x/N/explain"],
     ["roofline", "/api/x/N/roofline?tokens=1..2"],
     ["tokens", "/api/x/N/tokens?bins=3"],
     ["map", "/api/x/N/map"],
@@ -61,11 +69,14 @@ const routes = [
     ["buffers", "/api/x/N/buffers"],
     ["requests", "/api/x/N/requests"],
     ["requests", "/api/x/N/requests?cells=1&batches=1"],
+    ["requests", "/api/x/N/requests?request=1"],
+    ["slots", "/api/x/N/slots?pixels=50"],
     ["buffers", "/api/x/N/buffers?transfers=1"],
     ["log", "/api/x/N/log?from=20&count=300"],
     ["log", "/api/x/N/log?operands=1&sort=bytes&desc=1"],
     ["op", "/api/x/N/op?run=1&node=0"],
     ["op", "/api/x/N/op?run=2&node={experts}"],
+    ["same", "/api/x/N/same?run=2&node={experts}"],
     ["aggregate", "/api/x/N/aggregate?begin=0&end=400000000"],
     ["aggregate", "/api/x/N/aggregate"],
     ["log-faults", "/api/x/N/faults?count=20"],
@@ -78,6 +89,7 @@ const routes = [
     ["graph", "/api/x/N/graph?run=2"],
     ["experts", "/api/x/N/experts?tokens=1.."],
     ["diff", "/api/compare?a=0&b=1"],
+    ["link", "/api/x/N/link"],
     ["occupancy", "/api/x/N/occupancy?bins=20"],
     ["timeline", "/api/x/N/timeline?pixels=50"],
     ["timeline", "/api/x/N/timeline?begin=0&end=400000000&pixels=4096"],
@@ -87,14 +99,14 @@ const routes = [
 function conforms(name, answer, what) {
     assert.ok(checks[name], `there is no schema ${name}`);
     const good = checks[name](answer);
-    assert.ok(good, `${what} is not as docs/schemas/${name}.schema.json says: ${JSON.stringify(checks[name].errors?.slice(0, 5))}`);
+    assert.ok(good, `${what} is not as ${name}.schema.json says: ${JSON.stringify(checks[name].errors?.slice(0, 5))}`);
 }
 
 // ---- recordings: plain, with experts, with everything that a machine can tell, with page truth ----
 
 const recorded = new Map();
 function recording(name) {
-    const options = { tiny: [[], "tiny", []], moe: [[], "moe", []], all: [["--io", "--faults", "--residency", "--cold", "--memory", "400M"], "tiny", ["--no-repack"]], proved: [["--prove"], "tiny", ["--no-repack"]] }[name];
+    const options = { tiny: [[], "tiny", []], moe: [[], "moe", []], all: [["--io", "--faults", "--residency", "--cold", "--memory", "400M"], "tiny", ["--no-repack"]], proved: [["--prove", "--values"], "tiny", ["--no-repack"]] }[name];
     if (!recorded.has(name)) {
         const directory = scratch(`schemas-${name}`);
         output(ggscope, ["record", "-q", ...options[0], "-o", directory, "--", engine, "run", "-m", model(options[1]), "-p", "Once upon a time", "-n", "4", "-t", "2", "--ignore-eos", ...options[2]]);
@@ -118,8 +130,13 @@ test("schemas allow no key that they do not name, and each has an answer that is
     const used = new Set([...verbs, ...routes, ["error"]].map(([name]) => name));
     for (const name of names) {
         strict(read(name), name);
-        assert.ok(used.has(name), `docs/schemas/${name}.schema.json is the schema of nothing`);
+        assert.ok(used.has(name), `${name}.schema.json is the schema of nothing`);
     }
+});
+
+test("docs/json.md is what the build writes", () => {
+    output(bin("contract"), ["markdown", scratch("json.md")]);
+    assert.equal(readFileSync(join(root, "docs", "json.md"), "utf8"), readFileSync(scratch("json.md"), "utf8"), "run make docs");
 });
 
 test("every verb that takes --json and every path of the server is compared with a schema", () => {
@@ -128,7 +145,8 @@ test("every verb that takes --json and every path of the server is compared with
     const paths = [...readFileSync(join(root, "src", "serve", "site.c"), "utf8").matchAll(/\{"([a-z]+)", (?:true|false), ggs_route_/g)].map((match) => match[1]);
     assert.ok(takers.length > 13 && paths.length > 14);
     for (const verb of takers.filter((verb) => verb !== "export")) assert.ok(verbs.some(([, args]) => args[0] === verb), `ggscope ${verb} --json`);
-    for (const path of paths) assert.ok(routes.some(([, route]) => new RegExp(`/${path}(\\?|$)`).test(route)), path);
+    // figure answers with SVG, PDF or CSV, compared in figure.test.mjs and report.test.mjs.
+    for (const path of paths.filter((path) => path !== "figure")) assert.ok(routes.some(([, route]) => new RegExp(`/${path}(\\?|$)`).test(route)), path);
 });
 
 test("a key too much, one too few and a wrong type are noticed", () => {
@@ -174,15 +192,14 @@ async function start() {
     if (server) return server;
     const process_ = spawn(ggscope, ["serve", ...kinds.map(recording)], { stdio: ["ignore", "pipe", "inherit"] });
     const address = new URL(String((await once(process_.stdout, "data"))[0]).trim());
-    const entered = await fetch(address, { redirect: "manual" });
-    return (server = { process: process_, origin: address.origin, cookie: entered.headers.get("set-cookie").split(";")[0] });
+    return (server = { process: process_, address });
 }
 
 // JSON, or the header of columns.
 async function ask(path) {
-    const { origin, cookie } = await start();
+    const { address } = await start();
     for (;;) {
-        const response = await fetch(origin + path, { headers: { Cookie: cookie } });
+        const response = await fetch(new URL(`.${path}`, address));
         if (response.status === 202) {
             await response.arrayBuffer();
             await new Promise((resolve) => setTimeout(resolve, 20));
@@ -207,9 +224,9 @@ for (const [name, path] of routes)
     });
 
 test("an error", async () => {
-    const { origin, cookie } = await start();
+    const { address } = await start();
     for (const [path, status] of [["/api/x/99/summary", 404], ["/api/x/0/stats?tokens=x", 400], ["/api/x/0/stats?tokens=99", 404], ["/api/nothing", 404]]) {
-        const response = await fetch(origin + path, { headers: { Cookie: cookie } });
+        const response = await fetch(new URL(`.${path}`, address));
         assert.equal(response.status, status, path);
         conforms("error", await response.json(), path);
     }

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { generate, rows, stats } from "./traces.mjs";
@@ -24,7 +24,7 @@ async function serve(...args) {
     const [line] = await Promise.race([once(process.stdout, "data"), once(process, "exit").then(() => { throw new Error(`serve ended: ${server.stderr}`); })]);
     server.address = new URL(String(line).trim());
     server.port = Number(server.address.port);
-    server.cookie = (await get(server, `/?token=${server.address.searchParams.get("token")}`)).headers["set-cookie"][0].split(";")[0];
+    server.below = server.address.pathname.slice(0, -1);
     return server;
 }
 
@@ -40,7 +40,7 @@ after(() => agent.destroy());
 // Status, headers and body (unpacked) of one request.
 function get(server, path, { headers = {}, method = "GET", body } = {}) {
     return new Promise((resolve, reject) => {
-        const request = http.request({ port: server.port, host: "127.0.0.1", path, method, agent, headers: { "Accept-Encoding": "gzip", ...(server.cookie ? { Cookie: server.cookie } : {}), ...headers } }, (response) => {
+        const request = http.request({ port: server.port, host: "127.0.0.1", path: (server.below ?? "") + path, method, agent, headers: { "Accept-Encoding": "gzip", ...headers } }, (response) => {
             const chunks = [];
             response.on("data", (chunk) => chunks.push(chunk));
             response.on("end", () => {
@@ -107,7 +107,7 @@ const moe = generate(model("moe"), "-n", "5", "-t", "2", "--no-repack").director
 const server = await serve(tiny, moe);
 
 // Clients that say nothing, half of something, or nothing more: how the server parts with them is asked at the end.
-const silent = ["", "GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n", `GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`].map((bytes) => {
+const silent = ["", "GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n", `GET ${server.below}/api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`].map((bytes) => {
     const socket = net.connect(server.port, "127.0.0.1", () => socket.write(bytes));
     socket.on("error", () => {}).resume();
     return once(socket, "close");
@@ -117,19 +117,48 @@ const sum = (list) => list.reduce((a, b) => a + b, 0);
 // ---- who is let in ----
 
 test("the token opens the door, and nothing else does", async () => {
-    const stranger = { port: server.port };
+    const stranger = { port: server.port }, token = server.below.slice(1);
     const page = await get(stranger, "/");
     assert.equal(page.status, 403);
     assert.match(String(page.body), /address that <code>ggscope serve<\/code> printed/);
-    for (const path of ["/api/experiments", "/api/x/0/summary", "/api/events", "/app.js", "/?token=", `/?token=${"0".repeat(32)}`, "/?token=a"])
-        assert.equal((await get(stranger, path)).status, 403, path);
-    for (const cookie of ["", "ggscope=1", server.cookie.slice(0, -1), `${server.cookie}0`, server.cookie.replace(/=.*/, "="), `x${server.cookie}`])
-        assert.equal((await get(stranger, "/api/experiments", { headers: { Cookie: cookie } })).status, 403, cookie);
-    const opened = await get(stranger, `/?token=${server.address.searchParams.get("token")}`);
-    assert.equal(opened.status, 303);
-    assert.equal(opened.headers.location, "/");
-    assert.match(opened.headers["set-cookie"][0], new RegExp(`^ggscope_${server.port}=[0-9a-f]{32}; HttpOnly; SameSite=Strict; Path=/$`));
-    assert.equal((await get(stranger, "/api/experiments", { headers: { Cookie: `a=b; ${server.cookie}; c=d` } })).status, 200);
+    for (const part of ["", "0".repeat(32), token.slice(0, -1), `${token}0`, `x${token}`, `${token}-`, `%${token.charCodeAt(0).toString(16)}${token.slice(1)}`])
+        for (const path of ["", "/", "/api/experiments", "/api/x/0/summary", "/api/events", "/app.js", `/?token=${token}`])
+            assert.equal((await get(stranger, `/${part}${path}`)).status, 403, part + path);
+    for (const headers of [{ Cookie: `ggscope_${server.port}=${token}` }, { Authorization: `Bearer ${token}` }, { Referer: server.address.href }])
+        assert.equal((await get(stranger, "/api/experiments", { headers })).status, 403, JSON.stringify(headers));
+    const opened = await get(stranger, `/${token}`); // relative addresses need the slash
+    assert.deepEqual([opened.status, opened.headers.location], [303, `/${token}/`]);
+    for (const path of ["/", "/api/experiments", "/app.js"]) {
+        const answer = await get(stranger, `/${token}${path}`);
+        assert.equal(answer.status, 200, path);
+        assert.equal(answer.headers["set-cookie"], undefined);
+        assert.equal(answer.headers["referrer-policy"], "no-referrer");
+    }
+});
+
+test("a link opens one experiment alone", async () => {
+    const links = await Promise.all([0, 1].map((i) => ask(server, `/api/x/${i}/link`)));
+    for (const [i, { path, loopback }] of links.entries()) {
+        assert.match(path, /^\/[0-9a-f]{32}-[0-9a-f]{32}\/$/);
+        assert.equal(loopback, true);
+        const guest = { port: server.port, below: path.slice(0, -1) }, other = 1 - i; // for whom it is number 0
+        assert.equal((await get(guest, "/")).status, 200);
+        assert.deepEqual((await ask(guest, "/api/experiments")).map(({ index, name }) => [index, name]), [[0, basename(i === 0 ? tiny : moe)]]);
+        assert.deepEqual((await ask(guest, "/api/library")).map(({ index, model: { name } }) => [index, name]), [[0, i === 0 ? "tiny.gguf" : "moe.gguf"]]);
+        assert.deepEqual(await ask(guest, "/api/x/0/summary"), await ask(server, `/api/x/${i}/summary`));
+        assert.deepEqual(await ask(guest, "/api/x/0/stats?tokens=1"), await ask(server, `/api/x/${i}/stats?tokens=1`));
+        assert.deepEqual(await ask(guest, "/api/x/0/link"), links[i]);
+        for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0"])
+            assert.equal((await get(guest, hidden)).status, 404, hidden);
+        // Another one's id, another code, something more.
+        const [id, code] = path.slice(1, -1).split("-"), [theirs] = links[other].path.slice(1, -1).split("-");
+        for (const part of [`${theirs}-${code}`, `${id}-${code.slice(0, -1)}${code.at(-1) === "0" ? "1" : "0"}`, `${id}-${code}0`, `${id}-`, id, code, `${id}-${"0".repeat(32)}`])
+            assert.equal((await get({ port: server.port }, `/${part}/api/experiments`)).status, 403, part);
+    }
+    assert.equal((await get(server, "/api/x/99/link")).status, 404);
+    const again = await serve(tiny, moe); // its secret is another one
+    assert.equal((await get({ port: again.port }, links[0].path)).status, 403);
+    await stop(again);
 });
 
 test("the Host header must name this machine", async () => {
@@ -426,7 +455,7 @@ test("garbage on the socket, half a request, and a hang-up in the middle of an a
         setTimeout(() => socket.destroy(), 300).unref();
     });
     const noise = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7919 + (i >> 3) * 104729) & 255));
-    const whole = `GET /api/x/1/stats HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`;
+    const whole = `GET ${server.below}/api/x/1/stats HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     const cases = [noise, "GET", "GET / HTTP/1.1\r\n", "GET / HTTP/9.9\r\n\r\n", "\r\n\r\n\r\n", "GET /\0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", `${"A".repeat(60_000)}\r\n\r\n`,
         "GET /api/experiments HTTP/1.0\r\n\r\n", "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999999999999\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n folded\r\n\r\n"];
@@ -440,13 +469,13 @@ test("a client that reads slowly holds up nobody", async () => {
     const slow = net.connect(server.port, "127.0.0.1");
     await once(slow, "connect");
     slow.pause();
-    for (let i = 0; i < 40; i++) slow.write(`GET /api/x/1/stats?tokens=0..${i} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${server.cookie}\r\n\r\n`);
+    for (let i = 0; i < 40; i++) slow.write(`GET ${server.below}/api/x/1/stats?tokens=0..${i} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
     for (let i = 0; i < 20; i++) await ask(server, `/api/x/0/log?from=${i}&count=1`);
     slow.destroy();
 });
 
 test("events: a stream that says so, and one per page", async () => {
-    const request = http.get({ port: server.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: server.cookie } });
+    const request = http.get({ port: server.port, host: "127.0.0.1", path: `${server.below}/api/events` });
     const [response] = await once(request, "response");
     assert.equal(response.headers["content-type"], "text/event-stream");
     assert.match(String((await once(response, "data"))[0]), /^retry: \d+\n\n/);
@@ -522,7 +551,7 @@ test("a damaged trace is refused, and with --damaged shown as far as it is intac
     assert.ok(refusals.some(({ status }) => status === 409), "refused where it is read");
     await stop(strict);
     const patient = await serve("--damaged", here);
-    assert.match((await ask(patient, "/api/x/0/summary")).warning, /^1 damaged chunk is left out/);
+    assert.match((await ask(patient, "/api/x/0/summary")).warning, /trace\.ggs: 1 damaged chunk is left out/);
     const some = await ask(patient, "/api/x/0/stats");
     assert.equal(some.partial, true);
     assert.ok(some.ops < stats(moe).ops, `${some.ops} ops`);
@@ -537,7 +566,7 @@ test("a recording that goes on is seen growing, and nothing is written into its 
     const ended = once(recording, "exit");
     await until(() => run("test", ["-e", join(directory, "experiment.json")]).status === 0, "the directory");
     const live = await serve(directory);
-    const stream = http.get({ port: live.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: live.cookie } });
+    const stream = http.get({ port: live.port, host: "127.0.0.1", path: `${live.below}/api/events` });
     const [response] = await once(stream, "response");
     response.on("data", (data) => events.push(...[...String(data).matchAll(/event: (\w+)\ndata: (.*)\n/g)].map(([, name, text]) => [name, JSON.parse(text)])));
     const first = await until(async () => {
@@ -570,8 +599,8 @@ test("a recording that goes on is seen growing, and nothing is written into its 
 test("the address is one line, and Ctrl-C ends it at once", async () => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
         const one = await serve("--port", "0", tiny);
-        assert.match(one.address.href, /^http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]{32}$/);
-        const open = http.get({ port: one.port, host: "127.0.0.1", path: "/api/events", headers: { Cookie: one.cookie } });
+        assert.match(one.address.href, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/$/);
+        const open = http.get({ port: one.port, host: "127.0.0.1", path: `${one.below}/api/events` });
         open.on("error", () => {});
         await once(open, "response");
         get(one, "/api/x/0/stats").catch(() => {});
@@ -609,7 +638,7 @@ test("a folder shows every recording below it, and those that come later; withou
     servers.push(one);
     one.address = new URL(String((await once(process_.stdout, "data"))[0]).trim());
     one.port = Number(one.address.port);
-    one.cookie = (await get(one, `/?token=${one.address.searchParams.get("token")}`)).headers["set-cookie"][0].split(";")[0];
+    one.below = one.address.pathname.slice(0, -1);
     const names = async () => (await ask(one, "/api/experiments")).map(({ name }) => name);
     assert.deepEqual(await names(), ["newer", "older"]);
     assert.match(one.stderr, /^ggscope: skipped: [^\n]*empty holds nothing that was recorded[^\n]*\n$/);
@@ -633,7 +662,7 @@ test("--open shows the token to nobody", async () => {
     for (const begin = Date.now(); !existsSync(seen) && Date.now() - begin < 60_000; ) await new Promise((done) => setTimeout(done, 20));
     const [mode, page, ...html] = readFileSync(seen, "utf8").split("\n");
     assert.equal(mode, "600");
-    assert.ok(page.startsWith("/") && !page.includes("token"), page);
+    assert.ok(page.startsWith("/") && !page.includes(new URL(address).pathname.slice(1, -1)), page);
     assert.ok(html.join("\n").includes(`url=${address}"`));
     await stop(one);
     assert.ok(!existsSync(page), "removed at the end");

@@ -1,183 +1,20 @@
-// A program that feeds the engine as servers do, and prints what is true of it.
+// A program that feeds the engine as servers and other programs do, and prints what is true of it.
 //     server-host PATTERN MODEL [DRAFT-MODEL]
 // Tokens are made up: what is counted does not depend on them. The last line is a JSON object: for every request its context, sequence,
 // kind, how many prompt tokens were computed, how many were there already, how many tokens were generated, and how many drafted ones were
-// accepted and rejected; requests in the order of their first token. With SERVER_HOST_LOGITS in the environment the line before has a hash of all logits.
-#include <dlfcn.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
+// accepted and rejected, how many were fed back, and of how many of those nobody read the output; requests in the order of their first
+// token. With SERVER_HOST_LOGITS in the environment the line before has a hash of all logits.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "engine/load.h"
 
-#include "ggml-backend.h"
-#include "llama.h"
+#include "server-host.h"
 
-#include "older-releases.h"
-
-enum { MOST = 256, SLOTS = 4, CHUNK = 8 };
-
-__attribute__((noreturn)) static void die(const char * what) {
-    fprintf(stderr, "server-host: %s failed\n", what);
-    exit(1);
-}
-
-// ---- what is true ----
-
-struct request {
-    const char * kind;
-    int          context, sequence;
-    int          prompt, cached, generated, accepted, rejected;
-};
-
-static struct request requests[MOST];
-static int            n_requests;
-
-static struct request * new_request(int context, int sequence, int cached) {
-    if (n_requests == MOST) die("remembering so many requests");
-    requests[n_requests] =
-        (struct request){.kind = "completion", .context = context, .sequence = sequence, .cached = cached};
-    return &requests[n_requests++];
-}
-
-static void print_truth(void) {
-    static const struct {
-        const char * name;
-        size_t       offset;
-    } numbers[] = {
-        {"context", offsetof(struct request, context)},     {"sequence", offsetof(struct request, sequence)},
-        {"prompt", offsetof(struct request, prompt)},       {"cached", offsetof(struct request, cached)},
-        {"generated", offsetof(struct request, generated)}, {"accepted", offsetof(struct request, accepted)},
-        {"rejected", offsetof(struct request, rejected)},
-    };
-    struct ggs_json json;
-    ggs_json_init(&json, ggs_json_to_file, stdout, false);
-    ggs_json_object(&json, NULL);
-    ggs_json_array(&json, "requests");
-    for (int i = 0; i < n_requests; i++) {
-        ggs_json_object(&json, NULL);
-        bool cut =
-            requests[i].generated == 0 && strcmp(requests[i].kind, "completion") == 0; // it never got to an output
-        ggs_json_string(&json, "kind", cut ? "prompt" : requests[i].kind);
-        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
-            ggs_json_i64(&json, numbers[k].name, *(const int *) ((const char *) &requests[i] + numbers[k].offset));
-        ggs_json_end(&json);
-    }
-    ggs_json_end(&json);
-    ggs_json_end(&json);
-    if (ggs_json_finish(&json) != 0) die("writing");
-    putchar('\n');
-}
-
-// ---- the engine ----
-
-struct server {
-    struct llama_model *   model;
-    struct llama_context * context;
-    llama_memory_t         memory;
-    struct llama_batch     batch;
-    int                    number;
-};
-
-// The engine's own function, if a pattern goes past any library that stands in between; else NULL.
-static __typeof__(&llama_memory_seq_rm) real_seq_rm;
-
-static void seq_rm(llama_memory_t memory, int sequence, int from, int to) {
-    bool done =
-        real_seq_rm != NULL ? real_seq_rm(memory, sequence, from, to) : llama_memory_seq_rm(memory, sequence, from, to);
-    if (!done) die("llama_memory_seq_rm");
-}
-
-static struct server open_server(const char * path, int number, bool embeddings, bool apart) {
-    static ggml_backend_dev_t   no_devices[] = {NULL};
-    struct llama_model_params   model        = llama_model_default_params();
-    struct llama_context_params params       = llama_context_default_params();
-    model.devices                            = no_devices;
-    model.n_gpu_layers                       = 0;
-    params.n_ctx                             = 512;
-    params.n_batch                           = 256;
-    params.n_seq_max                         = SLOTS;
-    params.n_threads = params.n_threads_batch = 1;
-    params.kv_unified                         = !apart;
-    params.embeddings                         = embeddings;
-    if (embeddings) params.pooling_type = LLAMA_POOLING_TYPE_MEAN;
-    struct server server = {.number = number, .model = llama_model_load_from_file(path, model)};
-    if (server.model == NULL) die("loading the model");
-    server.context = llama_init_from_model(server.model, params);
-    if (server.context == NULL) die("making a context");
-    server.memory = llama_get_memory(server.context);
-    server.batch  = llama_batch_init(256, 0, SLOTS);
-    return server;
-}
-
-static void close_server(struct server * server) {
-    llama_batch_free(server->batch);
-    llama_free(server->context);
-    llama_model_free(server->model);
-}
-
-static llama_token token_at(int position, int salt) {
-    return 3 + (position * 31 + salt * 7) % 900;
-}
-
-static void add_token(struct server * server, llama_token token, int position, int sequence, bool output) {
-    struct llama_batch * batch = &server->batch;
-    int                  i     = batch->n_tokens++;
-    batch->token[i]            = token;
-    batch->pos[i]              = position;
-    batch->n_seq_id[i]         = 1;
-    batch->seq_id[i][0]        = sequence;
-    batch->logits[i]           = output;
-}
-
-static uint64_t logits_hash = 0xcbf29ce484222325u; // with SERVER_HOST_LOGITS, over all outputs of all decodes
-
-static void hash_logits(struct server * server) {
-    int rows = 0;
-    for (int i = 0; i < server->batch.n_tokens; i++) rows += server->batch.logits[i] != 0;
-    const float * logits  = rows == 0 ? NULL : llama_get_logits(server->context);
-    int64_t       n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(server->model));
-    for (int64_t i = 0; logits != NULL && i < rows * n_vocab; i++) {
-        uint32_t bits;
-        memcpy(&bits, &logits[i], sizeof(bits));
-        logits_hash = (logits_hash ^ bits) * 0x100000001b3u;
-    }
-}
-
-static void decode(struct server * server) {
-    if (llama_decode(server->context, server->batch) != 0) die("llama_decode");
-    if (getenv("SERVER_HOST_LOGITS") != NULL) hash_logits(server);
-    server->batch.n_tokens = 0;
-}
-
-// n tokens from `position` on, an output for the last if wanted.
-static void add_tokens(struct server * server, int sequence, int position, int n, bool output) {
-    for (int i = 0; i < n; i++)
-        add_token(server, token_at(position + i, sequence), position + i, sequence, output && i == n - 1);
-}
-
-static void feed(struct server * server, int sequence, int position, int n, bool output) {
-    add_tokens(server, sequence, position, n, output);
-    decode(server);
-}
-
-// A whole request by itself: the prompt goes on where the cached part ends.
-static void complete(struct server * server, int sequence, int cached, int prompt, int generate) {
-    struct request * request = new_request(server->number, sequence, cached);
-    feed(server, sequence, cached, prompt, true);
-    request->prompt += prompt;
-    request->generated++;
-    for (int i = 1; i < generate; i++) {
-        feed(server, sequence, cached + prompt + i - 1, 1, true);
-        request->generated++;
-    }
-}
+enum { CHUNK = 8 };
 
 // ---- slots with continuous batching ----
 
@@ -254,6 +91,36 @@ static void run_cached(struct server * server) {
     complete(server, 1, 0, 4, 2);
 }
 
+// Nothing is removed: the next request goes on where the last one ended, or where its prompt was cut off.
+static void run_continued(struct server * server) {
+    set_sampler(server, 0);
+    complete(server, 0, 0, 10, 1);
+    complete(server, 0, 10, 4, 4);
+    set_sampler(server, 1);
+    struct request * cancelled = new_request(server->number, 1, 0);
+    feed(server, 1, 0, 8, false);
+    cancelled->prompt = 8;
+    set_sampler(server, 1);
+    complete(server, 1, 8, 6, 3);
+    complete(server, 2, 0, 5, 3);
+    set_sampler(server, 2);
+    complete(server, 2, 7, 1, 2); // what was generated and one token more: as if it went on
+}
+
+// A sequence's state is kept elsewhere, and comes back into another.
+static void run_loaded(struct server * server) {
+    complete(server, 0, 0, 6, 4);
+    size_t    size = llama_state_seq_get_size(server->context, 0);
+    uint8_t * data = malloc(size);
+    if (data == NULL || llama_state_seq_get_data(server->context, data, size, 0) == 0) die("llama_state_seq_get_data");
+    seq_rm(server->memory, 0, -1, -1);
+    complete(server, 0, 0, 5, 2);
+    complete(server, 1, 0, 2, 2);
+    if (llama_state_seq_set_data(server->context, data, size, 1) == 0) die("llama_state_seq_set_data");
+    free(data);
+    complete(server, 1, 9, 3, 2);
+}
+
 // A system prompt that all share.
 static void run_shared(struct server * server) {
     struct request * system = new_request(server->number, 0, 0);
@@ -300,7 +167,7 @@ static void run_forks_in_batch(struct server * server) {
     struct request * parent = new_request(server->number, 0, 0);
     for (int i = 0; i < 5; i++) {
         add_token(server, token_at(i, 0), i, 0, i == 4);
-        for (int s = 1; s < 3; s++) server->batch.seq_id[i][server->batch.n_seq_id[i]++] = s;
+        for (int s = 1; s < 3; s++) add_sequence(server, s);
     }
     decode(server);
     parent->prompt = 5, parent->generated = 1;
@@ -317,10 +184,22 @@ static void run_embeddings(struct server * server) {
             struct request * request = new_request(server->number, s, 0);
             request->kind = "embedding", request->prompt = n;
         }
-        decode(server);
+        decode_reading_nothing(server);
         for (int s = 0; s < 3; s++)
             if (llama_get_embeddings_seq(server->context, s) == NULL) die("llama_get_embeddings_seq");
         llama_memory_clear(server->memory, true);
+    }
+}
+
+// One after the other, each in a sequence of its own, with pauses.
+static void run_embeddings_slowly(struct server * server) {
+    for (int s = 0; s < SLOTS; s++) {
+        if (s > 0) usleep(200000);
+        struct request * request = new_request(server->number, s, 0);
+        request->kind = "embedding", request->prompt = 3 + s;
+        for (int i = 0; i < 3 + s; i++) add_token(server, token_at(i, s), i, s, true);
+        decode_reading_nothing(server);
+        if (llama_get_embeddings_seq(server->context, s) == NULL) die("llama_get_embeddings_seq");
     }
 }
 
@@ -344,6 +223,53 @@ static void run_echo(struct server * server) {
     for (int i = 0; i < 4; i++) {
         feed(server, 2, 7 + i, 1, true);
         request->generated++;
+    }
+}
+
+// ---- outputs that are not read ----
+
+// A prompt that is fed token by token, each with an output.
+static void run_one_by_one(struct server * server) {
+    enum { PROMPT = 6 };
+    struct request * request = new_request(server->number, 0, 0);
+    for (int i = 0; i < PROMPT; i++) {
+        add_tokens(server, 0, i, 1, true);
+        if (i < PROMPT - 1) decode_reading_nothing(server);
+    }
+    decode(server);
+    request->prompt = PROMPT, request->generated = 1;
+    for (int i = 0; i < 3; i++) feed(server, 0, PROMPT + i, 1, true), request->generated++;
+}
+
+// The last generated token is decoded, and what comes of it is not wanted.
+static void run_unused(struct server * server) {
+    struct request * request = complete(server, 0, 0, 5, 4);
+    add_tokens(server, 0, 8, 1, true);
+    decode_reading_nothing(server);
+    request->decoded = 4, request->unused = 1;
+    complete(server, 0, 9, 3, 2); // the next turn
+}
+
+// Nothing is ever read: a benchmark. First it warms up.
+static void run_benchmark(struct server * server) {
+    add_tokens(server, 0, 0, 16, false);
+    decode_reading_nothing(server);
+    struct request * warmup = new_request(server->number, 0, 0);
+    warmup->kind = "warmup", warmup->prompt = 16;
+    for (int n = 1; n <= 3; n++) {
+        int prompt = n == 3 ? 0 : 8;
+        llama_memory_clear(server->memory, false);
+        for (int s = 0; s < n; s++) {
+            struct request * request = new_request(server->number, s, 0);
+            request->prompt          = prompt;
+            request->generated = request->decoded = request->unused = 5;
+            if (prompt > 0) add_tokens(server, s, 0, prompt, true);
+        }
+        if (prompt > 0) decode_reading_nothing(server);
+        for (int i = 0; i < 5; i++) {
+            for (int s = 0; s < n; s++) add_tokens(server, s, prompt + i, 1, true);
+            decode_reading_nothing(server);
+        }
     }
 }
 
@@ -399,161 +325,66 @@ static void run_slowly(struct server * server) {
     }
 }
 
-// ---- drafts ----
-
-enum { DRAFTS = 4 };
-static const int accept[] = {4, 0, 2, 4, 1, 3}; // of four drafted tokens, again and again
-
-// Two slots. Every batch of the target is fed to the draft's context too, which wants no outputs of it.
-static void run_draft(struct server * target, struct server * draft) {
-    int              position[2] = {6, 9}, left[2] = {19, 25};
-    struct request * truth[2];
-    struct request * shadow[2];
-    for (int s = 0; s < 2; s++) truth[s] = new_request(target->number, s, 0);
-    for (int s = 0; s < 2; s++) {
-        shadow[s] = new_request(draft->number, s, 0);
-        add_tokens(target, s, 0, position[s], true);
-        add_tokens(draft, s, 0, position[s], false);
-        truth[s]->prompt = shadow[s]->prompt = position[s];
-        truth[s]->generated                  = 1;
-        shadow[s]->kind                      = "draft";
-    }
-    draft->batch.logits[draft->batch.n_tokens - 1] = true; // no logits given: the last one's
-    decode(target);
-    decode(draft);
-    for (int round = 0; left[0] > 0 || left[1] > 0; round++) {
-        int n[2];
-        for (int s = 0; s < 2; s++) n[s] = left[s] == 0 ? -1 : left[s] - 1 < DRAFTS ? left[s] - 1 : DRAFTS;
-        for (int i = 0; i < DRAFTS; i++) { // id_last, then one drafted token after another
-            for (int s = 0; s < 2; s++)
-                if (i < n[s]) add_token(draft, token_at(position[s] + i, 10 + s), position[s] + i, s, true);
-            if (draft->batch.n_tokens > 0) decode(draft);
-        }
-        for (int s = 0; s < 2; s++)
-            if (n[s] > 0) seq_rm(draft->memory, s, position[s], -1), shadow[s]->generated += n[s];
-        for (int s = 0; s < 2; s++) {
-            for (int i = 0; i <= n[s]; i++) {
-                llama_token token = token_at(position[s] + i, 10 + s);
-                add_token(target, token, position[s] + i, s, true);
-                add_token(draft, token, position[s] + i, s, false);
-            }
-        }
-        draft->batch.logits[draft->batch.n_tokens - 1] = true;
-        decode(target);
-        decode(draft);
-        for (int s = 0; s < 2; s++) {
-            if (n[s] < 0) continue;
-            int accepted = accept[(round + s) % 6] < n[s] ? accept[(round + s) % 6] : n[s];
-            position[s] += 1 + accepted;
-            left[s] -= 1 + accepted;
-            truth[s]->generated += 1 + accepted;
-            truth[s]->accepted += accepted;
-            truth[s]->rejected += n[s] - accepted;
-            seq_rm(target->memory, s, position[s], -1);
-            seq_rm(draft->memory, s, position[s], -1);
-        }
-    }
-}
-
-// As programs of older releases do it: the draft's context is fed what it lacks of the accepted text, then it drafts.
-static void run_draft_behind(struct server * target, struct server * draft) {
-    enum { PROMPT = 7, ROUNDS = 5 };
-    int              position = PROMPT, there = 0; // of the draft's memory
-    struct request * truth  = new_request(target->number, 0, 0);
-    struct request * shadow = NULL;
-    feed(target, 0, 0, PROMPT, true);
-    truth->prompt = PROMPT, truth->generated = 1;
-    for (int round = 0; round < ROUNDS; round++) {
-        if (shadow == NULL) {
-            shadow         = new_request(draft->number, 0, 0);
-            shadow->kind   = "draft";
-            shadow->prompt = position + 1;
-        }
-        seq_rm(draft->memory, 0, there, -1);
-        for (int p = there; p <= position; p++) add_token(draft, token_at(p, 5), p, 0, p == position);
-        decode(draft);
-        for (int i = 1; i < DRAFTS; i++) {
-            add_token(draft, token_at(position + i, 5), position + i, 0, true);
-            decode(draft);
-        }
-        shadow->generated += DRAFTS;
-        for (int i = 0; i <= DRAFTS; i++) add_token(target, token_at(position + i, 5), position + i, 0, true);
-        decode(target);
-        int accepted = accept[round % 6];
-        truth->generated += 1 + accepted, truth->accepted += accepted, truth->rejected += DRAFTS - accepted;
-        there = position + (1 + accepted < DRAFTS ? 1 + accepted : DRAFTS);
-        position += 1 + accepted;
-        seq_rm(target->memory, 0, position, -1);
-    }
-}
-
 // ---- the program ----
 
-static int find_llama(struct dl_phdr_info * info, size_t size, void * data) {
-    (void) size;
-    if (info->dlpi_name == NULL || strstr(info->dlpi_name, "libllama.") == NULL) return 0;
-    snprintf(data, 4096, "%s", info->dlpi_name);
-    return 1;
-}
-
-static void go_past(void) {
-    char   path[4096] = "";
-    void * handle     = NULL;
-    dl_iterate_phdr(find_llama, path);
-    if (path[0] != '\0') handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY);
-    if (handle != NULL) real_seq_rm = (__typeof__(real_seq_rm)) dlsym(handle, "llama_memory_seq_rm");
-    if (handle == NULL || real_seq_rm == NULL) die("finding llama_memory_seq_rm");
-}
-
-static const struct {
-    const char * name;
-    void (*run)(struct server *);
-    void (*run_both)(struct server *, struct server *);
-    bool embeddings, past, apart; // apart: each sequence has cells of its own
-} patterns[] = {
+const struct pattern server_patterns[] = {
     {.name = "slots", .run = run_slots},
-    {.name = "slots-apart", .run = run_slots, .apart = true},
+    {.name = "slots-apart", .run = run_slots, .options = APART},
     {.name = "cancelled", .run = run_cancelled},
     {.name = "cached", .run = run_cached},
+    {.name = "continued", .run = run_continued},
+    {.name = "loaded", .run = run_loaded},
     {.name = "shared", .run = run_shared},
     {.name = "forks", .run = run_forks},
-    {.name = "forks-apart", .run = run_forks, .apart = true},
+    {.name = "forks-apart", .run = run_forks, .options = APART},
     {.name = "forks-in-batch", .run = run_forks_in_batch},
-    {.name = "embeddings", .run = run_embeddings, .embeddings = true},
+    {.name = "embeddings", .run = run_embeddings, .options = EMBEDDINGS},
+    {.name = "embeddings-slowly", .run = run_embeddings_slowly, .options = EMBEDDINGS},
     {.name = "perplexity", .run = run_perplexity},
     {.name = "echo", .run = run_echo},
+    {.name = "one-by-one", .run = run_one_by_one},
+    {.name = "unused", .run = run_unused},
+    {.name = "benchmark", .run = run_benchmark},
     {.name = "shift", .run = run_shift},
     {.name = "turns", .run = run_turns},
     {.name = "warmup", .run = run_warmup},
     {.name = "slowly", .run = run_slowly},
-    {.name = "draft", .run_both = run_draft},
-    {.name = "draft-behind", .run_both = run_draft_behind},
     {.name = "slots-unseen", .run = run_slots, .past = true},
     {.name = "cached-unseen", .run = run_cached, .past = true},
-    {.name = "draft-unseen", .run_both = run_draft, .past = true},
+    {0},
 };
 
+static const struct pattern * find_pattern(const char * name) {
+    for (const struct pattern * p = server_patterns; p->name != NULL; p++)
+        if (strcmp(p->name, name) == 0) return p;
+    for (const struct pattern * p = draft_patterns; p->name != NULL; p++)
+        if (strcmp(p->name, name) == 0) return p;
+    return NULL;
+}
+
 int main(int argc, char ** argv) {
-    struct ggs_error error;
-    for (size_t i = 0; argc > 2 && i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-        if (strcmp(patterns[i].name, argv[1]) != 0 || argc != (patterns[i].run_both != NULL ? 4 : 3)) continue;
-        if (ggs_engine_load(NULL, &error) < 0) die(error.text);
-        if (patterns[i].past) go_past();
-        struct server server = open_server(argv[2], 0, patterns[i].embeddings, patterns[i].apart);
-        if (patterns[i].run_both != NULL) {
-            struct server draft = open_server(argv[3], 1, false, false);
-            patterns[i].run_both(&server, &draft);
-            close_server(&draft);
-        } else {
-            patterns[i].run(&server);
-        }
-        close_server(&server);
-        if (getenv("SERVER_HOST_LOGITS") != NULL) printf("{\"hash\":\"%016llx\"}\n", (unsigned long long) logits_hash);
-        print_truth();
-        return 0;
+    struct ggs_error       error;
+    const struct pattern * pattern = argc > 2 ? find_pattern(argv[1]) : NULL;
+    if (pattern == NULL || argc != (pattern->run_both != NULL ? 4 : 3)) {
+        fputs("Usage: server-host PATTERN MODEL [DRAFT-MODEL]\npatterns:", stderr);
+        for (const struct pattern * p = server_patterns; p->name != NULL; p++) fprintf(stderr, " %s", p->name);
+        for (const struct pattern * p = draft_patterns; p->name != NULL; p++) fprintf(stderr, " %s", p->name);
+        fputc('\n', stderr);
+        return 2;
     }
-    fputs("Usage: server-host PATTERN MODEL [DRAFT-MODEL]\npatterns:", stderr);
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) fprintf(stderr, " %s", patterns[i].name);
-    fputc('\n', stderr);
-    return 2;
+    if (ggs_engine_load(NULL, &error) < 0) die(error.text);
+    if (pattern->past) go_past();
+    int           sequences = pattern->sequences > 0 ? pattern->sequences : SLOTS;
+    struct server server    = open_server(argv[2], 0, sequences, pattern->options);
+    if (pattern->run_both != NULL) {
+        struct server draft = open_server(argv[3], 1, sequences, 0);
+        pattern->run_both(&server, &draft);
+        close_server(&draft);
+    } else {
+        pattern->run(&server);
+    }
+    close_server(&server);
+    print_logits_hash();
+    print_truth();
+    return 0;
 }

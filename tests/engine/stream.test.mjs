@@ -11,7 +11,8 @@ import { machine, noLimit, ownModel } from "./pressure.mjs";
 import { MiB, budget, cache, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
-const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked
+const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked without AMX
+const mapped = model("tiny", "--types", "bf16", "--embd", "384", "--ff", "768"); // no engine copies these weights into a layout of its own
 const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
 const short = ["-p", "Once upon a time", "-n", "4", "-t", "1"];
 
@@ -44,7 +45,7 @@ test("other architectures, other types, experts that are no multiple of a disk's
         same(path, 0.5, ["-p", "Once upon a time", "-n", "3", "-t", "1"], { options: ["--verify"] });
 });
 
-test("little memory: layers have slots in turns, and a weight that is larger than it is left to the mapping", () => {
+test("little memory: experts go through spare memory, and a weight that is larger than it is left to the mapping", () => {
     for (const [path, share, ...options] of [
         [moe, 0.12, "-p", sentence, "-n", "4", "-t", "2"],
         [moe, 0.12, "-p", sentence, "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
@@ -52,7 +53,7 @@ test("little memory: layers have slots in turns, and a weight that is larger tha
         [half, 0.16, "-p", sentence, "-n", "4", "-t", "2"],
     ]) {
         const { counts } = same(path, share, options, { options: ["--verify"] });
-        assert.ok(counts.slots > 0 && counts.slots < (counts.experts * 5) / 32, JSON.stringify(counts)); // 4 experts for each token, and one that was guessed wrong
+        assert.ok(counts.slots === 0 && counts.spare > 0, JSON.stringify(counts));
         assert.ok(counts.misses > 0 && (options.includes("--eval-callback") || (counts.predicted_used > 0 && counts.mapped_uses === 0)), JSON.stringify(counts));
     }
     const { counts } = same(model("tiny", "--embd", "768", "--ff", "3072"), 0.15, short);
@@ -70,19 +71,6 @@ test("--verify compares everything that was read", () => {
     const { counts } = same(dense, 0.5, short, { options: ["--verify"] });
     // What is read ahead for a token that does not come is not looked at.
     assert.ok(counts.verified > 0.7 * (counts.bytes_streamed + counts.bytes_kept), JSON.stringify(counts));
-});
-
-test("threads read, or io_uring, and what they fail to read comes from the mapping", () => {
-    const env = { ...process.env, GGSCOPE_STREAM_READER: "threads" };
-    for (const reader of ["threads", "uring"]) {
-        const good = same(moe, 0.4, short, { env: { ...env, GGSCOPE_STREAM_READER: reader } }).counts;
-        assert.equal(good.reader, reader === "uring" ? "io_uring" : reader);
-        assert.equal(good.failed, 0);
-    }
-    for (const path of [moe, dense]) {
-        const bad = same(path, 0.4, short, { env: { ...env, LD_PRELOAD: join(build, "tests", "libstream-errors.so") } }).counts;
-        assert.ok(bad.failed > 0 && bad.mapped_uses > 0, JSON.stringify(bad));
-    }
 });
 
 test("a model that fits is left alone; too little memory too; both are said in one line", () => {
@@ -112,9 +100,21 @@ test("a model that fits is loaded, repacked and computed as without us: no threa
     assert.ok(counts.looks <= seconds, `${counts.looks} looks in ${seconds} s`);
     // What the program has the kernel read when it maps the file was read.
     const mapped = [...maps.matchAll(/^\S+ r--\S* .*\.gguf\nSize: +(\d+) kB\n(?:.*\n)*?Rss: +(\d+) kB$/gm)];
-    assert.ok(mapped.length > 0 && mapped.every(([, size, rss]) => Number(rss) > 0.99 * Number(size)), maps);
+    assert.ok(mapped.length > 0 && mapped.every(([, size, rss]) => Number(rss) > 0.95 * Number(size)), maps);
     const plain = ["run", "-m", dense, "--json", "--logits-hash", ...short];
     assert.equal(JSON.parse(stream([engine, ...plain], 1 << 30).stdout).logits_hash, stock([engine, ...plain]).logits_hash);
+});
+
+test("weights that the engine has copied do not count twice, and where nothing else is left that is said", (t) => {
+    const path = model("tiny", "--types", "q4_0", "--embd", "512", "--ff", "1024"), command = [engine, "run", "-m", path, "--json", "--logits-hash", ...short], wanted = stock(command);
+    const { counts: { state, engine: copies } } = stream(command, 1 << 30);
+    assert.equal(state, "fits");
+    if (copies < sizes(path)) return t.skip("this CPU variant copies no weights of type q4_0");
+    const fitting = stream(command, copies + 0.5 * sizes(path));
+    assert.deepEqual([fitting.counts.state, JSON.parse(fitting.stdout).logits_hash], ["fits", wanted.logits_hash], fitting.stderr);
+    const context = [...command, "--ctx", "8192"], crowded = stream(context, copies + 0.5 * sizes(path));
+    assert.deepEqual([crowded.counts.state, crowded.counts.uses], ["too little", 0], crowded.stderr);
+    assert.match(crowded.stderr, /^ggscope: the engine has copied the model's weights into memory of its own \(.*\): nothing is left to stream; --no-repack leaves them in the file\n$/);
 });
 
 test("the disk is measured once and kept; a file that was damaged is made anew", () => {
@@ -122,7 +122,7 @@ test("the disk is measured once and kept; a file that was damaged is made anew",
     const known = () => { const [name, ...others] = readdirSync(folder); return assert.deepEqual(others, []), { path: join(folder, name), text: readFileSync(join(folder, name), "utf8") }; };
     rmSync(folder, { recursive: true, force: true });
     const first = stream(command, bytes), { path, text } = known(), disk = JSON.parse(text);
-    assert.match(first.stderr, /; disk [\d.]+ GB\/s \([\d.]+ in order\) with \d+ reads of \d+ KiB at a time\n$/);
+    assert.match(first.stderr, /, disk [\d.]+ GB\/s; faster with/);
     assert.ok(disk.random > 1e6 && disk.sequential > 1e6 && / \S/.test(disk.device), text);
     const told = ({ counts }) => ["sequential", "random", "depth", "piece"].map((key) => counts[`disk_${key}`]), kept = ["sequential", "random", "depth", "piece"].map((key) => disk[key]);
     assert.deepEqual(told(first), kept);
@@ -144,7 +144,7 @@ test("weights are not repacked where the model does not fit", () => {
 });
 
 test("several contexts and models, a fork, a library that is opened anew", () => {
-    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["fork", half], ["reopen", dense]]) sameProgram([host, mode, "-t", "1", ...models], models);
+    for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["fork", half], ["reopen", mapped]]) sameProgram([host, mode, "-t", "1", ...models], models);
 });
 
 test("a server with several slots", () => {
@@ -237,9 +237,73 @@ test("a file that is cut ends the program with one sentence, whether it is strea
     }
 });
 
+test("one line when it begins, one at the end, with --verbose how memory is divided, with -q none", () => {
+    const command = words(moe, ...short), bytes = budget(command, moe, 0.4);
+    const lines = (...options) => stream(command, bytes, { options }).stderr.split("\n").filter((line) => line.startsWith("ggscope: "));
+    const begins = /^ggscope: streaming \d+ MiB of weights within \d+ MiB of memory: at most \d+ tokens\/s, \d+ MB per token, \d+ % of it in memory, disk [\d.]+ GB\/s; faster with more memory \(\d+ MiB hold all\)( or a faster disk)?$/;
+    const ends = /^ggscope: streamed \d+ tokens one by one at [\d.]+ per second, \d+ tokens in batches at [\d.]+ per second; \d+ % of the time waiting for the disk, which read \d+ MB; \d+ % of the experts were in memory$/;
+    for (const options of [[], ["--verbose"]]) {
+        const said = lines(...options);
+        assert.match(said[0], begins);
+        assert.match(said.at(-1), ends);
+        assert.equal(said.filter((line) => /^ggscope: engine .* at a time$/.test(line)).length, options.length);
+        assert.ok(options.length > 0 || said.length === 2, said.join("\n"));
+    }
+    assert.deepEqual(lines("-q"), []);
+});
+
+test("what experts were chosen is kept for the next run: --no-history leaves it alone, --forget deletes it", () => {
+    const command = words(moe, ...short), bytes = budget(command, moe, 0.3), kept = () => readdirSync(join(cache, "ggscope")).filter((name) => name.startsWith("history-"));
+    const hits = (...options) => stream(command, bytes, { options: ["--predict", "0", ...options] }).counts.hits, wanted = stock(command).logits_hash;
+    hits("--forget", "--no-history");
+    assert.deepEqual(kept(), []);
+    const first = hits();
+    assert.equal(kept().length, 1);
+    const before = readFileSync(join(cache, "ggscope", kept()[0]), "utf8");
+    assert.ok(before.length < MiB && JSON.parse(before).layers.length === 24, before);
+    const second = stream(command, bytes, { options: ["--predict", "0"] });
+    assert.equal(JSON.parse(second.stdout).logits_hash, wanted);
+    assert.ok(second.counts.hits > first, `${second.counts.hits} after ${first}`); // the same tokens choose the same experts
+    const then = readFileSync(join(cache, "ggscope", kept()[0]), "utf8");
+    hits("--no-history");
+    assert.equal(readFileSync(join(cache, "ggscope", kept()[0]), "utf8"), then);
+});
+
+test("--dry-run says by the model, or by a recording, what streaming then does", () => {
+    const directory = fresh("stream-forecast"), tokens = ["-p", "Once upon a time", "-n", "24", "-t", "1", "--ctx", "64"];
+    for (const path of [dense, moe]) {
+        const command = words(path, ...tokens), bytes = Math.round(budget(command, path, 0.45)), said = stream(command, bytes, { options: ["--no-history"] });
+        const held = Number(/(\d+) % of it in memory/.exec(said.stderr)[1]);
+        const rows_ = (...operands) => output(ggscope, ["stream", "--dry-run", "--budget", String(bytes), ...operands]).split("\n").map((line) => /^ *([\d.]+ MiB) +(\d+) % +([\d.]+ MiB)/.exec(line)).filter(Boolean);
+        for (const operands of [["--", ...command], ["--", path, "-c", "64"]]) {
+            const rows = rows_(...operands), mine = rows.find((row) => Math.abs(Number.parseFloat(row[1]) * MiB - bytes) < MiB);
+            assert.ok(Math.abs(Number(mine[2]) - held) <= 12, `${path}: ${mine[0]}; ${said.stderr}`);
+        }
+        output(ggscope, ["record", "-q", "-o", directory, "--force", "--", ...command]);
+        assert.ok(rows_(directory).length >= 2);
+    }
+    assert.match(run(ggscope, ["stream", "--dry-run", "--", "true"]).stderr, /^ggscope: --dry-run needs a GGUF file, a recording, or a program with -m MODEL: true is none of these\n$/);
+});
+
+test("--memory holds the program to so much and streams within, without a recording", { skip: sanitized ? "AddressSanitizer takes more than the limit" : noLimit() }, () => {
+    const command = words(moe, ...short), wanted = stock(command), limited = (...rest) => run(ggscope, ["stream", "--memory", "96M", "--report", report, "--", ...rest]);
+    const result = limited(...command), counts = JSON.parse(readFileSync(report, "utf8"));
+    assert.equal(result.status, 0, result.stderr);
+    assert.deepEqual([counts.state, counts.limit], ["streamed", 96 * MiB]);
+    assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
+    // Input, output and status are the program's own, no child of ours is its, and the group goes when it has ended.
+    const shell = limited("sh", "-c", "cat /proc/self/cgroup; wait; exit 7"), group = /ggscope-\d+-\d+/.exec(shell.stdout)[0];
+    assert.equal(shell.status, 7);
+    const exists = () => run("find", ["/sys/fs/cgroup", "-name", group]).stdout !== "";
+    for (let i = 0; i < 200 && exists(); i++) run("sleep", ["0.05"]);
+    assert.ok(!exists(), group);
+    const children = limited("python3", "-c", "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')");
+    assert.equal(children.stdout, "none\n");
+});
+
 test("a wrong command line is told in one sentence", () => {
     for (const [args, words_] of [[["--budget", "x", "--", "true"], /--budget takes a size/], [["--keep", "all", "--", "true"], /--keep takes spread, first or none/], [["--predict", "-1", "--", "true"], /--predict takes a number/],
-        [[], /missing argument: \[--\] PROGRAM/], [["-o", "x", "--", "true"], /want --record/]]) {
+        [[], /missing argument: \[--\] PROGRAM/], [["-o", "x", "--", "true"], /-o needs --record/]]) {
         const result = run(ggscope, ["stream", ...args]);
         assert.ok(result.status !== 0);
         assert.match(result.stderr, words_);

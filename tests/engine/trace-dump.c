@@ -58,6 +58,12 @@ static void write_row(struct ggs_json * json, struct ggs_reader * reader, const 
             case GGS_COLUMN_STRING:
                 write_string(json, column->name, reader, row[i]);
                 break;
+            case GGS_COLUMN_REAL: {
+                double real;
+                memcpy(&real, &row[i], sizeof(real));
+                ggs_json_double(json, column->name, real);
+                break;
+            }
             case GGS_COLUMN_BYTES:
                 write_bytes(json, column->name, (const uint8_t *) (uintptr_t) row[i], row[i + 1]);
                 break;

@@ -1,6 +1,6 @@
 // What the tests of the capture library share: recording a program, and looking at the rows of its trace.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
 
@@ -26,6 +26,20 @@ export function generate(path, ...options) {
     const recorded = record(options.some((o) => o === "-p" || o === "-f") ? command : [...command, "-p", "Once upon a time"]);
     return { ...recorded, json: JSON.parse(recorded.stdout) };
 }
+
+// The segments of a recording that goes on: [{ name, lane, sequence, pid }], lane is a number, "journal" or "machine". A file is one once it has a header.
+export function segments(directory) {
+    const spool = join(directory, "spool"), header = Buffer.alloc(64), found = [];
+    for (const name of existsSync(spool) ? readdirSync(spool).filter((file) => file.endsWith(".seg")) : []) {
+        let file;
+        try { file = openSync(join(spool, name), "r"); } catch { continue; } // it was sealed meanwhile
+        const whole = readSync(file, header, 0, 64, 0) === 64 && header.toString("latin1", 0, 8) === "GGSPOOL1", lane = header.readUInt32LE(12);
+        closeSync(file);
+        if (whole) found.push({ name, lane: { 0xffff: "journal", 0xfffe: "machine" }[lane] ?? lane, sequence: header.readUInt32LE(16), pid: header.readUInt32LE(20) });
+    }
+    return found;
+}
+export const hasLane = (directory) => segments(directory).some(({ lane }) => typeof lane === "number");
 
 // Rows of tables by their names: rows(directory, "runs", "steps") -> { runs: [...], steps: [...] }
 export function rows(directory, ...tables) {

@@ -9,6 +9,7 @@ import { fresh, generate, graphs, rows, stats, values } from "./traces.mjs";
 
 const verb = (...args) => output(ggscope, args);
 const json = (...args) => JSON.parse(verb(...args, "--json"));
+const KV = 2; // the class of a buffer
 const sum = (list, key) => list.reduce((total, item) => total + (key ? item[key] : item), 0);
 const lines = (text) => text.trimEnd().split("\n");
 
@@ -62,7 +63,8 @@ test("log's filters pass what they say", () => {
     same(["--tensor", "blk.5.attn_q.*"], (op) => op.operands.some((o) => /^blk\.5\.attn_q\./.test(o.name)));
     same(["--source", "disk"], (op) => op.operands.some((o) => o.source === "DISK"));
     same(["--source", "disk", "--layer", "2", "--token", "3"], (op) => op.layer === 2 && op.token === 3 && op.operands.some((o) => o.source === "DISK"));
-    same(["--buffer", "4"], (op) => op.operands.some((o) => o.buffer === 4));
+    const kv = rows(moe, "buffers").buffers.find((b) => b.class === KV).buffer;
+    same(["--buffer", String(kv)], (op) => op.operands.some((o) => o.buffer === kv));
     same(["--since", `${middle}`], (op) => end(op) > middle || op.begin_ns >= middle);
     same(["--until", `${middle}ns`], (op) => op.begin_ns < middle);
     same(["--since", `${middle}`, "--until", `${later}`], (op) => op.begin_ns < later && (end(op) > middle || op.begin_ns >= middle));
@@ -302,7 +304,7 @@ test("experts: tokens can be chosen, text fits, dense models have none", () => {
 });
 
 test("experts of a model whose first layers are dense", () => {
-    const { directory } = generate(model("tiny", "--arch", "deepseek2"), "-n", "3", "-t", "1");
+    const { directory } = generate(model("tiny", "--arch", "deepseek2"), "-n", "3", "-t", "1", "--no-repack");
     const e = json("experts", directory), chosen = choices(directory);
     assert.ok(e.has_experts);
     assert.ok(e.by_layer.length > 0);
@@ -328,12 +330,17 @@ test("buffers lists them all, and its peak is that of stats", () => {
     assert.equal(sum(b.transfers, "bytes"), sum(t.transfers, "bytes"));
     assert.equal(sum(b.transfers, "count"), t.transfers.length);
     const text = fits("buffers", moe);
-    assert.match(text, /^ +4 +kv +CPU +/m);
+    assert.match(text, new RegExp(`^ +${t.buffers.find((x) => x.class === KV).buffer} +kv +CPU +`, "m"));
     assert.match(text, /^ +0 B └─+$/m);
-    assert.match(text, /^mapped file 1 +buffer \d+ \(weights\) +\d+/m);
+    // Some variants of the CPU library repack weights out of the mapping, others use them where they are.
+    const repacked = t.transfers.some((x) => x.file !== 0 && t.buffers.some((y) => y.buffer === x.to_buffer && y.type !== "CPU_Mapped"));
+    assert.equal(/^mapped file 1 +buffer \d+ \(weights\) +\d+/m.test(text), repacked);
 });
 
 // ---- diff ----
+
+// Other programs may keep the machine busy while tests record.
+const settled = ({ warnings }) => warnings.filter((line) => !/^other programs used \d+ % of the CPUs while [AB] was recorded/.test(line));
 
 test("diff of a recording with itself is empty", () => {
     for (const directory of [moe, tiny]) {
@@ -352,7 +359,7 @@ test("diff of the same command twice: the same ops, bytes and experts; only time
     assert.equal(d.ops, all.filter((op) => op.fused_with === null).length);
     assert.deepEqual([d.ops_only_a, d.ops_only_b, d.ops_bytes_differ, d.expert_ops_differ], [0, 0, 0, 0]);
     assert.equal(d.expert_ops, all.filter((op) => op.op === "MUL_MAT_ID").length);
-    assert.deepEqual(d.warnings, []);
+    assert.deepEqual(settled(d), []);
     agree(d);
     fits("diff", moe, again);
 });
@@ -374,7 +381,7 @@ function agree(d) {
 test("diff warns of what makes two recordings hard to compare", () => {
     const threads = generate(model("tiny"), "-n", "8", "-t", "2").directory;
     const d = json("diff", tiny, threads);
-    assert.deepEqual(d.warnings, ["the threads differ: 1 and 2"]);
+    assert.deepEqual(settled(d), ["the threads differ: 1 and 2"]);
     assert.deepEqual([d.tokens, d.tokens_only_a, d.tokens_only_b], [6, 0, 2]);
     assert.deepEqual(d.totals.threads, { a: 1, b: 2 });
     const prompt = generate(model("tiny"), "-n", "6", "-t", "1", "-p", "Another text that is longer").directory;
@@ -414,4 +421,14 @@ test("a trace that lost its end is shown as far as it goes, with a warning", () 
         assert.match(result.stderr, /^ggscope: .* has no intact end /);
     }
     assert.equal(json("log", directory).ops.length, all.length);
+});
+
+test("experts of one token: how many would be chosen again is not known, and not 0", () => {
+    const { reuse } = json("experts", "--token", "1", moe);
+    assert.deepEqual([reuse.follows, reuse.by_chance, reuse.share], [0, null, null]);
+    const text = verb("experts", "--token", "1", moe);
+    assert.match(text, /; 1 token$/m);
+    assert.match(text, /^reuse +not known: no token follows another$/m);
+    assert.doesNotMatch(text, /by\s+chance/);
+    assert.match(verb("experts", moe), /\d % by\s+chance/);
 });

@@ -334,3 +334,14 @@ maybe("compared with the CPU node by node: what the device computes together is 
     assert.ok(difference.ops_fused > 0);
     assert.deepEqual([difference.ops_only_a, difference.ops_only_b], [0, 0]);
 });
+
+// Both preload libraries are loaded, and the engine jumps from one hooked function into another.
+maybe("streamed beside a device: the program lives, and each line is said once", () => {
+    const directory = scratch("vulkan-streamed");
+    const streamed = run(ggscope, ["run", "-m", model("moe"), "-p", "Once", "-n", "2", "-t", "2", "--ignore-eos", "--json", "-ngl", "99", "-ot", "exps=CPU", "--stream", "--budget", "110M", "-o", directory], { env });
+    assert.equal(streamed.status, 0, streamed.stderr);
+    assert.equal(JSON.parse(streamed.stdout).generated_tokens, 2);
+    const lines = streamed.stderr.split("\n").filter((line) => line.startsWith("ggscope: "));
+    assert.ok(lines.some((line) => / to stream | streaming /.test(line)), streamed.stderr); // how much the device's driver takes decides which
+    assert.deepEqual(lines, [...new Set(lines)]);
+});

@@ -1,13 +1,17 @@
 // A speech program on ggml's own API, without llama.cpp: an encoder (two convolutions, layers of self-attention), then a decoder that
 // attends to the encoder's output and keeps keys and values of its own.
 //     whisper-host make FILE.gguf
-//     whisper-host run FILE.gguf [-b BACKENDS] [-l read|set|map] [-n TOKENS] [-t THREADS]
-// -l says how the weights get where they are used: read into the buffer, through ggml_backend_tensor_set, or mapped.
+//     whisper-host run FILE.gguf [-b BACKENDS] [-l read|set|map|overwritten|reused|unseen|partly] [-n TOKENS] [-t THREADS]
+// -l says how the weights get where they are used: read into the buffer, through ggml_backend_tensor_set, or mapped. With "overwritten"
+// every second one is read into the buffer and then computed there; with "reused" every second one is computed in the memory that the one
+// before was read into, and set from there; with "unseen" they come from memory that was read by system calls, as in programs that are handed a model as bytes;
+// with "partly" the model is mapped, and every second weight is copied from there into a buffer that is not said to have weights.
 // It prints a JSON line per graph that it computes, with a hash of the result.
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -108,12 +112,44 @@ static void make_file(const char * path) {
     gguf_free(gguf);
 }
 
+static bool loads(const char * way) {
+    return strcmp(options.loading, way) == 0;
+}
+
+static void load_one(FILE * file, size_t offset, int64_t i, struct ggml_tensor * t) {
+    static char memory[1 << 16];
+    size_t      size = ggml_nbytes(t);
+    bool        set = loads("set") || loads("reused"), other = i % 2 == 1;
+    void *      to = set ? memory : t->data;
+    if (size > sizeof(memory)) die("a tensor is too large");
+    if (loads("unseen") && syscall(SYS_pread64, fileno(file), t->data, size, offset) != (long) size) die("reading");
+    if (loads("unseen")) return;
+    if (!loads("reused") || !other) {
+        if (fseek(file, (long) offset, SEEK_SET) != 0 || fread(to, 1, size, file) != size) die("reading");
+    }
+    if (other && (loads("overwritten") || loads("reused"))) fill("computed", t->type, to, (size_t) ggml_nelements(t));
+    if (set) ggml_backend_tensor_set(t, to, 0, size);
+}
+
+// A copy of the file in memory, which is read by system calls alone.
+static const char * copy_in_memory(const char * path) {
+    static char copy[64], memory[1 << 16];
+    int         from = open(path, O_RDONLY), to = memfd_create("model", 0);
+    long        n = 0;
+    if (from < 0 || to < 0) die("opening");
+    while ((n = syscall(SYS_read, from, memory, sizeof(memory))) > 0)
+        if (syscall(SYS_write, to, memory, n) != n) die("writing");
+    snprintf(copy, sizeof(copy), "/proc/self/fd/%d", to);
+    return copy;
+}
+
 static void load(const char * path, ggml_backend_t backend) {
+    if (loads("unseen")) path = copy_in_memory(path);
     struct gguf_context * gguf =
         gguf_init_from_file(path, (struct gguf_init_params){.no_alloc = true, .ctx = &weights});
     if (gguf == NULL) die("gguf_init_from_file");
     size_t start = gguf_get_data_offset(gguf);
-    if (strcmp(options.loading, "map") == 0) {
+    if (loads("map") || loads("partly")) {
         struct stat info;
         int         fd = open(path, O_RDONLY);
         if (fd < 0 || fstat(fd, &info) != 0) die("opening");
@@ -122,10 +158,16 @@ static void load(const char * path, ggml_backend_t backend) {
         close(fd);
         ggml_backend_buffer_t buffer = ggml_backend_cpu_buffer_from_ptr(data + start, (size_t) info.st_size - start);
         ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+        char * copies = aligned_alloc(4096, ((size_t) info.st_size + 4095) / 4096 *
+                                                4096); // in a buffer of which nothing says what it is for
+        if (copies == NULL) die("aligned_alloc");
+        memcpy(copies, data, (size_t) info.st_size);
+        ggml_backend_buffer_t other = ggml_backend_cpu_buffer_from_ptr(copies + start, (size_t) info.st_size - start);
         for (int64_t i = 0; i < gguf_get_n_tensors(gguf); i++) {
-            struct ggml_tensor * t = w(gguf_get_tensor_name(gguf, i));
-            if (ggml_backend_tensor_alloc(buffer, t, data + start + gguf_get_tensor_offset(gguf, i)) != 0)
-                die("ggml_backend_tensor_alloc");
+            struct ggml_tensor * t      = w(gguf_get_tensor_name(gguf, i));
+            bool                 copied = loads("partly") && i % 2 == 1;
+            char *               from   = (copied ? copies : data) + start + gguf_get_tensor_offset(gguf, i);
+            if (ggml_backend_tensor_alloc(copied ? other : buffer, t, from) != 0) die("ggml_backend_tensor_alloc");
         }
         return;
     }
@@ -134,19 +176,8 @@ static void load(const char * path, ggml_backend_t backend) {
     ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
     FILE * file = fopen(path, "rb");
     if (file == NULL) die("opening");
-    for (int64_t i = 0; i < gguf_get_n_tensors(gguf); i++) {
-        struct ggml_tensor * t    = w(gguf_get_tensor_name(gguf, i));
-        size_t               size = ggml_nbytes(t);
-        bool                 set  = strcmp(options.loading, "set") == 0;
-        void *               to   = set ? malloc(size) : t->data;
-        if (fseek(file, (long) (start + gguf_get_tensor_offset(gguf, i)), SEEK_SET) != 0 ||
-            fread(to, 1, size, file) != size)
-            die("reading");
-        if (set) {
-            ggml_backend_tensor_set(t, to, 0, size);
-            free(to);
-        }
-    }
+    for (int64_t i = 0; i < gguf_get_n_tensors(gguf); i++)
+        load_one(file, start + gguf_get_tensor_offset(gguf, i), i, w(gguf_get_tensor_name(gguf, i)));
     fclose(file);
     gguf_free(gguf);
 }
@@ -331,8 +362,7 @@ int main(int argc, char ** argv) {
         if (option == '?') return 2;
     }
     if (argc < 3 || strcmp(argv[1], "run") != 0 || options.tokens > TEXT) {
-        fprintf(stderr,
-                "Usage: whisper-host make FILE | run FILE [-b BACKENDS] [-l read|set|map] [-n TOKENS] [-t THREADS]\n");
+        fprintf(stderr, "Usage: whisper-host make FILE | run FILE [-b BACKENDS] [-l WAY] [-n TOKENS] [-t THREADS]\n");
         return 2;
     }
     run(argv[2]);

@@ -1,5 +1,5 @@
-// llama-server, built from the release's source and linked with the stock libraries, so that only the server itself is compiled.
-// GGSCOPE_TEST_SERVER names one that is there already.
+// llama-server and other programs of llama.cpp, built from the release's source and linked with the stock libraries, so that only
+// the programs themselves are compiled. GGSCOPE_TEST_SERVER names a server that is there already, GGSCOPE_TEST_PROGRAMS a folder.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { output, root, run } from "../lib.mjs";
@@ -7,7 +7,7 @@ import { checkout, libraries, newest, release, sourceBundle } from "../engine/no
 
 // Why there can be none, or "".
 export function unbuildable() {
-    if (process.env.GGSCOPE_TEST_SERVER) return "";
+    if (process.env.GGSCOPE_TEST_SERVER || process.env.GGSCOPE_TEST_PROGRAMS) return "";
     if (process.arch !== "x64") return `the release's source bundle comes with libraries for x64, this is ${process.arch}`;
     return run("sh", ["-c", "command -v g++"]).status === 0 ? "" : "there is no g++ to build it with";
 }
@@ -24,24 +24,31 @@ function standIn(objects, folder) {
 
 // Takes minutes the first time.
 export function buildServer() {
-    if (process.env.GGSCOPE_TEST_SERVER) return process.env.GGSCOPE_TEST_SERVER;
+    return process.env.GGSCOPE_TEST_SERVER ?? buildProgram("llama-server");
+}
+
+// What the stock libraries have is not compiled.
+const theirs = /^(ggml|src|common|vendor\/cpp-httplib|tools\/mtmd)\//;
+
+export function buildProgram(name) {
+    if (process.env.GGSCOPE_TEST_PROGRAMS) return join(process.env.GGSCOPE_TEST_PROGRAMS, name);
     const folder = join(root, "build", "server"), source = join(folder, "source"), tree = join(folder, "build"), engine = join(folder, "engine");
-    const program = join(engine, "llama-server");
+    const program = join(engine, name), own = join(folder, name);
     if (existsSync(program)) return program;
     checkout(sourceBundle(release(newest)), source);
     const options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=OFF", "-DGGML_OPENMP=OFF",
-        "-DGGML_CCACHE=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=OFF"];
+        "-DGGML_CCACHE=OFF", "-DLLAMA_OPENSSL=OFF", "-DLLAMA_BUILD_TESTS=OFF", "-DLLAMA_BUILD_EXAMPLES=ON"];
     output("nice", ["cmake", "-G", "Ninja", "-S", source, "-B", tree, ...options]);
-    const objects = output("ninja", ["-C", tree, "-t", "commands", "llama-server"]).match(/(?<= -o )\S+\.o(?= -c)/g)
-        .filter((name) => /^(tools\/(server|ui)|vendor\/hash)\//.test(name));
+    const objects = output("ninja", ["-C", tree, "-t", "commands", name]).match(/(?<= -o )\S+\.o(?= -c)/g).filter((path) => !theirs.test(path));
     output("nice", ["ninja", "-C", tree, ...objects], { timeout: 3_600_000 });
     mkdirSync(engine, { recursive: true });
-    const stock = libraries(release(newest)), shared = readdirSync(stock).filter((name) => name.endsWith(".so"));
-    for (const name of shared.filter((one) => !existsSync(join(engine, one)))) symlinkSync(join(stock, name), join(engine, name));
-    const files = objects.map((name) => join(tree, name));
-    standIn(files, engine);
-    const linked = shared.filter((name) => /^lib(llama|ggml)(-common|-base)?(\.v.*)?\.so$/.test(name));
-    output("g++", [...files, `-L${engine}`, "-Wl,-rpath,$ORIGIN", ...[...linked, "libmtmd.so"].map((name) => `-l:${name}`), "-lpthread", "-o", `${program}.new`]);
+    mkdirSync(own, { recursive: true });
+    const stock = libraries(release(newest)), shared = readdirSync(stock).filter((library) => library.endsWith(".so"));
+    for (const library of shared.filter((one) => !existsSync(join(engine, one)))) symlinkSync(join(stock, library), join(engine, library));
+    const files = objects.map((path) => join(tree, path));
+    standIn(files, own);
+    const linked = shared.filter((library) => /^lib(llama|ggml)(-common|-base)?(\.v.*)?\.so$/.test(library));
+    output("g++", [...files, `-L${engine}`, `-L${own}`, `-Wl,-rpath,$ORIGIN:${own}`, ...[...linked, "libmtmd.so"].map((library) => `-l:${library}`), "-lpthread", "-o", `${program}.new`]);
     output("mv", [`${program}.new`, program]);
     return program;
 }

@@ -3,8 +3,10 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { build, output, root, scratch } from "../lib.mjs";
+import { build, leaveEngineAlone, output, root, scratch } from "../lib.mjs";
 import { debian, unable } from "./debian.mjs";
+
+leaveEngineAlone();
 
 const version = /project\(ggscope VERSION ([0-9.]+)/.exec(readFileSync(join(root, "CMakeLists.txt"), "utf8"))[1];
 const make = (...args) => output("make", ["-s", ...args], { cwd: root, timeout: 900_000 });

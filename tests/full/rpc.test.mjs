@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { engine as runner, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { openReport } from "../report.mjs";
 import { assertWhole, rows, stats } from "../engine/node/recordings.mjs";
 import { buildRpc, freePort, relay, serverPid, startServer, unusable } from "../engine/rpc.mjs";
 
@@ -110,6 +111,17 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
     if (!clocks) return t.diagnostic("there are no time namespaces here: all have one clock");
     // What clocks were off by is known: the error that is shown covers it.
     assert.equal(hosts, 3);
+    // The details of an op on a server say who waited for it: as long as the client's graph run took.
+    const page = scratch("wired.html");
+    output(ggscope, ["report", "-q", joined, "-o", page]);
+    const report = await openReport(page), runs = new Map(rows(joined, "runs").map((row) => [row.run, row]));
+    const served = [...runs.values()].filter((row) => row.peer !== 0 && row.process !== 1 && row.nodes > 0), asked = [served[0], served.at(-1)], computed = rows(joined, "op_runs");
+    for (const { run: number, peer, begin_ns, end_ns } of asked) {
+        const { node } = computed.find((row) => row.run === number);
+        const { client: told } = JSON.parse((await report.ask(`/api/x/0/op?run=${number}&node=${node}`)).body);
+        assert.deepEqual(told, { run: peer, process: runs.get(peer).process, waited_ns: runs.get(peer).end_ns - runs.get(peer).begin_ns, computed_ns: end_ns - begin_ns });
+        assert.ok(told.waited_ns > told.computed_ns);
+    }
     const origin = json(client).start_monotonic_ns, sources = json(joined).joined;
     for (const [i, ahead] of [3600, -500].entries()) {
         const truth = json(directories[i]).start_monotonic_ns - ahead * 1e9 - origin, found = sources[i + 1].offset_ns - sources[0].offset_ns;

@@ -2,7 +2,9 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { output, root, run } from "../lib.mjs";
+import { leaveEngineAlone, output, root, run } from "../lib.mjs";
+
+leaveEngineAlone();
 
 const programs = ["test-experiments", "test-slots", "test-paging"];
 

@@ -23,11 +23,10 @@ static struct ggs_experiments * open_experiments(void) {
 }
 
 static void try_auth(const char * text) {
-    static const struct ggs_auth auth = {
-        .token = "0123456789abcdef0123456789abcdef", .cookie = "ggscope_1", .loopback = false, .port = 1};
+    static const struct ggs_auth auth = {.token = "0123456789abcdef0123456789abcdef", .loopback = false, .port = 1};
+    char                         id[GGS_UUID_LENGTH];
     ggs_auth_host_ok(&auth, text);
-    ggs_auth_cookie_ok(&auth, text);
-    ggs_auth_token(&auth, text);
+    ggs_auth_visitor(&auth, text, strcspn(text, "/"), id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
@@ -43,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
     target[size] = '\0';
     try_auth(target);
     ggs_query_parse(&query, target, NULL);
-    ggs_site_work(experiments, target, key);
+    ggs_site_work(experiments, size % 2 == 0 ? GGS_EXPERIMENTS_ALL : 0, target, key);
     struct ggs_job_progress progress = {0};
     ggs_site_answer_target(experiments, target, &progress, reply);
     ggs_reply_compress(reply);

@@ -20,7 +20,7 @@ test("the page's unit tests pass", () => {
     assert.match(tested.stdout, /Tests +\d+ passed/);
 });
 
-test("the page is built whole, within 140 KB gzipped, and fetches from nowhere else", () => {
+test("the page is built whole, within 150 KB gzipped, and fetches from nowhere else", () => {
     const out = scratch("ui");
     const built = run("node", ["build.mjs"], { cwd: ui, env: { ...process.env, GGSCOPE_UI_OUT: out, GGSCOPE_WASM: join(build, "wasm", "ggscope.wasm") } });
     assert.equal(built.status, 0, built.stderr);
@@ -28,8 +28,8 @@ test("the page is built whole, within 140 KB gzipped, and fetches from nowhere e
     assert.deepEqual(files, ["app.css", "app.js", "icon.svg", "index.html", "report.html", "worker.js"]);
     const size = (name) => gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
     const served = files.filter((name) => name !== "report.html").reduce((sum, name) => sum + size(name), 0);
-    assert.ok(served < 140_000, `${served} bytes`);
-    assert.ok(size("report.html") < 300_000, `${size("report.html")} bytes`);
+    assert.ok(served < 150_000, `${served} bytes`);
+    assert.ok(size("report.html") < 370_000, `${size("report.html")} bytes`);
     for (const name of files) {
         const text = readFileSync(join(out, name), "utf8").replaceAll("http://www.w3.org/", "");
         assert.doesNotMatch(text, /(src|href)=["']?https?:|@import|url\(["']?https?:/, name);

@@ -59,7 +59,8 @@ void put_zeros(struct ggs_text * file, size_t count) {
     for (size_t i = 0; i < count; i++) ggs_text_putc(file, 0);
 }
 
-// Two tensors, f32 of 8 x 1 (32 bytes) and f16 of 10 x 1 (20 bytes, 12 of padding), data at a multiple of 32.
+// Two tensors, f32 of 8 x 1 (32 bytes) and f16 of 10 x 1 (20 bytes, 12 of padding), data at a
+// multiple of 32.
 struct ggs_text small_file(void) {
     struct ggs_text file = {0};
     put_header(&file, 2, 2);

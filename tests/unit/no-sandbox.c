@@ -1,4 +1,4 @@
 // For programs that use parts of the capture library without its hooks.
-#include "capture/hooks/sandbox.h"
+#include "capture/sandbox.h"
 
 bool ggs_sandbox_;

@@ -1,4 +1,5 @@
-// The page cache of Linux, folio by folio and page by page: slow and plain, to compare src/analyze/paging/linux.c with.
+// The page cache of Linux, folio by folio and page by page: slow and plain, to compare
+// src/analyze/paging/linux.c with.
 #include "page-cache-fixture.h"
 
 #include <stdbool.h>
@@ -160,7 +161,8 @@ static void shrink_active(struct cache * c, uint64_t scan) {
     }
 }
 
-// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the longer one.
+// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the
+// longer one.
 static bool inactive_is_low(const struct cache * c) {
     uint64_t gib = (c->seen.inactive + c->seen.active) * c->sequence->page >> 30, ratio = 1;
     if (gib > 0) {
@@ -251,7 +253,8 @@ static void settle(struct cache * c, uint32_t begin, uint32_t end) {
     }
 }
 
-// Reads what is missing of the window, in folios as large as alignment and its order allow; single pages from where one is there already.
+// Reads what is missing of the window, in folios as large as alignment and its order allow; single
+// pages from where one is there already.
 static void read_window(struct cache * c, struct readahead * ra) {
     uint32_t begin = c->file_begin + ra->start, end = begin + ra->size, mark = end - ra->ahead;
     if (end > c->file_end) end = c->file_end;
@@ -288,8 +291,8 @@ static uint32_t next_missing(const struct cache * c, uint32_t page, uint32_t mos
     return page;
 }
 
-// A marked folio was touched: the next window. Where the mark is not the one of the last window, it begins with the next page
-// that is missing.
+// A marked folio was touched: the next window. Where the mark is not the one of the last window, it
+// begins with the next page that is missing.
 static void read_ahead(struct cache * c, uint32_t page, uint32_t folio) {
     struct readahead * ra    = &c->readahead[c->file];
     uint32_t           index = page - c->file_begin;
@@ -326,8 +329,9 @@ static void touch(struct cache * c, uint32_t page) {
     c->page[folio].flags &= (uint8_t) ~FRESH;
 }
 
-// The engine lets the kernel map its files at once, which notes an access for every entry of the page table: folios
-// of several pages are active after that, but for those that take one entry as a whole.
+// The engine lets the kernel map its files at once, which notes an access for every entry of the
+// page table: folios of several pages are active after that, but for those that take one entry as a
+// whole.
 static void populate(struct cache * c, uint32_t folio) {
     uint32_t pages = folio_pages(c, folio);
     if (pages > 1 && c->page[folio].order < c->most_order && (c->page[folio].flags & ACTIVE) == 0) activate(c, folio);
@@ -380,8 +384,9 @@ static void release_cache(struct cache * c) {
     free(c->readahead);
 }
 
-// With less memory than a few readahead windows every page that is asked for costs a whole window, and the simulation as much time: it ends
-// early then, and what is left of each class is taken to cost as much per page as what was seen.
+// With less memory than a few readahead windows every page that is asked for costs a whole window,
+// and the simulation as much time: it ends early then, and what is left of each class is taken to
+// cost as much per page as what was seen.
 static void extrapolate(struct ggs_paging_cost * cost, const uint64_t * asked, const uint64_t * served) {
     uint64_t all_read = 0, all_served = 0;
     for (unsigned i = 0; i < GGS_READ_CLASSES; i++) all_read += cost->bytes[i], all_served += served[i];

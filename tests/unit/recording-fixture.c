@@ -26,9 +26,9 @@ void recording_open(struct recording * r) {
 }
 
 void recording_open_paged(struct recording * r, uint64_t page_size) {
-    static const char * const ops[RECORDING_OPS] = {"NONE",       "ADD",     "MUL_MAT",  "GET_ROWS", "ROPE",
-                                                    "VIEW",       "RESHAPE", "RMS_NORM", "MUL",      "SET_ROWS",
-                                                    "MUL_MAT_ID", "CPY",     "ADD_ID"};
+    static const char * const ops[RECORDING_OPS] = {"NONE",       "ADD",     "MUL_MAT",  "GET_ROWS",      "ROPE",
+                                                    "VIEW",       "RESHAPE", "RMS_NORM", "MUL",           "SET_ROWS",
+                                                    "MUL_MAT_ID", "CPY",     "ADD_ID",   "OPT_STEP_ADAMW"};
     static const uint8_t      uuid[16]           = {1, 2, 3};
     *r                                           = (struct recording){.folder = scratch_make()};
     r->path                                      = scratch_path(r->folder, "trace.ggs");

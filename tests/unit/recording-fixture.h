@@ -21,7 +21,7 @@
 
 // Types and ops that every such recording names. The first ten ops are those of spool-fixture.h.
 enum { F32 = 0, Q8_0 = 8, I32 = 26 };
-enum { OP_MUL_MAT_ID = OP_SET_ROWS + 1, OP_CPY, OP_ADD_ID, RECORDING_OPS };
+enum { OP_MUL_MAT_ID = OP_SET_ROWS + 1, OP_CPY, OP_ADD_ID, OP_OPT_STEP_ADAMW, RECORDING_OPS };
 
 struct recording {
     char *            folder;

@@ -185,15 +185,29 @@ void fixture_thread(struct spool_fixture * f, uint32_t lane, uint32_t os_thread)
     put(f, lane, &at, 0);
 }
 
-void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_index * index,
-                   const void * payload) {
+static void write_payload(struct spool_fixture * f, uint32_t lane, uint8_t type, const struct ggs_spool_index * index,
+                          const void * payload) {
     struct ggs_spool_index unit = *index;
     uint64_t  bytes  = sizeof(unit) + (index->bytes + GGS_SPOOL_UNIT - 1ull) / GGS_SPOOL_UNIT * GGS_SPOOL_UNIT;
     uint8_t * target = room(f, &f->lanes[lane], lane, bytes);
-    unit.type        = GGS_UNIT_INDEX;
+    unit.type        = type;
     memcpy(target, &unit, sizeof(unit));
     if (index->bytes > 0) memcpy(target + sizeof(unit), payload, index->bytes);
     f->lanes[lane].used += bytes;
+}
+
+void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_index * index,
+                   const void * payload) {
+    write_payload(f, lane, GGS_UNIT_INDEX, index, payload);
+}
+
+void fixture_values(struct spool_fixture * f, uint32_t lane, uint32_t run, uint32_t node, uint64_t elements,
+                    const struct ggs_spool_value * rows, uint32_t n_rows) {
+    struct ggs_spool_values unit = {
+        .run = run, .node = node, .bytes = n_rows * (uint32_t) sizeof(*rows), .elements = elements, .rows = n_rows};
+    struct ggs_spool_index same;
+    memcpy(&same, &unit, sizeof(same));
+    write_payload(f, lane, GGS_UNIT_VALUES, &same, rows);
 }
 
 struct ggs_journal_tensor fixture_tensor(int32_t op, int64_t ne0, int64_t ne1) {

@@ -61,6 +61,9 @@ void fixture_lane(struct spool_fixture * f, uint32_t lane, uint32_t slot, uint32
 void fixture_op(struct spool_fixture * f, uint32_t lane, const struct ggs_unit * op);
 void fixture_thread(struct spool_fixture * f, uint32_t lane, uint32_t os_thread);
 void fixture_index(struct spool_fixture * f, uint32_t lane, const struct ggs_spool_index * index, const void * payload);
+// To a lane whose thread is GGS_SPOOL_VALUES.
+void fixture_values(struct spool_fixture * f, uint32_t lane, uint32_t run, uint32_t node, uint64_t elements,
+                    const struct ggs_spool_value * rows, uint32_t n_rows);
 
 // Op numbers that fixture_process names.
 enum { OP_NONE, OP_ADD, OP_MUL_MAT, OP_GET_ROWS, OP_ROPE, OP_VIEW, OP_RESHAPE, OP_RMS_NORM, OP_MUL, OP_SET_ROWS };

@@ -187,6 +187,28 @@ static void test_copies_and_permuted_views(void ** state) {
     end(&a);
 }
 
+// ggml_opt_step_adamw: weights, gradients, first moments, second moments, parameters; the result is a view of the weights.
+static void test_an_optimizer_writes_its_moments(void ** state) {
+    (void) state;
+    struct accesses a;
+    recording_open(&a.r);
+    uint64_t w = recording_tensor(&a.r, "w", F32, 8, 4, 1, in_buffer(0));
+    uint64_t g = recording_tensor(&a.r, "grad", F32, 8, 4, 1, in_buffer(128));
+    uint64_t m = recording_tensor(&a.r, "m", F32, 8, 4, 1, in_buffer(256));
+    uint64_t v = recording_tensor(&a.r, "v", F32, 8, 4, 1, in_buffer(384));
+    recording_node(&a.r, 1, OP_OPT_STEP_ADAMW, w, w, g, m);
+    recording_row(&a.r, GGS_TABLE_EDGES, &(struct ggs_edge){.graph = 1, .node = 0, .slot = 3, .tensor = v});
+    begin(&a);
+    look(&a, 0, 0, 7);
+    struct ggs_access_bytes sum = ggs_access_sum(&a.list);
+    assert_int_equal(sum.read, 4 * 128);
+    assert_int_equal(sum.written, 3 * 128);
+    uint64_t written = 0;
+    for (unsigned i = 0; i < a.list.n; i++) written += a.list.access[i].write ? a.list.access[i].tensor->tensor : 0;
+    assert_int_equal(written, w + m + v);
+    end(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graph),
@@ -196,6 +218,7 @@ int main(void) {
         cmocka_unit_test(test_rows_written),
         cmocka_unit_test(test_experts),
         cmocka_unit_test(test_copies_and_permuted_views),
+        cmocka_unit_test(test_an_optimizer_writes_its_moments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Unit tests of src/answer: fields, and the objects that recordings made by hand give.
+// Unit tests of src/answer: the objects that recordings made by hand give.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,75 +15,17 @@
 
 static struct ggs_error error;
 
-// ---- fields ----
-
-struct thing {
-    uint64_t     number, kind, yes;
-    int64_t      step;
-    int          layer;
-    uint32_t     parts;
-    bool         flag;
-    const char * name;
-    char         word[8];
-};
-
-static const char * kind_word(uint64_t kind) {
-    return kind == 1 ? "one" : "other";
-}
-
-static const struct ggs_field plain[] = {
-    GGS_FIELD(struct thing, number, "number"),   GGS_FIELD_WORD(struct thing, kind, "kind", kind_word),
-    GGS_FIELD_BOOLEAN(struct thing, yes, "yes"), GGS_FIELD(struct thing, step, "step"),
-    GGS_FIELD(struct thing, layer, "layer"),     GGS_FIELD(struct thing, parts, "parts"),
-    GGS_FIELD(struct thing, flag, "flag"),       GGS_FIELD(struct thing, name, "name"),
-    GGS_FIELD(struct thing, word, "word"),       {0},
-};
-static const struct ggs_field nulls[] = {
-    GGS_FIELD_OR_NULL(struct thing, number, "number"),
-    GGS_FIELD_OR_NULL(struct thing, step, "step"),
-    GGS_FIELD_OR_NULL(struct thing, layer, "layer"),
-    GGS_FIELD_OR_NULL(struct thing, parts, "parts"),
-    GGS_FIELD_OR_NULL(struct thing, name, "name"),
-    GGS_FIELD_OR_NULL(struct thing, word, "word"),
-    {0},
-};
-
-static void test_fields(void ** state) {
-    (void) state;
-    const struct thing things[] = {{7, 1, 1, -3, 5, 9, true, "a \"b\"", "w"}, {.step = -1, .layer = -1, .name = ""}};
-    struct ggs_text    text     = {0};
-    struct ggs_json    json;
-    ggs_json_init(&json, ggs_json_to_text, &text, false);
-    ggs_json_array(&json, NULL);
-    ggs_fields_object(&json, NULL, plain, &things[0]);
-    ggs_fields_object(&json, NULL, plain, &things[1]);
-    ggs_fields_rows(&json, NULL, nulls, things, sizeof(things[0]), 2);
-    ggs_json_object(&json, NULL);
-    ggs_fields_lists(&json, nulls + 1, things, sizeof(things[0]), 2);
-    ggs_json_end(&json);
-    ggs_json_end(&json);
-    assert_int_equal(ggs_json_finish(&json), 0);
-    assert_string_equal(
-        ggs_text_string(&text),
-        "[{\"number\":7,\"kind\":\"one\",\"yes\":true,\"step\":-3,\"layer\":5,\"parts\":9,\"flag\":true,\"name\":\"a \\\"b\\\"\",\"word\":\"w\"},"
-        "{\"number\":0,\"kind\":\"other\",\"yes\":false,\"step\":-1,\"layer\":-1,\"parts\":0,\"flag\":false,\"name\":\"\",\"word\":\"\"},"
-        "[{\"number\":7,\"step\":null,\"layer\":5,\"parts\":9,\"name\":\"a \\\"b\\\"\",\"word\":\"w\"},"
-        "{\"number\":null,\"step\":null,\"layer\":null,\"parts\":null,\"name\":null,\"word\":null}],"
-        "{\"step\":[null,null],\"layer\":[5,null],\"parts\":[9,null],\"name\":[\"a \\\"b\\\"\",null],\"word\":[\"w\",null]}]");
-    ggs_text_release(&text);
-}
-
 static void test_by(void ** state) {
     (void) state;
     unsigned by = 0;
-    assert_true(ggs_stats_parse_by("op", &by));
+    assert_true(ggs_groupings_parse("op", &by));
     assert_int_equal(by, 1u << GGS_BY_OP);
-    assert_true(ggs_stats_parse_by("thread,layer", &by));
+    assert_true(ggs_groupings_parse("thread,layer", &by));
     assert_int_equal(by, 1u << GGS_BY_THREAD | 1u << GGS_BY_LAYER);
-    assert_true(ggs_stats_parse_by("backend", &by)); // has one device, whose name it bears
+    assert_true(ggs_groupings_parse("backend", &by)); // has one device, whose name it bears
     assert_int_equal(by, 1u << GGS_BY_DEVICE);
     static const char * const wrong[] = {"", ",", "op,", ",op", "ops", "layer, op", "Layer"};
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_stats_parse_by(wrong[i], &by));
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) assert_false(ggs_groupings_parse(wrong[i], &by));
 }
 
 // ---- stats ----
@@ -110,7 +52,8 @@ static void has(const struct ggs_text * text, const char * part) {
     if (strstr(text->data, part) == NULL) fail_msg("%s is not in %s", part, text->data);
 }
 
-// In a range of time, what ran on a backend that is seen as a whole counts with its bytes; that its times are not known is said.
+// In a range of time, what ran on a backend that is seen as a whole counts with its bytes; that its
+// times are not known is said.
 static void test_aggregate(void ** state) {
     (void) state;
     struct recording     r;
@@ -126,7 +69,7 @@ static void test_aggregate(void ** state) {
     assert_int_equal(ggs_aggregate_compute(&window, &trace, &overview, 6000, 7000, &error), 0);
     assert_true(window.all.bytes_read > 0);
     ggs_json_init(&json, ggs_json_to_text, &text, false);
-    ggs_aggregate_write(&json, &trace, &window);
+    ggs_answer_write(&json, &ggs_aggregate_object, &window, &trace);
     assert_int_equal(ggs_json_finish(&json), 0);
     ggs_text_string(&text);
     has(&text, "\"first_token\":2,\"last_token\":2,\"ops\":5,\"ops_untimed\":5,\"op_runs\":0,\"wall_ns\":1000,"
@@ -189,7 +132,7 @@ static void test_ranges(void ** state) {
     struct ggs_stats stats;
     small_recording(&r);
     recording_done(&r, &trace);
-    struct ggs_stats_options options = {.range = {1, 1, -1}};
+    struct ggs_stats_options options = {.range = {1, 1}};
     assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), 0);
     assert_int_equal(stats.totals.steps, 1);
     ggs_stats_release(&stats);
@@ -200,8 +143,9 @@ static void test_ranges(void ** state) {
     options.range.first_step = 9;
     assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), GGS_ABSENT);
     assert_string_equal(error.text, "there is no token 9: this recording has tokens 0 to 1");
-    options.range = (struct ggs_totals_range){INT64_MIN, INT64_MAX, 4};
-    assert_int_equal(ggs_stats_compute(&stats, &trace, &options, &error), GGS_ABSENT);
+    struct ggs_op_filter layer = GGS_OP_FILTER_ALL;
+    layer.layer                = 4;
+    assert_int_equal(ggs_op_filter_check(&layer, &trace, &error), GGS_ABSENT);
     assert_string_equal(error.text, "there is no layer 4: this recording has layers 0 to 0");
     recording_close(&r, &trace);
 }
@@ -238,8 +182,8 @@ static void test_buffers(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields), cmocka_unit_test(test_by),     cmocka_unit_test(test_aggregate),
-        cmocka_unit_test(test_stats),  cmocka_unit_test(test_ranges), cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_by),     cmocka_unit_test(test_aggregate), cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_ranges), cmocka_unit_test(test_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,8 +22,10 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "base/system/file.h"
+#include "base/system/maps.h"
 #include "base/system/terminal.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -94,6 +97,33 @@ static void test_array(void ** state) {
     free(numbers);
 }
 
+// Compared with an array of all keys, after each of many random steps.
+static void test_map(void ** state) {
+    (void) state;
+    enum { KEYS = 300, STEPS = 200000 };
+    struct ggs_map map          = {0};
+    uint64_t       values[KEYS] = {0}, random = 1, used = 0;
+    ggs_map_remove(&map, ggs_map_key_number(1));
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        random                 = random * 6364136223846793005ull + 1442695040888963407ull;
+        uint64_t           key = (random >> 33) % KEYS;
+        struct ggs_map_key k   = key % 2 == 0 ? ggs_map_key_number(key << 40) : ggs_map_key_pointer(&values[key]);
+        assert_int_equal(ggs_map_get(&map, k), values[key]);
+        if ((random >> 32 & 1) != 0) {
+            uint64_t * value = ggs_map_put(&map, k);
+            assert_int_equal(*value, values[key]);
+            used += values[key] == 0;
+            *value = values[key] = step;
+        } else {
+            ggs_map_remove(&map, k);
+            used -= values[key] != 0;
+            values[key] = 0;
+        }
+        assert_int_equal(map.used, used);
+    }
+    ggs_map_release(&map);
+}
+
 static void test_uuid(void ** state) {
     (void) state;
     static const uint8_t bytes[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
@@ -133,6 +163,27 @@ static void test_text(void ** state) {
     assert_int_equal(text.length, 3);
     ggs_text_release(&text);
     assert_null(text.data);
+}
+
+static void test_text_paragraph(void ** state) {
+    (void) state;
+    struct ggs_text text = {0};
+    char            long_word[121];
+    memset(long_word, 'x', 120);
+    long_word[120] = '\0';
+    ggs_text_puts(&text, "- ");
+    ggs_text_paragraph(&text,
+                       "123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 "
+                       "12345678 next",
+                       2);
+    assert_string_equal(ggs_text_string(&text),
+                        "- 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 123456789 "
+                        "12345678\n  next\n");
+    ggs_text_clear(&text);
+    ggs_text_paragraph(&text, long_word, 0);
+    ggs_text_paragraph(&text, "short", 0);
+    assert_int_equal(text.length, 121 + 6);
+    ggs_text_release(&text);
 }
 
 static void test_text_failure_sticks(void ** state) {
@@ -433,7 +484,8 @@ static void test_output_keeps_links_and_devices(void ** state) {
     free(link), free(path);
 }
 
-// A writer that is killed leaves nothing, or a file that the next one removes; the file of a living one stays.
+// A writer that is killed leaves nothing, or a file that the next one removes; the file of a living
+// one stays.
 static void test_output_of_a_killed_writer(void ** state) {
     (void) state;
     struct ggs_error  error;
@@ -503,6 +555,46 @@ static void test_mapping_refuses_what_is_no_file(void ** state) {
 }
 
 // ---- terminal ----
+
+// A file whose name has a blank and a newline, mapped from its second page on.
+static void test_maps(void ** state) {
+    (void) state;
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    char * path = strdup(scratch_path("a b\nc"));
+    int    fd   = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t) (3 * page)), 0);
+    char *                data = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, fd, (off_t) page);
+    struct stat           info;
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
+    unsigned              found = 0, anonymous = 0, code = 0;
+    assert_ptr_not_equal(data, MAP_FAILED);
+    assert_int_equal(fstat(fd, &info), 0);
+    assert_true(ggs_maps_open(&maps, "self"));
+    while (ggs_maps_next(&maps, &entry)) {
+        assert_true(entry.start < entry.end);
+        anonymous += entry.inode == 0;
+        code += entry.executable && (uintptr_t) test_map >= entry.start && (uintptr_t) test_map < entry.end;
+        if (entry.start != (uintptr_t) data) continue;
+        found++;
+        assert_int_equal(entry.end, (uintptr_t) data + 2 * page);
+        assert_int_equal(entry.offset, page);
+        assert_int_equal(entry.inode, info.st_ino);
+        assert_int_equal(entry.device, info.st_dev);
+        assert_true(entry.readable && !entry.writable && !entry.executable);
+        assert_non_null(strstr(entry.path, "/a b\\012c"));
+    }
+    ggs_maps_close(&maps);
+    assert_int_equal(found, 1);
+    assert_int_equal(code, 1);
+    assert_true(anonymous > 0);
+    assert_false(ggs_maps_open(&maps, "0"));
+    munmap(data, 2 * page);
+    close(fd);
+    unlink(path);
+    free(path);
+}
 
 static void test_columns(void ** state) {
     (void) state;
@@ -624,8 +716,10 @@ int main(void) {
         cmocka_unit_test(test_error_is_cut_not_overrun),
         cmocka_unit_test(test_checked),
         cmocka_unit_test(test_array),
+        cmocka_unit_test(test_map),
         cmocka_unit_test(test_uuid),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_paragraph),
         cmocka_unit_test(test_text_failure_sticks),
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_json_layout),
@@ -639,7 +733,8 @@ int main(void) {
         cmocka_unit_test(test_output_keeps_links_and_devices),
         cmocka_unit_test(test_output_of_a_killed_writer),
         cmocka_unit_test(test_output_reports_a_full_disk),
-        cmocka_unit_test(test_mapping_refuses_what_is_no_file),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_mapping_refuses_what_is_no_file), // removes the scratch directory
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_bar),

@@ -116,6 +116,7 @@ static void test_shares_of_less_than_all_time(void ** state) {
     recording_op_run(&r, 3, 0, 0, 5000, 10, 0, 0, 0);
     run_checks(&r, &c);
     assert_int_equal(result(&c, "time in ops")->status, GGS_CHECK_WARNING);
+    assert_non_null(strstr(result(&c, "time in ops")->text, "the rest lies before, between and after ops"));
     end(&r, &c);
 }
 

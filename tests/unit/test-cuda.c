@@ -1,8 +1,10 @@
-// Which kernel belongs to which node, against a stand-in for CUPTI: launched one by one, captured, replayed, out of order; and the window.
+// Which kernel belongs to which node, against a stand-in for CUPTI: launched one by one, captured,
+// replayed, out of order; and the window.
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,8 @@
 
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/device/cuda.h"
 #include "capture/device/device.h"
+#include "capture/device/kernels.h"
 #include "cupti-stand-in.h"
 
 enum { LAUNCH_KERNEL = 307, GRAPH_LAUNCH = 514, NODES = 8 };
@@ -22,12 +24,14 @@ _Thread_local struct ggs_device_run * ggs_device_current;
 static struct ggs_device_kernel       written[16];
 static uint32_t                       n_written;
 
-void ggs_capture_note(const char * format, ...) {
+struct ggs_capture_settings ggs_capture;
+
+void ggs_capture_warn(const char * format, ...) {
     fail_msg("%s", format);
 }
 
-void ggs_device_write_kernels(const struct ggs_device_run * run, const struct ggs_device_kernel * kernels, uint32_t n) {
-    (void) run;
+void ggs_kernels_emit(uint64_t number, const struct ggs_device_kernel * kernels, uint32_t n) {
+    (void) number;
     assert_true(n <= 16);
     if (n > 0) memcpy(written, kernels, n * sizeof(*kernels));
     n_written = n;
@@ -36,13 +40,14 @@ void ggs_device_write_kernels(const struct ggs_device_run * run, const struct gg
 // ---- runs ----
 
 static struct ggs_device_op  ops[NODES];
-static struct ggs_device_run run; // clock_state stays, as that of a run which is used again
+static struct ggs_device_run run; // state stays, as that of a run which is used again
 
 static bool begin(void) {
-    void * kept = run.clock_state;
+    void * kept = run.state;
     memset(ops, 0, sizeof(ops));
-    run = (struct ggs_device_run){.n_nodes = NODES, .ops = ops, .capacity = NODES, .clock_state = kept};
-    if (!ggs_cuda_begin(&run)) return false;
+    run = (struct ggs_device_run){
+        .kind = &ggs_backend_kind_cuda, .n_nodes = NODES, .ops = ops, .capacity = NODES, .state = kept};
+    if (!ggs_backend_kind_cuda.begin(&run)) return false;
     ggs_device_current = &run;
     return true;
 }
@@ -52,10 +57,9 @@ static void node(uint32_t number) { // as ggs_device_node
 }
 
 static void end(void) {
-    run.clock->submitted(&run);
     ggs_device_current = NULL;
-    run.results_ns     = ggs_ticks_monotonic();
-    assert_true(run.clock->read(&run, UINT_MAX));
+    run.results_ns     = ggs_clock_now();
+    assert_true(ggs_backend_kind_cuda.read(&run, UINT_MAX));
 }
 
 static void is(uint32_t op, uint64_t begin_ns, uint64_t end_ns) {
@@ -65,7 +69,7 @@ static void is(uint32_t op, uint64_t begin_ns, uint64_t end_ns) {
 
 static int set_up(void ** state) {
     (void) state;
-    setenv("GGSCOPE_GPU_OPS", "first:2", 1);
+    snprintf(ggs_capture.gpu_ops, sizeof(ggs_capture.gpu_ops), "first:2");
     return 0;
 }
 
@@ -145,10 +149,10 @@ static void test_batches(void ** state) {
     node(0);
     stand_in_call(LAUNCH_KERNEL, 36);
     stand_in_kernel(36, 0, 1100, 1200, "late");
-    run.results_ns = ggs_ticks_monotonic();
-    assert_false(run.clock->read(&run, 1));
+    run.results_ns = ggs_clock_now();
+    assert_false(ggs_backend_kind_cuda.read(&run, 1));
     is(0, 0, 0);
-    assert_true(run.clock->read(&run, 8));
+    assert_true(ggs_backend_kind_cuda.read(&run, 8));
     is(0, 1100, 1200);
 }
 
@@ -158,7 +162,7 @@ static void test_window(void ** state) {
         assert_true(begin());
         end();
     }
-    ggs_cuda_generates();
+    ggs_backend_kind_cuda.generating();
     for (int i = 0; i < 2; i++) {
         assert_false(stand_in_ended());
         assert_true(begin());
@@ -166,7 +170,7 @@ static void test_window(void ** state) {
     }
     assert_true(stand_in_ended());
     assert_false(begin());
-    assert_null(run.clock);
+    assert_false(run.timed);
     stand_in_call(LAUNCH_KERNEL, 41); // nobody listens
 }
 

@@ -84,7 +84,8 @@ static void test_other_bytes(void ** state) {
     done(&a, &b, &diff, traces);
 }
 
-// Two contexts at the same time: their steps take turns in one recording and follow each other in the other.
+// Two contexts at the same time: their steps take turns in one recording and follow each other in
+// the other.
 static void test_ops_of_two_contexts(void ** state) {
     (void) state;
     static const int64_t steps[2][4] = {{0, 1, 0, 1}, {0, 0, 1, 1}};

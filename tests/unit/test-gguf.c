@@ -18,9 +18,8 @@
 #include "gguf/gguf-map.h"
 #include "gguf/gguf-split.h"
 #include "gguf/gguf-type.h"
-#include "gguf/gguf-write.h"
 
-// ---- good files -----------------------------------------------------------------------------------------------------
+// ---- good files ----
 
 static void test_small(void ** state) {
     (void) state;
@@ -158,7 +157,8 @@ static void test_unknown_type(void ** state) {
     assert_false(gguf->tensors[0].size_known);
     assert_int_equal(gguf->tensors[0].size, 96);
     assert_int_equal(gguf->tensors[2].size, 40); // to the end of the file
-    // b ends at 32 and a begins at 64: 32 bytes belong to nothing, although all offsets are aligned.
+    // b ends at 32 and a begins at 64: 32 bytes belong to nothing, although all offsets are
+    // aligned.
     struct ggs_gguf_map map;
     struct ggs_error    error = {0};
     assert_int_equal(ggs_gguf_map_init(&map, gguf, &error), GGS_FORMAT);
@@ -180,7 +180,8 @@ static void test_trailing(void ** state) {
     assert_int_equal(map.regions[map.n_regions - 1].kind, GGS_REGION_TRAILING);
     ggs_gguf_map_release(&map);
     ggs_gguf_free(gguf);
-    // Without the last padding the file is as good: llama.cpp reads no further than the last tensor.
+    // Without the last padding the file is as good: llama.cpp reads no further than the last
+    // tensor.
     file.length -= 5 + 12;
     gguf = opened(&file);
     assert_int_equal(ggs_gguf_map_init(&map, gguf, NULL), 0);
@@ -228,7 +229,7 @@ static void test_experts(void ** state) {
     ggs_text_release(&file);
 }
 
-// ---- files on disk --------------------------------------------------------------------------------------------------
+// ---- files on disk ----
 
 static char directory[160];
 
@@ -362,66 +363,6 @@ static void test_extents(void ** state) {
     assert_int_equal(ggs_extents_count(&extents, 50, 0), 0);
 }
 
-// ---- written anew ---------------------------------------------------------------------------------------------------
-
-static bool is_filled(const struct ggs_gguf * gguf, size_t tensor, int value) {
-    FILE * file = fopen(gguf->path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, (long) gguf->tensors[tensor].offset, SEEK_SET), 0);
-    bool filled = true;
-    for (uint64_t i = 0; i < gguf->tensors[tensor].size; i++) filled &= fgetc(file) == value;
-    fclose(file);
-    return filled;
-}
-
-static void test_written(void ** state) {
-    (void) state;
-    static const size_t    order[] = {1, 0};
-    struct ggs_gguf_layout layout  = {.order = order, .alignment = 64};
-    char                   path[3][256];
-    struct ggs_text        file = small_file();
-    struct ggs_gguf *      gguf = NULL;
-    memset(file.data + file.length - 64, 1, 32);
-    memset(file.data + file.length - 32, 2, 20);
-    write_file("before.gguf", &file);
-    static const char * const names[] = {"before.gguf", "after.gguf", "again.gguf"};
-    for (unsigned i = 0; i < 3; i++) in_directory(path[i], sizeof path[i], names[i]);
-
-    assert_int_equal(ggs_gguf_open(&gguf, path[0], NULL), 0);
-    assert_int_equal(ggs_gguf_write(gguf, &layout, path[1], NULL), 0);
-    uint64_t size = ggs_gguf_written_size(gguf, &layout);
-    ggs_gguf_free(gguf);
-    assert_int_equal(ggs_gguf_open(&gguf, path[1], NULL), 0);
-    assert_int_equal(gguf->size, size);
-    assert_int_equal(gguf->alignment, 64);
-    assert_int_equal(gguf->n_kvs, 3);
-    assert_memory_equal(gguf->tensors[0].name, "blk.0.attn_q.weight", 19);
-    assert_int_equal(gguf->tensors[0].offset, gguf->data_offset);
-    assert_int_equal(gguf->tensors[1].offset, gguf->data_offset + 64);
-    assert_int_equal(gguf->size, gguf->data_offset + 128);
-    assert_true(is_filled(gguf, 0, 2) && is_filled(gguf, 1, 1));
-
-    layout.alignment = 32; // its key is there already, and the tensors are as they were
-    assert_int_equal(ggs_gguf_write(gguf, &layout, path[2], NULL), 0);
-    ggs_gguf_free(gguf);
-    assert_int_equal(ggs_gguf_open(&gguf, path[2], NULL), 0);
-    assert_int_equal(gguf->alignment, 32);
-    assert_int_equal(gguf->n_kvs, 3);
-    assert_memory_equal(gguf->tensors[0].name, "token_embd.weight", 17);
-    assert_true(is_filled(gguf, 0, 1) && is_filled(gguf, 1, 2));
-
-    struct ggs_error error = {0};
-    assert_int_equal(truncate(path[2], (off_t) gguf->tensors[1].offset), 0); // after it was opened
-    assert_int_equal(ggs_gguf_write(gguf, &layout, path[1], &error), GGS_IO);
-    assert_non_null(strstr(error.text, "became shorter while it was read"));
-    ggs_gguf_free(gguf);
-    assert_int_equal(ggs_gguf_open(&gguf, path[1], NULL), 0); // as it was
-    assert_int_equal(gguf->size, size);
-    ggs_gguf_free(gguf);
-    for (unsigned i = 0; i < 3; i++) unlink(path[i]);
-    ggs_text_release(&file);
-}
-
 static int make_directory(void ** state) {
     (void) state;
     const char * place = getenv("TMPDIR");
@@ -449,7 +390,7 @@ int main(void) {
         cmocka_unit_test(test_small),           cmocka_unit_test(test_version_2),        cmocka_unit_test(test_values),
         cmocka_unit_test(test_unknown_type),    cmocka_unit_test(test_trailing),         cmocka_unit_test(test_experts),
         cmocka_unit_test(test_irregular_files), cmocka_unit_test(test_endless_metadata), cmocka_unit_test(test_split),
-        cmocka_unit_test(test_extents),         cmocka_unit_test(test_written),
+        cmocka_unit_test(test_extents),
     };
     return cmocka_run_group_tests_name("gguf", tests, make_directory, remove_directory);
 }

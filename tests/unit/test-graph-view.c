@@ -1,4 +1,5 @@
-// Unit tests of src/analyze/ops/graph-view.c and of what src/answer writes of it, on a graph whose answers can be worked out on paper.
+// Unit tests of src/analyze/ops/graph-view.c and of what src/answer writes of it, on a graph whose
+// answers can be worked out on paper.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +72,8 @@ static void test_who_computes_what(void ** state) {
     recording_close(&r, &trace);
 }
 
-// A prompt in two pieces that use one graph: times are those of both, or of the one that was asked for.
+// A prompt in two pieces that use one graph: times are those of both, or of the one that was asked
+// for.
 static void test_several_runs(void ** state) {
     static const int32_t  tokens[] = {3, 3};
     struct recording      r;
@@ -174,7 +176,8 @@ static void test_card_of_a_fused_node(void ** state) {
     recording_close(&r, &trace);
 }
 
-// A node of a backend that is seen as a whole has a card: its operands and bytes are known, its times are not.
+// A node of a backend that is seen as a whole has a card: its operands and bytes are known, its
+// times are not.
 static void test_card_of_an_opaque_node(void ** state) {
     struct recording    r;
     struct ggs_trace    trace;

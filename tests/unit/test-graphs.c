@@ -1,4 +1,5 @@
-// Recognising graphs: by all of their nodes, or by the number that the engine gives them, once that has proved to be one.
+// Recognising graphs: by all of their nodes, or by the number that the engine gives them, once that
+// has proved to be one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,14 +11,18 @@
 #include "capture/graphs.h"
 #include "capture/journal.h"
 #include "capture/memory/buffers.h"
-#include "capture/memory/maps.h"
+#include "capture/memory/fills.h"
+#include "capture/memory/mapped-files.h"
 
 // ---- what graphs.c calls ----
 
-static unsigned told; // definitions, whole or by their differences
+static unsigned                  told; // definitions, whole or by their differences
+static struct ggs_journal_tensor leaf; // the first of the last definition
 
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n_pieces) {
-    (void) pieces, (void) n_pieces;
+    const struct ggs_journal_graph * head = pieces[0].data;
+    if (type == GGS_JOURNAL_GRAPH && n_pieces > 1 && head->tensors > head->nodes)
+        leaf = ((const struct ggs_journal_tensor *) pieces[1].data)[head->nodes];
     told += type == GGS_JOURNAL_GRAPH || type == GGS_JOURNAL_GRAPH_DELTA;
     return 0;
 }
@@ -27,12 +32,16 @@ int ggs_journal_text(uint32_t type, const char * text) {
     return 0;
 }
 
-uint64_t ggs_buffer_id(const void * buffer) {
+uint64_t ggs_buffer_of_tensor(void * buffer) {
     (void) buffer;
     return 0;
 }
 
-void ggs_maps_tell(void) {}
+void ggs_mapped_files_emit(void) {}
+
+void ggs_fills_used(const void * data, uint64_t bytes) {
+    (void) data, (void) bytes;
+}
 
 // ---- a graph ----
 
@@ -84,7 +93,7 @@ static int make(void ** state) {
 }
 
 static uint64_t identify(void) {
-    const struct ggs_known_graph * known = ggs_graphs_identify(&numbered.graph, &functions);
+    const struct ggs_captured_graph * known = ggs_graphs_identify(&numbered.graph, &functions);
     assert_non_null(known);
     return known->id;
 }
@@ -157,7 +166,8 @@ static void test_several_engines(void ** state) {
     assert_int_not_equal(identify(), known);
 }
 
-// A scheduler has the graphs of a token side by side, and each must be known in its place: their nodes are not looked at then.
+// A scheduler has the graphs of a token side by side, and each must be known in its place: their
+// nodes are not looked at then.
 static void test_neighbours(void ** state) {
     (void) state;
     enum { GRAPHS = 50, STRIDE = 128 };
@@ -169,10 +179,64 @@ static void test_neighbours(void ** state) {
     for (unsigned i = 0; i < GRAPHS; i++) assert_non_null(ggs_graphs_guess((struct abi_graph *) (room + i * STRIDE)));
 }
 
+static bool host;
+static int  kind; // of the buffer type's device
+
+static _Bool is_host(void * buffer) {
+    (void) buffer;
+    return host;
+}
+
+static void * same(void * object) {
+    return object;
+}
+
+static int kind_of(void * device) {
+    (void) device;
+    return kind;
+}
+
+static size_t with_sums(void * type, const struct abi_tensor * tensor) {
+    (void) type;
+    return (size_t) tensor->ne[0] * 4 + 8;
+}
+
+// What a weight takes in a layout of the CPU's own is the engine's word; memory of a device, and
+// memory that anybody can read, are as the shape says.
+static void test_packed(void ** state) {
+    (void) state;
+    static struct abi_tensor weight  = {.ne = {16, 1, 1, 1}, .data = &weight, .buffer = &weight};
+    tensors[0].src[0]                = &weight;
+    functions.buffer_is_host         = is_host;
+    functions.buffer_type            = same;
+    functions.buffer_type_device     = same;
+    functions.device_type            = kind_of;
+    functions.buffer_type_alloc_size = with_sums;
+    numbered.uid                     = 0;
+    const struct {
+        bool     host;
+        int      kind;
+        uint64_t packed;
+    } cases[] = {{false, 0, 72}, {true, 0, 0}, {false, 1, 0}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weight.flags     = (int32_t) i; // a graph that is not known yet
+        tensors[0].ne[1] = 2 + i;
+        host             = cases[i].host;
+        kind             = cases[i].kind;
+        identify();
+        assert_int_equal(leaf.ne[0], 16);
+        assert_int_equal(leaf.packed_bytes, cases[i].packed);
+    }
+    functions.buffer_type_alloc_size = NULL; // a release that cannot tell
+    tensors[0].ne[1]                 = 9;
+    identify();
+    assert_int_equal(leaf.packed_bytes, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_looked_at),       cmocka_unit_test(test_not_believed), cmocka_unit_test(test_believed),
-        cmocka_unit_test(test_several_engines), cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_several_engines), cmocka_unit_test(test_neighbours),   cmocka_unit_test(test_packed),
     };
     return cmocka_run_group_tests_name("graphs", tests, make, NULL);
 }

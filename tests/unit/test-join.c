@@ -26,7 +26,8 @@ static uint64_t random_below(uint64_t * state, uint64_t below) {
     return (*state >> 33) % below;
 }
 
-// The server's clock is `offset` behind and goes `ppb` slower. Wires take from 20 to 20 + spread microseconds, each way.
+// The server's clock is `offset` behind and goes `ppb` slower. Wires take from 20 to 20 + spread
+// microseconds, each way.
 static void fit(int64_t offset, int64_t ppb, uint64_t n, int64_t span, uint64_t spread_us, int64_t * error) {
     struct ggs_clock_bound * bounds = calloc(n, sizeof(*bounds));
     struct ggs_clock_line    line;
@@ -307,7 +308,8 @@ static void check_joined(struct ggs_reader * reader, uint64_t n_client, uint64_t
             assert_int_equal(runs[i].skipped, 1);
             continue;
         }
-        // The server's, in the client's time: begins after it was sent, and the results come after its end.
+        // The server's, in the client's time: begins after it was sent, and the results come after
+        // its end.
         int64_t truth = peer->begin_ns + wire((uint64_t) runs[i].step, 0);
         if (llabs(runs[i].begin_ns - truth) > error_ns)
             fail_msg("off by %lld, and the bound is %lld", (long long) (runs[i].begin_ns - truth),

@@ -1,4 +1,5 @@
-// Unit tests of src/record/memory/limit-group.c, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/record/memory/limit-group.c, on trees that look like /proc and /sys of machines
+// that are not this one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-// Unit tests of src/engine/locate.c in an installed program that has no engine of its own: what pkg-config knows, then where people put their builds.
-// The file itself is compiled in here, without the folder of the build, which would come first.
+// Unit tests of src/engine/locate.c in an installed program that has no engine of its own: what
+// pkg-config knows, then where people put their builds. The file itself is compiled in here,
+// without the folder of the build, which would come first.
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -84,7 +85,8 @@ static void test_pkg_config_names_the_folder(void ** state) {
     assert_string_equal(paths.backends, expected);
 }
 
-// A file that names a folder without libraries, one that is broken, and a PATH without pkg-config: the search goes on.
+// A file that names a folder without libraries, one that is broken, and a PATH without pkg-config:
+// the search goes on.
 static void test_a_wrong_answer_is_passed_over(void ** state) {
     (void) state;
     static const char * const prefixes[] = {"/usr/local", "/usr", "/opt/llama.cpp", "/opt/llama"};

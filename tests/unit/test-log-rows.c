@@ -54,7 +54,8 @@ static void expect(const struct ggs_log_filter * filter, struct ggs_log_order or
 
 static void test_orders(void ** state) {
     static const uint64_t plain[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, back[] = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
-    // ADD, GET_ROWS, MUL, MUL_MAT, RMS_NORM; rows that are equal stay as the engine went, in both directions
+    // ADD, GET_ROWS, MUL, MUL_MAT, RMS_NORM; rows that are equal stay as the engine went, in both
+    // directions
     static const uint64_t by_op[] = {4, 9, 0, 5, 2, 7, 3, 8, 1, 6}, by_op_down[] = {1, 6, 3, 8, 2, 7, 0, 5, 4, 9};
     static const uint64_t by_wait[] = {3, 8, 0, 1, 4,
                                        5, 6, 9, 2, 7}; // largest first: MUL_MAT waits inside, what is fused not at all
@@ -72,16 +73,17 @@ static void test_orders(void ** state) {
 }
 
 static void test_filters_and_orders(void ** state) {
-    // The file is read at 1096 and 1160 (rows of the embedding), 2000 and 3000. What is fused begins with its head, and stays behind it.
+    // The file is read at 1096 and 1160 (rows of the embedding), 2000 and 3000. What is fused
+    // begins with its head, and stays behind it.
     static const uint64_t by_place[] = {0, 5, 2, 7, 3, 8}, token[] = {9, 8, 6, 7, 5};
     struct ggs_log_filter filter = GGS_LOG_ALL;
     (void) state;
-    filter.source = GGS_SOURCE_DISK;
+    filter.ops.source = GGS_SOURCE_DISK;
     expect(&filter, (struct ggs_log_order){GGS_LOG_SOURCE, false, 0}, 6, by_place);
     filter             = (struct ggs_log_filter) GGS_LOG_ALL;
     filter.first_token = filter.last_token = 1;
     expect(&filter, (struct ggs_log_order){GGS_LOG_BEGIN, true, 0}, 5, token);
-    filter.op = "SOFT_MAX";
+    filter.ops.op = "SOFT_MAX";
     expect(&filter, (struct ggs_log_order){GGS_LOG_BEGIN, true, 0}, 0, token);
 }
 

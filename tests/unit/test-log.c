@@ -76,29 +76,29 @@ static void test_filters(void ** state) {
 #define WITH(...) (f = all, __VA_ARGS__, &f)
     assert_string_equal(entries(&trace, WITH(f.first_token = f.last_token = 1)), "2.0 2.1 2.2 2.3 2.5");
     assert_string_equal(entries(&trace, WITH(f.first_run = f.last_run = 1)), "1.0 1.1 1.2 1.3 1.5");
-    assert_string_equal(entries(&trace, WITH(f.layer = -1)), "1.0 2.0");
+    assert_string_equal(entries(&trace, WITH(f.ops.layer = -1)), "1.0 2.0");
     struct ggs_log * log; // what the recording does not have is an error, not an empty list
-    assert_int_equal(ggs_log_open(&log, &trace, WITH(f.layer = 7), &error), GGS_ABSENT);
+    assert_int_equal(ggs_log_open(&log, &trace, WITH(f.ops.layer = 7), &error), GGS_ABSENT);
     assert_int_equal(ggs_log_open(&log, &trace, WITH(f.first_token = f.last_token = 99), &error), GGS_ABSENT);
-    assert_string_equal(entries(&trace, WITH(f.op = "mul_mat")), "1.3 2.3");
-    assert_string_equal(entries(&trace, WITH(f.op = "MUL")), "1.2 2.2");
-    assert_string_equal(entries(&trace, WITH(f.tensor = "blk.*.attn_norm.*")), "1.2 2.2");
-    assert_string_equal(entries(&trace, WITH(f.tensor = "embd")), "1.0 1.1 2.0 2.1");
-    assert_string_equal(entries(&trace, WITH(f.source = GGS_SOURCE_DISK)), "1.0 1.2 1.3 2.0 2.2 2.3");
-    assert_string_equal(entries(&trace, WITH(f.range_begin = 3255, f.range_end = 3256)), "1.3 2.3");
-    assert_string_equal(entries(&trace, WITH(f.range_begin = 3256, f.range_end = 3300)), "");
-    assert_string_equal(entries(&trace, WITH(f.range_begin = 1000 + 5 * 32, f.range_end = 1000 + 6 * 32)),
+    assert_string_equal(entries(&trace, WITH(f.ops.op = "mul_mat")), "1.3 2.3");
+    assert_string_equal(entries(&trace, WITH(f.ops.op = "MUL")), "1.2 2.2");
+    assert_string_equal(entries(&trace, WITH(f.ops.tensor = "blk.*.attn_norm.*")), "1.2 2.2");
+    assert_string_equal(entries(&trace, WITH(f.ops.tensor = "embd")), "1.0 1.1 2.0 2.1");
+    assert_string_equal(entries(&trace, WITH(f.ops.source = GGS_SOURCE_DISK)), "1.0 1.2 1.3 2.0 2.2 2.3");
+    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 3255, f.ops.range_end = 3256)), "1.3 2.3");
+    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 3256, f.ops.range_end = 3300)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 1000 + 5 * 32, f.ops.range_end = 1000 + 6 * 32)),
                         "2.0"); // row 5
-    assert_string_equal(entries(&trace, WITH(f.range_begin = 2000, f.range_end = 2001, f.range_file = 2)), "");
-    assert_string_equal(entries(&trace, WITH(f.buffer = 1, f.op = "GET_ROWS")), "1.0 2.0");
-    assert_string_equal(entries(&trace, WITH(f.buffer = 2)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 2000, f.ops.range_end = 2001, f.ops.range_file = 2)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.buffer = 1, f.ops.op = "GET_ROWS")), "1.0 2.0");
+    assert_string_equal(entries(&trace, WITH(f.ops.buffer = 2)), "");
     int64_t mul_mat = SMALL_BEGIN + 300; // of the first run
-    assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat, f.until_ns = mul_mat + 1)), "1.3");
-    assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat + 64, f.until_ns = mul_mat + 70)), "1.3");
-    assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat + 65, f.until_ns = mul_mat + 70)), "");
-    assert_string_equal(entries(&trace, WITH(f.since_ns = mul_mat - 1, f.until_ns = mul_mat)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.since_ns = mul_mat, f.ops.until_ns = mul_mat + 1)), "1.3");
+    assert_string_equal(entries(&trace, WITH(f.ops.since_ns = mul_mat + 64, f.ops.until_ns = mul_mat + 70)), "1.3");
+    assert_string_equal(entries(&trace, WITH(f.ops.since_ns = mul_mat + 65, f.ops.until_ns = mul_mat + 70)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.since_ns = mul_mat - 1, f.ops.until_ns = mul_mat)), "");
     for (int again = 0; again < 2; again++) // counting takes another way to the same entries
-        assert_string_equal(entries(&trace, WITH(f.places_only = true, f.source = GGS_SOURCE_DISK)),
+        assert_string_equal(entries(&trace, WITH(f.places_only = true, f.ops.source = GGS_SOURCE_DISK)),
                             "1.0 1.2 1.3 2.0 2.2 2.3");
     recording_close(&r, &trace);
 }
@@ -112,8 +112,8 @@ static void test_one_thread(void ** state) {
     struct ggs_log_filter f = GGS_LOG_ALL;
     small_recording(&r);
     recording_done(&r, &trace);
-    f.thread = 1;
-    f.op     = "MUL_MAT";
+    f.ops.thread = 1;
+    f.ops.op     = "MUL_MAT";
     assert_int_equal(ggs_log_open(&log, &trace, &f, &error), 0);
     assert_int_equal(ggs_log_next(log, &e, &error), 1);
     assert_int_equal(e.begin_ns, SMALL_BEGIN + 305);
@@ -121,14 +121,14 @@ static void test_one_thread(void ** state) {
     assert_int_equal(e.busy_ns, 40);
     assert_int_equal(e.wait_ns, 20);
     ggs_log_close(log);
-    f.op = "MUL"; // fused: begins with its head on that thread, and takes no time
+    f.ops.op = "MUL"; // fused: begins with its head on that thread, and takes no time
     assert_int_equal(ggs_log_open(&log, &trace, &f, &error), 0);
     assert_int_equal(ggs_log_next(log, &e, &error), 1);
     assert_int_equal(e.begin_ns, SMALL_BEGIN + 205);
     assert_int_equal(e.end_ns, e.begin_ns);
     assert_int_equal(e.busy_ns + e.wait_ns, 0);
     ggs_log_close(log);
-    f.thread = 2;
+    f.ops.thread = 2;
     assert_string_equal(entries(&trace, &f), "");
     recording_close(&r, &trace);
 }

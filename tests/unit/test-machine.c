@@ -1,4 +1,5 @@
-// Unit tests of src/analyze/machine and of the bins that timelines are made of: stalls by lane, amounts over time, what happened where.
+// Unit tests of src/analyze/machine and of the bins that timelines are made of: stalls by lane,
+// amounts over time, what happened where.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ static void test_an_op_over_many_bins(void ** state) {
     assert_int_equal((int) busy, 920);
     assert_int_equal((int) wait, 150);
     assert_int_equal((int) stalled, 700);
-    // No op begins in the second bin, and it says all the same which one it belongs to, how long that is, and how long it stood still.
+    // No op begins in the second bin, and it says all the same which one it belongs to, how long
+    // that is, and how long it stood still.
     assert_int_equal(lane[1].count, 0);
     assert_int_equal(lane[1].longest_run, 3);
     assert_int_equal(lane[1].longest_node, 7);
@@ -98,7 +100,8 @@ static void test_stalls(void ** state) {
     struct ggs_trace      trace;
     struct ggs_stall_walk walk;
     small_recording(&r);
-    // On the second thread, outside of ops, on a thread of no op, on the first thread of the second run.
+    // On the second thread, outside of ops, on a thread of no op, on the first thread of the second
+    // run.
     fault(&r, SMALL_BEGIN + 1, 10, RECORDING_OS_THREAD + 1, 1000, 1, 0, 0, GGS_FAULT_MAJOR);
     fault(&r, SMALL_BEGIN + 2, 20, RECORDING_OS_THREAD, 0, 0, 0, -1, GGS_FAULT_MINOR);
     fault(&r, SMALL_BEGIN + 3, 30, 424242, 3000, 1, 3, 0, GGS_FAULT_MINOR);
@@ -221,7 +224,8 @@ static void test_access_map(void ** state) {
     assert_int_equal(ggs_access_map_compute(&map, &trace, &error), 0);
     assert_int_equal(map.axis_bytes, 10000); // a row is 1,000 bytes, a column 100 ns
     assert_int_equal(map.end_byte, 10000);
-    // token_embd at 1000, read by GET_ROWS at 100; attn_q at 3000, all of its 256 bytes by MUL_MAT at 300.
+    // token_embd at 1000, read by GET_ROWS at 100; attn_q at 3000, all of its 256 bytes by MUL_MAT
+    // at 300.
     assert_true(map.cells[GGS_ACCESS_MAPPED][1 * 5 + 1] > 0);
     assert_int_equal((int) (map.cells[GGS_ACCESS_MAPPED][3 * 5 + 3] + 0.5f), 256);
     assert_int_equal((int) (map.cells[GGS_ACCESS_MAPPED][3 * 5 + 2] + 0.5f), 0);

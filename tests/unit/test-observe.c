@@ -1,4 +1,5 @@
-// What the machine did: from the kernel's events to records in order, and from those to the ops and files of a trace.
+// What the machine did: from the kernel's events to records in order, and from those to the ops and
+// files of a trace.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +81,7 @@ static void test_faults_are_paired_and_in_order(void ** state) {
     struct ggs_faults faults = {0};
     size_t            n;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        ggs_faults_see(&faults, &events[i], &outbox);
+        ggs_faults_add(&faults, &events[i], &outbox);
         uint64_t oldest = ggs_faults_oldest(&faults);
         ggs_outbox_flush(&outbox, oldest < events[i].ns ? oldest : events[i].ns);
         if (i == 5) assert_int_equal(oldest, 100);
@@ -114,7 +115,7 @@ static void test_requests_are_paired(void ** state) {
     struct ggs_block_requests requests = {0};
     size_t                    n;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-        ggs_block_requests_see(&requests, &events[i], &outbox);
+        ggs_block_requests_add(&requests, &events[i], &outbox);
     assert_int_equal(ggs_block_requests_oldest(&requests), UINT64_MAX);
     ggs_outbox_flush(&outbox, UINT64_MAX);
     ggs_block_requests_close(&requests);
@@ -130,7 +131,8 @@ static void test_requests_are_paired(void ** state) {
     free(list);
 }
 
-// The same place is read again and again, and the end of the first time is not seen: it is a request of its own.
+// The same place is read again and again, and the end of the first time is not seen: it is a
+// request of its own.
 static void test_a_request_whose_end_is_not_seen(void ** state) {
     (void) state;
     static const struct ggs_event events[] = {
@@ -143,9 +145,9 @@ static void test_a_request_whose_end_is_not_seen(void ** state) {
     struct ggs_block_requests requests = {0};
     size_t                    n;
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
-        ggs_block_requests_see(&requests, &events[i], &outbox);
+        ggs_block_requests_add(&requests, &events[i], &outbox);
     assert_int_equal(ggs_block_requests_oldest(&requests), 70);
-    ggs_block_requests_give_up(&requests, 75, &outbox);
+    ggs_block_requests_expire(&requests, 75, &outbox);
     assert_int_equal(ggs_block_requests_oldest(&requests), 80);
     ggs_outbox_flush(&outbox, UINT64_MAX);
     ggs_block_requests_close(&requests);
@@ -288,7 +290,8 @@ static void add_request(uint64_t begin, uint64_t end, uint32_t os_thread, uint64
     ggs_machine_spool_append(&machine, GGS_JOURNAL_REQUEST, request.begin_ns, &request, sizeof(request));
 }
 
-// Two runs of the tiny graph, each on the threads 900 and 901: ops of thread 0 begin at 1100 + 200 k and 3200 + 200 k and take 100.
+// Two runs of the tiny graph, each on the threads 900 and 901: ops of thread 0 begin at 1100 + 200
+// k and 3200 + 200 k and take 100.
 static void two_runs(void) {
     static const int32_t prompt[] = {11, 22, 33}, token[] = {44};
     fixture_process(&f);
@@ -365,8 +368,8 @@ static void test_faults_find_their_op(void ** state) {
     ggs_reader_close(reader);
 }
 
-// The buffers of a mapped model are freed, and then its mapping is: what lies at the addresses from then on is no part of the file, unless
-// there is a buffer in it again.
+// The buffers of a mapped model are freed, and then its mapping is: what lies at the addresses from
+// then on is no part of the file, unless there is a buffer in it again.
 static void test_addresses_that_are_used_again(void ** state) {
     static const struct {
         uint64_t begin, address, file[2]; // without and with that buffer

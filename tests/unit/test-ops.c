@@ -1,4 +1,5 @@
-// Op runs as the capture library writes them and as the spool's reader gives them back: an op's unit says only what does not follow from the one before it.
+// Op runs as the capture library writes them and as the spool's reader gives them back: an op's
+// unit says only what does not follow from the one before it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,13 +16,13 @@
 
 enum { NODES = 600, LAST = NODES - 3 }; // nodes that are not computed end the graph
 
-static struct abi_tensor            tensors[NODES];
-static struct abi_tensor *          nodes[NODES];
-static uint8_t                      copies[NODES + 1];
-static struct abi_graph             graph  = {.n_nodes = NODES, .nodes = nodes};
-static const struct ggs_known_graph known  = {.id = 1, .n_nodes = NODES, .last_executed = LAST, .copies = copies};
-static struct abi_params            params = {.ith = 0, .nth = 1};
-static char *                       folder;
+static struct abi_tensor               tensors[NODES];
+static struct abi_tensor *             nodes[NODES];
+static uint8_t                         copies[NODES + 1];
+static struct abi_graph                graph  = {.n_nodes = NODES, .nodes = nodes};
+static const struct ggs_captured_graph known  = {.id = 1, .n_nodes = NODES, .last_executed = LAST, .copies = copies};
+static struct abi_params               params = {.ith = 0, .nth = 1};
+static char *                          folder;
 
 static int setup(void ** state) {
     (void) state;
@@ -43,12 +44,12 @@ static int teardown(void ** state) {
 static struct ggs_slot * open_run(uint32_t run) {
     struct ggs_slot * slot = ggs_slot_open(run, &graph, &known, NULL, 1);
     assert_non_null(slot);
-    ggs_op_own(slot);
+    ggs_op_set_opened(slot);
     return slot;
 }
 
 static void close_run(struct ggs_slot * slot) {
-    ggs_op_own(NULL);
+    ggs_op_set_opened(NULL);
     assert_int_equal(ggs_slot_close(slot), 0);
 }
 
@@ -85,50 +86,50 @@ static void compare(const struct ggs_unit * unit, const struct ggs_unit * op) {
 static void write_first_run(void) {
     struct ggs_slot * slot = open_run(1);
     uint64_t          at   = begin(1, 0, false);
-    ggs_op_barrier(at + 100, at + 130, ggs_op_self.rare);
+    ggs_op_barrier(at + 100, at + 130, ggs_op_self.unusual);
     ends(100, 30, 0);
     assert_int_equal(begin(1, 2, true), at + 130); // where the wait ended
     at += 130;
-    ggs_op_barrier(at + 50, at + 60, ggs_op_self.rare);
-    ggs_op_barrier(at + 200, at + 220, ggs_op_self.rare);
+    ggs_op_barrier(at + 50, at + 60, ggs_op_self.unusual);
+    ggs_op_barrier(at + 200, at + 220, ggs_op_self.unusual);
     ends(200, 20, 10);
     assert_int_equal(begin(1, 300, false), at + 220); // too far for a step
     at += 220;
-    ggs_op_barrier(at + 10, at + 15, ggs_op_self.rare);
+    ggs_op_barrier(at + 10, at + 15, ggs_op_self.unusual);
     ends(10, 5, 0);
     at = begin(1, 301, false); // too long for 32 bits, also in two parts
-    ggs_op_barrier(at + (5ull << 32) + 15, at + (5ull << 32) + 31, ggs_op_self.rare);
+    ggs_op_barrier(at + (5ull << 32) + 15, at + (5ull << 32) + 31, ggs_op_self.unusual);
     ends((5ull << 32) + 8, 16, 0);
     at = begin(1, 305, false);
-    ggs_op_barrier(at + (3ull << 30), at + (3ull << 30) + 7, ggs_op_self.rare);
-    ggs_op_barrier(at + (3ull << 31), at + (3ull << 31) + 64, ggs_op_self.rare);
+    ggs_op_barrier(at + (3ull << 30), at + (3ull << 30) + 7, ggs_op_self.unusual);
+    ggs_op_barrier(at + (3ull << 31), at + (3ull << 31) + 64, ggs_op_self.unusual);
     ends(3ull << 31, 64, 6);
     at = begin(1, 306, false); // said to be done, and then a barrier
-    ggs_op_barrier(at + 5, at + 7, ggs_op_self.rare);
+    ggs_op_barrier(at + 5, at + 7, ggs_op_self.unusual);
     ggs_op_ended();
-    ggs_op_barrier(at + 30, at + 31, ggs_op_self.rare);
+    ggs_op_barrier(at + 30, at + 31, ggs_op_self.unusual);
     ends(30, 1, 2);
     begin(1, 307, false); // and no barrier
     ggs_op_ended();
     ends(ggs_op_self.op->duration, 0, 0);
     expected[n_expected - 1].flags |= GGS_OP_RUN_WAIT_UNSEEN;
     at = begin(1, 308, false);
-    ggs_op_barrier(at + 3, at + 4, ggs_op_self.rare);
+    ggs_op_barrier(at + 3, at + 4, ggs_op_self.unusual);
     ends(3, 1, 0);
     begin(1, 310, false); // no barrier, and none said that it is done
     at = begin(1, 311, false);
     assert_true(at > expected[n_expected - 2].begin);
-    ggs_op_barrier(at + 3, at + 4, ggs_op_self.rare);
+    ggs_op_barrier(at + 3, at + 4, ggs_op_self.unusual);
     ends(3, 1, 0);
-    ggs_op_forget(); // one in between that is not recorded
+    ggs_op_clear(); // one in between that is not recorded
     at = begin(1, 313, false);
-    ggs_op_barrier(at + 4, at + 5, ggs_op_self.rare);
+    ggs_op_barrier(at + 4, at + 5, ggs_op_self.unusual);
     ends(4, 1, 0);
     assert_int_equal(begin(1, LAST, false), at + 5);
     at += 5;
-    ggs_op_barrier(at + 10, at + 20, ggs_op_self.rare);
-    ggs_op_barrier(at + 100, at + 110, ggs_op_self.rare);
-    ggs_op_barrier(at + 150, at + 160, ggs_op_self.rare); // the second of two
+    ggs_op_barrier(at + 10, at + 20, ggs_op_self.unusual);
+    ggs_op_barrier(at + 100, at + 110, ggs_op_self.unusual);
+    ggs_op_barrier(at + 150, at + 160, ggs_op_self.unusual); // the second of two
     ends(100, 10, 10);
     close_run(slot);
 }
@@ -139,7 +140,7 @@ static void test_ops(void ** state) {
     write_first_run();
     struct ggs_slot * slot = open_run(2);
     uint64_t          at   = begin(2, 7, false);
-    ggs_op_barrier(at + 1, at + 3, ggs_op_self.rare);
+    ggs_op_barrier(at + 1, at + 3, ggs_op_self.unusual);
     ends(1, 2, 0);
     begin(2, 8, false); // the process ends in it
     struct ggs_spool        spool;
@@ -161,7 +162,7 @@ static void test_ops(void ** state) {
     // The op under way ends after it was read, and another one begins.
     ggs_spool_stream_skip(lane);
     assert_null(ggs_spool_stream_unit(lane));
-    ggs_op_barrier(ggs_op_self.at + 40, ggs_op_self.at + 44, ggs_op_self.rare);
+    ggs_op_barrier(ggs_op_self.at + 40, ggs_op_self.at + 44, ggs_op_self.unusual);
     ends(40, 4, 0);
     begin(2, 9, false);
     compare(ggs_spool_stream_unit(lane), &expected[n_expected - 1]);
@@ -176,7 +177,8 @@ static void test_ops(void ** state) {
     close_run(slot);
 }
 
-// An op that hangs on nothing, because what says where it stands is damaged: nothing is read from there on.
+// An op that hangs on nothing, because what says where it stands is damaged: nothing is read from
+// there on.
 static void test_op_without_place(void ** state) {
     (void) state;
     struct ggs_slot *       slot = open_run(3);

@@ -1,4 +1,5 @@
-// Machines whose pages are not 4 KiB: what is counted in pages is counted in those of the recorded machine.
+// Machines whose pages are not 4 KiB: what is counted in pages is counted in those of the recorded
+// machine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 
 static struct ggs_error error;
 
-// A weight of 128 KiB at 100,000: the bytes 100,000 to 231,071. One op reads it; that and what the machine did is in the recording.
+// A weight of 128 KiB at 100,000: the bytes 100,000 to 231,071. One op reads it; that and what the
+// machine did is in the recording.
 enum { OFFSET = 100000, ROWS = 512, SIZE = 64 * ROWS * 4, FILE_SIZE = 400000, FAULT = 200000 };
 
 static void record(struct recording * r, struct ggs_trace * trace, uint64_t page_size, uint64_t first, uint64_t pages) {

@@ -1,4 +1,5 @@
-// What sealing makes of a spool that is not whole: losses, segments that are damaged or gone, a directory that was left half sealed.
+// What sealing makes of a spool that is not whole: losses, segments that are damaged or gone, a
+// directory that was left half sealed.
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -50,7 +51,8 @@ static void test_losses(void ** state) {
     ggs_reader_close(reader);
 }
 
-// The ring policy gives up the oldest segments of a lane: the runs they held are partial, and no hook is blamed.
+// The ring policy gives up the oldest segments of a lane: the runs they held are partial, and no
+// hook is blamed.
 static void test_segments_given_up(void ** state) {
     (void) state;
     size_t n;
@@ -156,7 +158,8 @@ static void test_run_without_a_lane(void ** state) {
     ggs_reader_close(reader);
 }
 
-// A header that gives less than its own size: the segment is damaged, and nothing beyond it is read.
+// A header that gives less than its own size: the segment is damaged, and nothing beyond it is
+// read.
 static void test_header_size(void ** state) {
     (void) state;
     static const int32_t tokens[] = {1};

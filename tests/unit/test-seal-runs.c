@@ -1,4 +1,5 @@
-// What sealing makes of graph runs: which nodes were computed, on which lane of which thread or device, and when.
+// What sealing makes of graph runs: which nodes were computed, on which lane of which thread or
+// device, and when.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,8 +133,9 @@ static void test_concurrent_runs(void ** state) {
 
 // ---- devices and lanes ----
 
-// A run on a device: what its DEVICE_RUN says of nodes, which comes after the call has returned. `replayed`: a captured graph, whose record
-// names every node. `lost`: the program was killed before its results were there.
+// A run on a device: what its DEVICE_RUN says of nodes, which comes after the call has returned.
+// `replayed`: a captured graph, whose record names every node. `lost`: the program was killed
+// before its results were there.
 static void device_run(uint64_t run, bool replayed, bool lost) {
     static const uint32_t  visited[] = {0, 1, 3, 4, 5, 6}; // 2 is computed together with 1, 4 is empty
     struct ggs_journal_run begin     = {
@@ -236,7 +238,8 @@ static void test_device_runs(void ** state) {
     ggs_reader_close(reader);
 }
 
-// Backends that are seen as whole graphs have a lane each, named after them; the CPU's keep their names.
+// Backends that are seen as whole graphs have a lane each, named after them; the CPU's keep their
+// names.
 static void test_lanes(void ** state) {
     (void) state;
     static const char * const names[] = {"CPU thread 0", "CPU thread 1", "CUDA0", "BLAS", "CPU #2 thread 0"};
@@ -289,7 +292,8 @@ struct unit {
     uint8_t  flags;
 };
 
-// Seals one run of two threads with these units, and compares the op runs that come of them, in the same order.
+// Seals one run of two threads with these units, and compares the op runs that come of them, in the
+// same order.
 static void check_times(const struct unit * units, const struct unit * expected, size_t count, uint64_t run_flags) {
     size_t n;
     fixture_process(&f);
@@ -337,7 +341,8 @@ static void check_times(const struct unit * units, const struct unit * expected,
     ggs_reader_close(reader);
 }
 
-// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread begins the next op.
+// The engine's barrier was not seen: thread 0 tells its ends, the others end before any thread
+// begins the next op.
 static void test_hidden_barrier(void ** state) {
     (void) state;
     enum { TOLD = GGS_OP_RUN_ENDED | GGS_OP_RUN_WAIT_UNSEEN, BOUND = TOLD | GGS_OP_RUN_END_BOUND };
@@ -356,7 +361,8 @@ static void test_hidden_barrier(void ** state) {
     check_times(units, expected, 4, GGS_RUN_NO_WAITS);
 }
 
-// A thread that read its clock too early seems to begin an op before another one has ended the op before.
+// A thread that read its clock too early seems to begin an op before another one has ended the op
+// before.
 static void test_order_of_ops(void ** state) {
     (void) state;
     static const struct unit units[] = {

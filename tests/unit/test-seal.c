@@ -152,7 +152,8 @@ static void test_graph(void ** state) {
     ggs_reader_close(reader);
 }
 
-// A graph that equals a known one but for addresses keeps everything else, also where its base is such a graph itself.
+// A graph that equals a known one but for addresses keeps everything else, also where its base is
+// such a graph itself.
 static void test_graph_at_other_addresses(void ** state) {
     (void) state;
     struct ggs_error error;
@@ -333,10 +334,10 @@ static void fill(uint64_t address, uint64_t bytes, uint64_t offset, const char *
 
 static void test_fills(void ** state) {
     (void) state;
-    enum { COUNT = 9 };
-    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    enum { COUNT = 10 };
+    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     static const uint64_t     addresses[COUNT] = {0x500000, 0x500040, 0x500080, 0x500100, 0x500200,
-                                                  0x600000, 0x500400, 0x500480, 0x500500};
+                                                  0x600000, 0x500400, 0x500480, 0x500500, 0x5000c0};
     struct ggs_journal_tensor list[COUNT];
     fixture_process(&f);
     add_buffer(1, 0x500000, 0x10000, 0, 1, "CPU");
@@ -362,12 +363,69 @@ static void test_fills(void ** state) {
     struct ggs_reader *   reader = seal_and_open(&f, folder, NULL, NULL);
     size_t                n;
     struct ggs_tensor *   tensors        = READ(reader, GGS_TABLE_TENSORS, ggs_tensor, &n);
-    static const uint64_t files[COUNT]   = {1, 1, 2, 0, 0, 0, 1, 0, 0};
-    static const uint64_t offsets[COUNT] = {0x1000, 0x1040, 0x9000, 0, 0, 0, 0x6000, 0, 0};
+    static const uint64_t files[COUNT]   = {1, 1, 2, 0, 0, 0, 1, 0, 0, 1};
+    static const uint64_t offsets[COUNT] = {0x1000, 0x1040, 0x9000, 0, 0, 0, 0x6000, 0, 0, 0x10c0};
     assert_int_equal(n, COUNT);
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(tensors[i].origin_file, files[i]);
         assert_int_equal(tensors[i].origin_offset, offsets[i]);
+    }
+    free(tensors);
+    ggs_reader_close(reader);
+}
+
+// Every byte of the file is its offset, modulo 251.
+static void write_numbers(const char * path, size_t bytes) {
+    FILE * file = fopen(path, "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < bytes; i++) assert_int_not_equal(fputc((int) (i % 251), file), EOF);
+    assert_int_equal(fclose(file), 0);
+}
+
+// What the tensor holds: the file from `offset` on, but for `wrong` of its bytes, from the last on.
+static void sample(uint64_t address, uint64_t bytes, uint64_t offset, uint64_t wrong) {
+    struct {
+        struct ggs_journal_sample head;
+        uint8_t                   taken[GGS_SAMPLE_PIECES * GGS_SAMPLE_PIECE];
+    } record   = {.head = {address, bytes}};
+    uint64_t n = ggs_sample_pieces(bytes), size = ggs_sample_piece(bytes);
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t k = 0; k < size; k++) {
+            uint64_t at                = ggs_sample_offset(bytes, i) + k;
+            record.taken[i * size + k] = (uint8_t) ((offset + at) % 251 + (at + wrong >= bytes));
+        }
+    }
+    fixture_record(&f, GGS_JOURNAL_SAMPLE, &record, sizeof(record.head) + n * size, NULL);
+}
+
+static void test_samples(void ** state) {
+    (void) state;
+    enum { COUNT = 6 };
+    static const char * const names[COUNT]     = {"a", "b", "c", "d", "e", "f"};
+    static const uint64_t     addresses[COUNT] = {0x500000, 0x500400, 0x500800, 0x500c00, 0x501000, 0x501010};
+    static const uint64_t     bytes[COUNT]     = {0x400, 0x400, 0x400, 0x400, 16, 16};
+    static const uint64_t     wrong[COUNT]     = {0, 1, 0, 0x400, 0, 1};
+    struct ggs_journal_tensor list[COUNT];
+    char                      path[4200];
+    snprintf(path, sizeof(path), "%s/numbers", folder);
+    write_numbers(path, 0x2000);
+    fixture_process(&f);
+    add_buffer(1, 0x500000, 0x10000, 0, 1, "CPU");
+    fill(0x500000, 0x1020, 0x300, path); // all of them at once
+    for (int i = 0; i < COUNT; i++) {
+        sample(addresses[i], bytes[i], 0x300 + addresses[i] - 0x500000, wrong[i]);
+        list[i]         = fixture_tensor(OP_NONE, (int64_t) bytes[i] / 4, 1);
+        list[i].address = addresses[i];
+    }
+    fixture_graph(&f, 1, 0, COUNT, list, names);
+    fixture_run(&f, 1, 1, 0, 1, 0);
+    struct ggs_reader * reader = seal_and_open(&f, folder, NULL, NULL);
+    size_t              n;
+    struct ggs_tensor * tensors = READ(reader, GGS_TABLE_TENSORS, ggs_tensor, &n);
+    assert_int_equal(n, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(tensors[i].origin_file, wrong[i] == 0);
+        assert_int_equal(tensors[i].origin_offset, wrong[i] == 0 ? 0x300 + addresses[i] - 0x500000 : 0);
     }
     free(tensors);
     ggs_reader_close(reader);
@@ -464,8 +522,9 @@ static void test_graph_steps(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_value), TEST(graph),       TEST(graph_at_other_addresses), TEST(places), TEST(fills), TEST(windows),
-        TEST(no_windows),  TEST(graph_steps),
+        TEST(every_value), TEST(graph),      TEST(graph_at_other_addresses),
+        TEST(places),      TEST(fills),      TEST(samples),
+        TEST(windows),     TEST(no_windows), TEST(graph_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-// The rules of trace/sequences.h, and input that makes no sense. Whole programs are in tests/engine/requests.test.mjs.
+// The rules of trace/sequences.h, and input that makes no sense. Whole programs are in
+// tests/engine/requests.test.mjs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,22 +12,32 @@
 #include "trace/sequences.h"
 
 static struct ggs_sequences s;
-static int64_t              kept_last;
+static int64_t              kept_last; // of the newest VERIFY batch, the first token included; -1: not known
 static unsigned             n_settled;
+static uint64_t             accepted, rejected, late_decode;
 
-static void settled(void * owner, const struct ggs_verify * verify, int64_t kept) {
+static void settled(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     (void) owner;
-    assert_true(verify->tokens > 1);
-    kept_last = kept;
+    assert_true(verify->tokens + (verify->branches >= 0) > 1);
+    kept_last = settled->unsettled > 0 ? -1 : settled->generated + (verify->branches < 0);
     n_settled++;
+    accepted += settled->accepted, rejected += settled->rejected;
+}
+
+static bool late(void * owner, uint64_t decode) {
+    (void) owner;
+    late_decode = decode;
+    return true;
 }
 
 static int setup(void ** state) {
     (void) state;
     memset(&s, 0, sizeof(s));
     s.settle  = settled;
+    s.late    = late;
     n_settled = 0;
-    kept_last = -2;
+    accepted = rejected = late_decode = 0;
+    kept_last                         = -2;
     return 0;
 }
 
@@ -36,25 +47,61 @@ static int teardown(void ** state) {
     return 0;
 }
 
-// n tokens of a sequence from a position on; the last `outputs` of them have one.
+// A batch that is being put together.
+static struct {
+    uint64_t n;
+    int64_t  token[64], position[64], sequence[64];
+    uint8_t  output[64], read[64];
+    bool     told, verify;
+} next;
+
+// n tokens of a sequence from a position on; the last `outputs` of them have one, the first `reads`
+// of which are read.
+static void add(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs, uint64_t reads) {
+    assert_true(next.n + n <= 64);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at       = next.n++;
+        next.token[at]    = 100 + position + (int64_t) i;
+        next.position[at] = position + (int64_t) i;
+        next.sequence[at] = sequence;
+        next.output[at]   = i + outputs >= n;
+        next.read[at]     = !next.output[at]          ? GGS_READ_NOT_KNOWN
+                            : i + outputs - n < reads ? GGS_READ_BY_PROGRAM
+                                                      : GGS_READ_NEVER;
+    }
+}
+
+// Returns the first part.
+static const struct ggs_sequence_part * decode(uint64_t context) {
+    enum ggs_phase            phase;
+    struct ggs_sequence_batch batch = {.decode   = 1,
+                                       .n        = next.n,
+                                       .token    = next.token,
+                                       .position = next.position,
+                                       .sequence = next.sequence,
+                                       .output   = next.output,
+                                       .told     = next.told,
+                                       .verify   = next.verify,
+                                       .read     = next.read};
+    assert_true(ggs_sequences_batch(&s, context, &batch, &phase));
+    assert_true(s.n_parts > 0);
+    next.n    = 0;
+    next.told = next.verify = false;
+    return &s.parts[0];
+}
+
+// Of a program whose reading is not seen.
 static const struct ggs_sequence_part * feed(uint64_t context, int64_t sequence, int64_t position, uint64_t n,
                                              uint64_t outputs) {
-    static int64_t token[64], positions[64], sequences[64];
-    static uint8_t output[64];
-    enum ggs_phase phase;
-    assert_true(n <= 64);
-    for (uint64_t i = 0; i < n; i++) {
-        token[i]     = 100 + position + (int64_t) i;
-        positions[i] = position + (int64_t) i;
-        sequences[i] = sequence;
-        output[i]    = i + outputs >= n;
-    }
-    struct ggs_sequence_batch batch = {
-        .decode = 1, .n = n, .token = token, .position = positions, .sequence = sequences, .output = output};
-    assert_true(ggs_sequences_batch(&s, context, &batch, &phase));
-    assert_int_equal(s.n_parts, 1);
-    assert_int_equal(s.parts[0].phase, phase);
-    return &s.parts[0];
+    add(sequence, position, n, outputs, 0);
+    return decode(context);
+}
+
+static const struct ggs_sequence_part * feed_read(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs,
+                                                  uint64_t reads) {
+    add(sequence, position, n, outputs, reads);
+    next.told = true;
+    return decode(0);
 }
 
 static void change(enum ggs_memory_change_kind kind, int64_t sequence, int64_t other, int64_t from, int64_t to,
@@ -156,6 +203,199 @@ static void test_another_context_that_fed_the_drafts(void ** state) {
     assert_int_equal(s.contexts[2]->found, 0);
 }
 
+// ---- outputs that are read ----
+
+static void test_an_output_that_is_not_read_ends_no_prompt(void ** state) {
+    (void) state;
+    feed_read(0, 0, 5, 1, 0);
+    const struct ggs_sequence_part * part = feed_read(0, 5, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(part->request, 1);
+    assert_int_equal(part->generated, 1);
+    part = feed_read(0, 6, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_GENERATE);
+    assert_int_equal(part->fed, 1);
+    assert_int_equal(part->unused, 0);
+    part = feed_read(0, 7, 1, 1, 0);
+    assert_int_equal(part->phase, GGS_PHASE_GENERATE);
+    assert_int_equal(part->generated, 0);
+    assert_int_equal(part->unused, 1);
+}
+
+static void test_more_prompt_after_a_sampled_token_is_a_request(void ** state) {
+    (void) state;
+    assert_int_equal(feed_read(0, 0, 10, 1, 1)->generated, 1);
+    const struct ggs_sequence_part * part = feed_read(0, 10, 4, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(part->request, 2);
+    assert_int_equal(part->cached, 10);
+    assert_true(part->again);
+}
+
+static void test_a_prompt_that_is_fed_one_by_one(void ** state) {
+    (void) state;
+    for (int i = 0; i < 6; i++) {
+        const struct ggs_sequence_part * part = feed_read(0, i, 1, 1, i == 5);
+        assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+        assert_int_equal(part->request, 1);
+        assert_int_equal(part->generated, i == 5);
+    }
+    assert_int_equal(feed_read(0, 6, 1, 1, 1)->phase, GGS_PHASE_GENERATE);
+}
+
+// Read by the way, as sealing tells it.
+static void test_an_output_that_is_read_later(void ** state) {
+    (void) state;
+    for (int64_t read = 0; read < 2; read++) {
+        add(read, 0, 4, 1, 0);
+        next.told = true;
+        decode(0);
+        if (read) ggs_sequences_read(&s, 0, read, 3);
+        assert_int_equal(feed_read(read, 4, 1, 1, 1)->phase, read ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT);
+    }
+}
+
+static void test_a_benchmark_counts_what_it_feeds(void ** state) {
+    (void) state;
+    ggs_sequences_context(&s, 0)->never_read = true;
+    assert_int_equal(feed_read(0, 0, 8, 1, 0)->generated, 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(feed_read(0, 8 + i, 1, 1, 0)->generated, 1);
+    change(GGS_MEMORY_CLEAR, -1, -1, -1, -1, 0);
+    for (int i = 0; i < 3; i++) {
+        const struct ggs_sequence_part * part = feed_read(0, i, 1, 1, 0);
+        assert_int_equal(part->phase, GGS_PHASE_GENERATE);
+        assert_int_equal(part->generated + part->prompt, 1);
+        assert_int_equal(part->unused, 1);
+        assert_int_equal(part->request, 2);
+    }
+}
+
+static void test_reads_tell_what_the_last_drafts_brought(void ** state) {
+    (void) state;
+    feed_read(0, 0, 5, 1, 1);
+    assert_int_equal(feed_read(0, 5, 4, 4, 3)->phase, GGS_PHASE_VERIFY);
+    ggs_sequences_finish(&s);
+    assert_int_equal(kept_last, 3);
+}
+
+// ---- samplers and states ----
+
+static void test_a_sampler_that_is_set_begins_a_request(void ** state) {
+    (void) state;
+    feed_read(0, 0, 10, 0, 0); // cancelled, and sent again
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    const struct ggs_sequence_part * part = feed_read(0, 10, 4, 1, 1);
+    assert_int_equal(part->request, 2);
+    assert_int_equal(part->cached, 10);
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    part = feed_read(0, 14, 1, 1, 1); // as if it generated on
+    assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(part->request, 3);
+    change(GGS_MEMORY_SAMPLER, 1, -1, -1, -1, 0); // a second sample of the prompt
+    change(GGS_MEMORY_COPY, 0, 1, -1, -1, 0);
+    assert_int_equal(feed_read(1, 15, 1, 1, 1)->phase, GGS_PHASE_GENERATE);
+}
+
+static void test_a_state_that_is_loaded(void ** state) {
+    (void) state;
+    feed_read(0, 0, 10, 1, 1);
+    change(GGS_MEMORY_LOAD, 0, -1, 0, 30, 0);
+    assert_int_equal(ggs_sequences_last(&s, 0, 0), 29);
+    const struct ggs_sequence_part * part = feed_read(0, 30, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(part->request, 2);
+    assert_int_equal(part->cached, 30);
+    assert_int_equal(part->cells, 31);
+    change(GGS_MEMORY_LOAD, 0, -1, -1, -1, 0); // nobody knows what
+    assert_int_equal(feed_read(0, 50, 2, 1, 1)->cached, 50);
+}
+
+// ---- drafts with the end of a prompt ----
+
+static void test_drafts_behind_the_last_token_of_a_prompt(void ** state) {
+    (void) state;
+    for (int64_t pass = 0; pass < 2; pass++) {
+        feed_read(pass, 0, 5, 0, 0);
+        add(pass, 5, 4, 4, 2);
+        next.told                             = true;
+        next.verify                           = pass == 1;
+        const struct ggs_sequence_part * part = decode(0);
+        assert_int_equal(part->phase, pass == 0 ? GGS_PHASE_PROMPT : GGS_PHASE_VERIFY);
+        if (pass == 1) {
+            assert_int_equal(part->prompt, 1);
+            assert_int_equal(part->generated, 1);
+            assert_int_equal(part->fed, 0);
+        }
+        change(GGS_MEMORY_REMOVE, pass, -1, 7, -1, 0);
+        assert_int_equal(kept_last, 2);
+        assert_int_equal(late_decode, 1);
+        assert_int_equal(feed_read(pass, 7, 3, 3, 1)->phase, GGS_PHASE_VERIFY);
+        assert_int_equal(s.parts[0].request, pass + 1);
+    }
+}
+
+static void test_a_prompt_that_is_scored_checks_no_drafts(void ** state) {
+    (void) state;
+    feed_read(0, 0, 5, 0, 0);
+    feed_read(0, 5, 4, 4, 4);
+    change(GGS_MEMORY_REMOVE, 0, -1, 7, -1, 0);
+    assert_int_equal(late_decode, 0);
+    assert_int_equal(feed_read(0, 7, 2, 1, 1)->request, 2);
+}
+
+// ---- branches ----
+
+// Sequences 1 and 2 are copies of sequence 0, and go on behind its token.
+static void feed_branches(int64_t position) {
+    add(0, position, 1, 1, 1);
+    add(1, position + 1, 3, 3, 0);
+    add(2, position + 2, 2, 2, 0); // behind the first token of sequence 1, which is its own too
+    next.told = true;
+    decode(0);
+    assert_int_equal(s.n_parts, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(s.parts[i].request, 1);
+        assert_int_equal(s.parts[i].branch, i > 0);
+        assert_int_equal(s.parts[i].phase, i == 0 ? GGS_PHASE_GENERATE : GGS_PHASE_VERIFY);
+        assert_int_equal(s.parts[i].generated, i == 0);
+    }
+    for (int64_t other = 1; other < 3; other++) change(GGS_MEMORY_COPY, 0, other, position, position + 1, 0);
+    change(GGS_MEMORY_COPY, 1, 2, position + 1, position + 2, 0);
+}
+
+static void test_branches_are_drafts_of_one_request(void ** state) {
+    (void) state;
+    feed_read(0, 0, 5, 1, 1);
+    for (int64_t other = 1; other < 3; other++) change(GGS_MEMORY_COPY, 0, other, -1, -1, 0);
+    feed_branches(5);
+    change(GGS_MEMORY_REMOVE, -1, -1, 6, -1, 0); // none was accepted
+    assert_int_equal(accepted, 0);
+    assert_int_equal(rejected, 5);
+    feed_branches(6);
+    change(GGS_MEMORY_REMOVE, -1, -1, 9, -1, 0); // two of sequence 1's are
+    change(GGS_MEMORY_KEEP, 1, -1, -1, -1, 0);
+    change(GGS_MEMORY_COPY, 1, 0, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 1, -1, -1, -1, 0);
+    assert_int_equal(accepted, 2);
+    assert_int_equal(rejected, 5 + 1 + 2);
+    const struct ggs_sequence_part * part = feed_read(0, 9, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_GENERATE);
+    assert_int_equal(part->request, 1);
+}
+
+// Sequences that share nothing are requests of their own, wherever their positions lie.
+static void test_neighbours_are_no_branches(void ** state) {
+    (void) state;
+    feed_read(0, 0, 5, 1, 1);
+    change(GGS_MEMORY_LOAD, 1, -1, 0, 3, 0);
+    add(0, 5, 1, 1, 1);
+    add(1, 6, 2, 1, 1);
+    next.told = true;
+    decode(0);
+    assert_int_equal(s.parts[1].request, 2);
+    assert_false(s.parts[1].branch);
+}
+
 // A trace is untrusted: any numbers, and no time or memory beyond what they deserve.
 static void test_nonsense(void ** state) {
     (void) state;
@@ -167,7 +407,7 @@ static void test_nonsense(void ** state) {
         uint8_t outputs[4] = {1, 0, 1, 1};
         for (int i = 0; i < 8; i++) n[i] = odd[(seed = seed * 1103515245 + 12345) >> 16 & (ODD - 1)];
         struct ggs_memory_change  change = {.context  = (uint64_t) n[0] % 3,
-                                            .kind     = (uint64_t) round % 9,
+                                            .kind     = (uint64_t) round % (GGS_MEMORY_COUNT + 2),
                                             .sequence = n[1] % 5,
                                             .other    = n[2] % 5,
                                             .from     = n[3],
@@ -179,6 +419,9 @@ static void test_nonsense(void ** state) {
                                             .position = n + 2,
                                             .sequence = n + 4,
                                             .output   = outputs,
+                                            .read     = round % 3 == 0 ? outputs : NULL,
+                                            .told     = round % 2 == 0,
+                                            .verify   = round % 5 == 0,
                                             .encode   = round % 7 == 0,
                                             .warmup   = round % 11 == 0};
         enum ggs_phase            phase;
@@ -205,6 +448,18 @@ int main(void) {
         TEST(a_shift_is_no_new_request),
         TEST(copies_count_once),
         TEST(another_context_that_fed_the_drafts),
+        TEST(an_output_that_is_not_read_ends_no_prompt),
+        TEST(more_prompt_after_a_sampled_token_is_a_request),
+        TEST(a_prompt_that_is_fed_one_by_one),
+        TEST(an_output_that_is_read_later),
+        TEST(a_benchmark_counts_what_it_feeds),
+        TEST(reads_tell_what_the_last_drafts_brought),
+        TEST(a_sampler_that_is_set_begins_a_request),
+        TEST(a_state_that_is_loaded),
+        TEST(drafts_behind_the_last_token_of_a_prompt),
+        TEST(a_prompt_that_is_scored_checks_no_drafts),
+        TEST(branches_are_drafts_of_one_request),
+        TEST(neighbours_are_no_branches),
         TEST(nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 // Slots while many threads use them: a search finds the run that a node belongs to, or none, also while the slot is given to another.
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -12,9 +13,11 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "base/system/ticks.h"
 #include "capture/slots.h"
 #include "trace-fixture.h"
+#include "trace/spool-reader.h"
 #include "trace/spool.h"
 
 enum { SEARCHERS = 3, OPENERS = 2, RUNS = 600, MOST_NODES = 3000 };
@@ -40,9 +43,9 @@ static void * open_and_close(void * unused) {
         if (run > RUNS && found > 1000) break;
         uint32_t n = count_of(run);
         for (uint32_t i = 0; i < n; i++) nodes[i] = node_of(run, i);
-        struct abi_graph       graph = {.n_nodes = (int32_t) n, .nodes = nodes};
-        struct ggs_known_graph known = {.id = 1, .n_nodes = n, .last_executed = n - 1, .copies = copies};
-        struct ggs_slot *      slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
+        struct abi_graph          graph = {.n_nodes = (int32_t) n, .nodes = nodes};
+        struct ggs_captured_graph known = {.id = 1, .n_nodes = n, .last_executed = n - 1, .copies = copies};
+        struct ggs_slot *         slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
         if (slot == NULL) abort();
         uint32_t index = ggs_slot_find(slot->nodes, node_of(run, n - 1), 0);
         if (index != n - 1) wrong++;
@@ -94,11 +97,11 @@ static void test_searching_while_slots_change(void ** state) {
 }
 
 static unsigned opened(uint32_t run) {
-    struct abi_tensor *    node  = node_of(run, 0);
-    uint8_t                copy  = 0;
-    struct abi_graph       graph = {.n_nodes = 1, .nodes = &node};
-    struct ggs_known_graph known = {.id = 1, .n_nodes = 1, .copies = &copy};
-    struct ggs_slot *      slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
+    struct abi_tensor *       node  = node_of(run, 0);
+    uint8_t                   copy  = 0;
+    struct abi_graph          graph = {.n_nodes = 1, .nodes = &node};
+    struct ggs_captured_graph known = {.id = 1, .n_nodes = 1, .copies = &copy};
+    struct ggs_slot *         slot  = ggs_slot_open(run, &graph, &known, NULL, 1);
     assert_non_null(slot);
     ggs_slot_close(slot);
     return ggs_slot_number(slot);
@@ -125,7 +128,7 @@ static void test_room_that_is_freed(void ** state) {
     assert_int_equal(ggs_segment_create(&segment, 0, 0, 0, 0, 0), 0);
     assert_int_equal(ggs_segment_create(&segment, 0, 1, 0, 0, 0), 0);
     assert_int_equal(ggs_segment_create(&segment, 0, 2, 0, 0, 0), -1);
-    assert_int_equal(errno, EDQUOT);
+    assert_int_equal(errno, GGS_SEGMENT_LIMIT);
     freed = GGS_SPOOL_SEGMENT + GGS_SPOOL_SEGMENT / 2;
     assert_int_equal(ggs_segment_create(&segment, 0, 2, 0, 0, 0), 0);
     assert_int_equal(ggs_segment_create(&segment, 0, 3, 0, 0, 0), -1);
@@ -133,9 +136,43 @@ static void test_room_that_is_freed(void ** state) {
     scratch_remove(folder);
 }
 
+// Segments that ggscope has made are taken where they lie: nothing in the folder is renamed or made, which would wait for
+// whoever has the folder locked. Who reads the spool finds them by their headers.
+static void test_segments_that_are_ready(void ** state) {
+    (void) state;
+    enum { READY = 3 };
+    char *             folder = make_spool(1 << 30);
+    struct ggs_segment segments[READY + 1];
+    for (unsigned i = 0; i < READY; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), GGS_SPOOL_FREE ".seg", i);
+        char * path = scratch_path(folder, name);
+        int    fd   = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+        assert_int_equal(posix_fallocate(fd, 0, GGS_SPOOL_SEGMENT), 0);
+        close(fd);
+        free(path);
+    }
+    for (unsigned i = 0; i < READY + 1; i++) {
+        assert_int_equal(ggs_segment_create(&segments[i], 7, i, 1, 2, 100), 0);
+        assert_int_equal(segments[i].ready, i < READY ? i + 1 : 0);
+    }
+    struct ggs_spool spool;
+    struct ggs_error error;
+    assert_int_equal(ggs_spool_open(&spool, folder, &error), 0);
+    assert_int_equal(spool.n_segments, READY + 1);
+    for (unsigned i = 0; i < READY + 1; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), i < READY ? "/" GGS_SPOOL_FREE ".seg" : "/lane-007-%04u.seg", i);
+        assert_int_equal(spool.segments[i].sequence, i);
+        assert_non_null(strstr(spool.segments[i].path, name));
+    }
+    ggs_spool_release(&spool);
+    scratch_remove(folder);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room_that_is_freed),
-                                       cmocka_unit_test(test_searching_while_slots_change),
-                                       cmocka_unit_test(test_lanes_in_order)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_room_that_is_freed), cmocka_unit_test(test_searching_while_slots_change),
+        cmocka_unit_test(test_lanes_in_order), cmocka_unit_test(test_segments_that_are_ready)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,8 +148,9 @@ static void test_prompts_that_start_again(void ** state) {
     (void) state;
     decode(7, 4, 0, 0, 1);
     decode(7, 4, 0, 0, 1); // the same sequence from its start: another prompt
-    decode(7, 4, 0, 1, 1); // another sequence: prompt goes on
-    EXPECT({0, PROMPT, 0, 1, 4}, {1, PROMPT, 0, 2, 8});
+    decode(7, 4, 0, 1, 1); // another sequence: another prompt
+    decode(7, 4, 4, 1, 1); // which goes on
+    EXPECT({0, PROMPT, 0, 1, 4}, {1, PROMPT, 0, 1, 4}, {2, PROMPT, 0, 2, 8});
 }
 
 static void test_mixed_batch(void ** state) {
@@ -218,6 +219,29 @@ static void test_warmup_by_clearing(void ** state) {
     fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL); // only the first life can be a warm-up
     decode(7, 4, 0, 0, 1);
     EXPECT({-1, WARMUP, 0, 1, 2}, {0, PROMPT, 0, 1, 4}, {1, PROMPT, 0, 1, 4});
+}
+
+// As llama-idle: one token again and again, each from an empty memory.
+static void test_many_probes_are_no_warmups(void ** state) {
+    (void) state;
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 0, NULL);
+    for (int i = 0; i < 10; i++) {
+        decode(7, 1, 0, 0, 1);
+        fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
+    }
+    EXPECT({0, PROMPT, 0, 1, 1}, {1, PROMPT, 0, 1, 1}, {2, PROMPT, 0, 1, 1}, {3, PROMPT, 0, 1, 1}, {4, PROMPT, 0, 1, 1},
+           {5, PROMPT, 0, 1, 1}, {6, PROMPT, 0, 1, 1}, {7, PROMPT, 0, 1, 1}, {8, PROMPT, 0, 1, 1},
+           {9, PROMPT, 0, 1, 1});
+}
+
+// A recording that began late: the context had computed before.
+static void test_a_context_that_existed_has_no_warmup(void ** state) {
+    (void) state;
+    fixture_numbers(&f, GGS_JOURNAL_CONTEXT, 7, 1, 70, 1, NULL);
+    decode(7, 1, 9, 0, 1);
+    fixture_numbers(&f, GGS_JOURNAL_CLEAR, 70, 0, 0, 0, NULL);
+    decode(7, 4, 0, 0, 1);
+    EXPECT({0, PROMPT, 0, 1, 1}, {1, PROMPT, 0, 1, 4});
 }
 
 static void test_clearing_at_the_end_is_no_warmup(void ** state) {
@@ -312,7 +336,8 @@ static void test_tokens_from_graphs_alone(void ** state) {
     ggs_reader_close(reader);
 }
 
-// Inputs without names are found by what they are used for; the context that was made is the one that the scheduler computes for.
+// Inputs without names are found by what they are used for; the context that was made is the one
+// that the scheduler computes for.
 static void test_inputs_without_names(void ** state) {
     (void) state;
     size_t n;
@@ -342,7 +367,8 @@ static void test_inputs_without_names(void ** state) {
     ggs_reader_close(reader);
 }
 
-// An eval callback cuts a graph into runs of one node; all belong to the scheduler call that looked up the tokens.
+// An eval callback cuts a graph into runs of one node; all belong to the scheduler call that looked
+// up the tokens.
 static void test_runs_of_one_scheduler_call(void ** state) {
     (void) state;
     static const int32_t tokens[] = {5, 6};
@@ -397,6 +423,8 @@ int main(void) {
         TEST(positions_that_were_not_given),
         TEST(warmup_by_flag),
         TEST(warmup_by_clearing),
+        TEST(many_probes_are_no_warmups),
+        TEST(a_context_that_existed_has_no_warmup),
         TEST(clearing_at_the_end_is_no_warmup),
         TEST(two_contexts),
         TEST(failed_decode),

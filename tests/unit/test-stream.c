@@ -1,4 +1,6 @@
-// Unit tests of src/stream/memory and src/stream/disk/disk.c: limits of control groups, on trees that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/memory and src/stream/disk/speed.c: limits of control groups, on trees
+// that look like /proc and /sys of machines that are not this one.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +16,10 @@
 
 #include "base/stream-plan.h"
 #include "base/system/file.h"
-#include "stream/disk/disk.h"
+#include "stream/disk/speed.h"
+#include "stream/memory/engine-buffers.h"
+#include "stream/memory/kernel.h"
 #include "stream/memory/limits.h"
-#include "stream/memory/memory.h"
 #include "stream/memory/pressure.h"
 
 static char root[64], proc[96], groups[96];
@@ -130,7 +133,8 @@ static void test_stalled(void ** state) {
     assert_true(ggs_memory_stalled(proc, groups) == 40.25);
 }
 
-// What is kept open tells the same as what is opened anew, also of a group that has nothing to wait for.
+// What is kept open tells the same as what is opened anew, also of a group that has nothing to wait
+// for.
 static void test_pressure(void ** state) {
     (void) state;
     struct ggs_pressure pressure;
@@ -156,36 +160,72 @@ static void test_pressure(void ** state) {
     ggs_pressure_close(&pressure);
 }
 
-static void test_let_go(void ** state) {
+static void test_pages(void ** state) {
     (void) state;
-    size_t   bytes  = 8 << 20;
-    uint64_t empty  = ggs_memory_empty();
-    char *   memory = ggs_memory_take(bytes, bytes);
+    struct ggs_kernel_memory * machine = ggs_kernel_memory_create();
+    struct ggs_memory *        m       = ggs_kernel_memory_face(machine);
+    size_t                     bytes   = 8 << 20;
+    char *                     memory  = m->reserve(m, bytes);
     assert_non_null(memory);
-    memset(memory, 7, bytes);
-    assert_int_equal(ggs_memory_empty(), empty);
-    assert_int_equal(ggs_memory_let_go(memory + 1, 3 << 20), (3 << 20) - 4096); // whole pages
-    assert_int_equal(ggs_memory_empty(), empty + (3 << 20) - 4096);
+    assert_int_equal((uintptr_t) memory % GGS_HUGE_PAGE, 0);
+    assert_int_equal(m->empty(m), 0);
+    assert_true(m->commit(m, memory, bytes / 2, false));
+    assert_int_equal(m->empty(m), bytes / 2);
+    memset(memory, 7, bytes / 2);
+    assert_int_equal(m->empty(m), 0);
+    assert_int_equal(m->let_go(m, memory + 1, 3 << 20), (3 << 20) - 4096); // whole pages
+    assert_int_equal(m->empty(m), (3 << 20) - 4096);
     assert_int_equal(memory[0], 7);
-    assert_int_equal(memory[bytes - 1], 7);
-    ggs_memory_give_back(memory, bytes);
-    assert_int_equal(ggs_memory_empty(), empty);
+    assert_int_equal(memory[bytes / 2 - 1], 7);
+    // Pages move to where none are, and leave an empty place.
+    assert_true(m->move(m, memory + (3 << 20), memory + (6 << 20), 1 << 20));
+    assert_int_equal(memory[6 << 20], 7);
+    assert_int_equal(memory[(7 << 20) - 1], 7);
+    assert_int_equal(memory[3 << 20], 0);
+    m->release(m, memory, bytes);
+    assert_int_equal(m->empty(m), 0);
+    ggs_kernel_memory_destroy(machine);
 }
 
-static void test_untouched(void ** state) {
+static void test_buffers(void ** state) {
     (void) state;
-    size_t bytes  = 64 << 12;
-    char * memory = ggs_memory_take(bytes, bytes);
-    int    key;
-    assert_non_null(memory);
-    ggs_memory_buffer(&key, memory, bytes);
-    assert_int_equal(ggs_memory_untouched(), bytes); // nobody knows what of it will be used
-    assert_true(ggs_memory_reach(memory + 4096, 3 * 4096));
-    assert_false(ggs_memory_reach(memory + 4096, 4096));
-    assert_int_equal(ggs_memory_untouched(), 3 * 4096);
-    ggs_memory_buffer_gone(&key);
-    assert_int_equal(ggs_memory_untouched(), 0);
-    ggs_memory_give_back(memory, bytes);
+    struct ggs_kernel_memory * machine = ggs_kernel_memory_create();
+    struct ggs_memory *        m       = ggs_kernel_memory_face(machine);
+    struct ggs_engine_buffers  buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    size_t                     bytes   = 64 << 12;
+    char *                     memory  = m->reserve(m, bytes);
+    int                        key;
+    assert_true(memory != NULL && m->commit(m, memory, bytes, false));
+    ggs_engine_buffers_add(&buffers, &key, memory, bytes);
+    assert_int_equal(ggs_engine_buffers_untouched(&buffers), bytes); // nobody knows what of it will be used
+    assert_true(ggs_engine_buffers_reach(&buffers, memory + 4096, 3 * 4096));
+    assert_false(ggs_engine_buffers_reach(&buffers, memory + 4096, 4096));
+    assert_int_equal(ggs_engine_buffers_untouched(&buffers), 3 * 4096);
+    ggs_engine_buffers_remove(&buffers, &key);
+    assert_int_equal(ggs_engine_buffers_untouched(&buffers), 0);
+    ggs_engine_buffers_release(&buffers);
+    m->release(m, memory, bytes);
+    ggs_kernel_memory_destroy(machine);
+}
+
+// Graphs reach into buffers while others are freed.
+static void * add_and_remove(void * argument) {
+    struct ggs_engine_buffers * buffers = argument;
+    for (uintptr_t i = 0; i < 2000; i++) {
+        ggs_engine_buffers_add(buffers, (void *) (i + 1), (void *) (4096 * (i % 7 + 1)), 4096 * 64);
+        ggs_engine_buffers_remove(buffers, (void *) (i + 1));
+    }
+    return NULL;
+}
+
+static void test_buffers_that_are_freed(void ** state) {
+    (void) state;
+    struct ggs_engine_buffers buffers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t                 thread;
+    assert_int_equal(pthread_create(&thread, NULL, add_and_remove, &buffers), 0);
+    for (int i = 0; i < 2000; i++) ggs_engine_buffers_reach(&buffers, (void *) (4096 * (uintptr_t) (i % 64 + 1)), 8192);
+    pthread_join(thread, NULL);
+    ggs_engine_buffers_release(&buffers);
 }
 
 // ---- disks ----
@@ -203,36 +243,36 @@ static void test_disk_identity(void ** state) {
     put("/proc/self/mountinfo", line);
     snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/size", a, b);
     put(place, "1000\n");
-    ggs_disk_identity(fileno(file), proc, groups, before, sizeof(before));
+    ggs_speed_identity(fileno(file), proc, groups, before, sizeof(before));
     assert_non_null(strstr(before, " ext4 /dev/sd_a1 1000")); // nothing that JSON would mind
     // The same numbers, another disk.
     snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/device/serial", a, b);
     put(place, "S3X9\n");
-    ggs_disk_identity(fileno(file), proc, groups, text, sizeof(text));
+    ggs_speed_identity(fileno(file), proc, groups, text, sizeof(text));
     assert_non_null(strstr(text, " S3X9"));
     assert_string_not_equal(text, before);
     // A partition's disk is the one around it.
     snprintf(place, sizeof(place), "/sys/dev/block/%u:%u/partition", a, b);
     put(place, "1\n");
     put("/sys/dev/block/serial", "WHOLE\n");
-    ggs_disk_identity(fileno(file), proc, groups, text, sizeof(text));
+    ggs_speed_identity(fileno(file), proc, groups, text, sizeof(text));
     assert_non_null(strstr(text, " WHOLE"));
     fclose(file);
 }
 
 static void test_disk_file(void ** state) {
     (void) state;
-    char            path[PATH_MAX], other[PATH_MAX];
-    struct ggs_disk disk = {.sequential = 3000000000u, .random = 2500000000u, .depth = 8, .piece = 1 << 20}, found;
+    char             path[PATH_MAX], other[PATH_MAX];
+    struct ggs_speed disk = {.sequential = 3000000000u, .random = 2500000000u, .depth = 8, .piece = 1 << 20}, found;
     setenv("XDG_CACHE_HOME", root, 1);
-    assert_true(ggs_disk_path("host ext4 /dev/sda1 1000", path));
-    assert_true(ggs_disk_path("host ext4 /dev/sda1 1001", other));
+    assert_true(ggs_speed_path("host ext4 /dev/sda1 1000", path));
+    assert_true(ggs_speed_path("host ext4 /dev/sda1 1001", other));
     assert_string_not_equal(path, other);
-    assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
-    assert_true(ggs_disk_write(path, "host ext4 /dev/sda1 1000", &disk));
-    assert_true(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+    assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
+    assert_true(ggs_speed_write(path, "host ext4 /dev/sda1 1000", &disk));
+    assert_true(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
     assert_memory_equal(&found, &disk, sizeof(disk));
-    assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1001", &found)); // another device
+    assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1001", &found)); // another device
     // Every damage is seen: what it begins with, and numbers that cannot be.
     char   text[512];
     FILE * file = fopen(path, "re");
@@ -242,21 +282,21 @@ static void test_disk_file(void ** state) {
         file = fopen(path, "we");
         fwrite(text, 1, cut, file);
         fclose(file);
-        assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+        assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
     }
-    const struct ggs_disk bad[] = {{0, 1, 8, 1 << 20}, {1, 0, 8, 1 << 20}, {1, 1, 0, 1 << 20}, {1, 1, 1000, 1 << 20},
-                                   {1, 1, 8, 0},       {1, 1, 8, 1000000}, {1, 1, 8, 1 << 30}};
+    const struct ggs_speed bad[] = {{0, 1, 8, 1 << 20}, {1, 0, 8, 1 << 20}, {1, 1, 0, 1 << 20}, {1, 1, 1000, 1 << 20},
+                                    {1, 1, 8, 0},       {1, 1, 8, 1000000}, {1, 1, 8, 1 << 30}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        assert_true(ggs_disk_write(path, "host ext4 /dev/sda1 1000", &bad[i]));
-        assert_false(ggs_disk_read(path, "host ext4 /dev/sda1 1000", &found));
+        assert_true(ggs_speed_write(path, "host ext4 /dev/sda1 1000", &bad[i]));
+        assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
     }
     setenv("XDG_CACHE_HOME", "relative", 1); // is not one
     setenv("HOME", "/nowhere", 1);
-    assert_true(ggs_disk_path("x", path));
+    assert_true(ggs_speed_path("x", path));
     assert_int_equal(strncmp(path, "/nowhere/.cache/ggscope/disk-", 29), 0);
-    assert_false(ggs_disk_write(path, "x", &disk));
+    assert_false(ggs_speed_write(path, "x", &disk));
     unsetenv("HOME");
-    assert_false(ggs_disk_path("x", path));
+    assert_false(ggs_speed_path("x", path));
 }
 
 // Slots that are left over go to layers here and there; which expert gives way.
@@ -276,7 +316,8 @@ static void test_plan(void ** state) {
     assert_true(weight >= 1 && weight < 1e101 && score[1] < weight);
 }
 
-// How memory is divided, from much to little: slots of its own for each layer, slots in turns, a weight too large for all of it left to the mapping, nothing.
+// How memory is divided, from much to little: slots of its own for each layer, spare memory alone,
+// a weight too large for all of it left to the mapping, nothing.
 static void test_division(void ** state) {
     (void) state;
     const uint64_t         mib     = 1 << 20;
@@ -285,14 +326,16 @@ static void test_division(void ** state) {
                                       .n_dense         = 4,
                                       .largest_experts = 10 * mib,
                                       .one_slot_each   = 24 * mib,
-                                      .least_slots     = 120 * mib,
-                                      .most_slots      = 5 * mib};
+                                      .all_slots       = 24 * 10 * mib,
+                                      .least_slots     = 120 * mib};
     assert_true(ggs_stream_plan(&plan, 200 * mib));
-    assert_true(!plan.shared && plan.slots == 120 * mib && plan.mapped_above == UINT64_MAX);
+    assert_true(plan.slots == 120 * mib && plan.mapped_above == UINT64_MAX);
+    assert_true(plan.spare >= 10 * mib * 8 / 24 && plan.spare <= 10 * mib);
+    assert_int_equal(plan.ring + plan.kept + plan.slots + plan.spare, 200 * mib);
     for (uint64_t budget = 120 * mib; budget >= 40 * mib; budget -= 20 * mib) {
         assert_true(ggs_stream_plan(&plan, budget));
-        assert_true(plan.shared && plan.slots >= 2 * plan.most_slots && plan.slots >= plan.whole);
-        assert_int_equal(plan.ring + plan.kept + plan.slots, budget);
+        assert_true(plan.slots == 0 && plan.spare >= 10 * mib);
+        assert_int_equal(plan.ring + plan.kept + plan.spare, budget);
     }
     assert_false(ggs_stream_plan(&plan, 11 * mib)); // not even what a prompt reads of a layer
     struct ggs_stream_plan large = {.dense = dense, .n_dense = 5};
@@ -304,6 +347,7 @@ static void test_division(void ** state) {
     assert_true(ggs_stream_plan(&large, 40 * mib) && large.mapped_above == 20 * mib);
     assert_true(large.ring >= 6 * mib && large.ring + large.kept <= 30 * mib);
     assert_false(ggs_stream_plan(&large, 6 * mib));
+    assert_true(ggs_stream_nearly_all(128, 8, 40) && !ggs_stream_nearly_all(128, 8, 11));
 }
 
 int main(void) {
@@ -320,8 +364,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_disk_file, begin, end),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_division),
-        cmocka_unit_test(test_let_go),
-        cmocka_unit_test(test_untouched),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_buffers_that_are_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

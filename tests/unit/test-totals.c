@@ -1,4 +1,5 @@
-// Unit tests of src/analyze/ops: totals, groups, overview, occupancy and heat of recordings made by hand.
+// Unit tests of src/analyze/ops: totals, groups, overview, occupancy and heat of recordings made by
+// hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +9,14 @@
 
 #include "analyze/lanes/gaps.h"
 #include "analyze/lanes/kernels.h"
+#include "analyze/machine/conditions.h"
 #include "analyze/memory/heat.h"
 #include "analyze/memory/occupancy.h"
 #include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/roofline.h"
+#include "analyze/ops/same-op.h"
 #include "analyze/ops/totals.h"
 #include "base/limits.h"
 #include "recording-fixture.h"
@@ -76,7 +79,8 @@ static void test_totals(void ** state) {
     assert_int_equal(t.run_ns, 2 * SMALL_RUN_NS);
     assert_int_equal(t.op_ns, 8 * 65);
     assert_int_equal(t.opaque_ns, 0);
-    // Each run: a row of the embedding and the ids, embd and the norm's weight, Q's weight and its input, half of Q.
+    // Each run: a row of the embedding and the ids, embd and the norm's weight, Q's weight and its
+    // input, half of Q.
     assert_int_equal(t.read, 2 * (32 + 8 + 64 + 32 + 256 + 64 + 32));
     assert_int_equal(t.written, 2 * (64 + 64 + 64 + 32));
     assert_int_equal(t.disk, 2 * (32 + 32 + 256));
@@ -92,7 +96,122 @@ static void test_totals(void ** state) {
     assert_int_equal(mul_mat->read, 2 * (256 + 64));
     assert_int_equal(t.n_by_op, 4); // fused nodes count with their head
     assert_int_equal(t.pattern.reads, 6);
-    assert_int_equal(t.pattern.first_bytes, 32 + 32 + 256);
+    assert_int_equal(t.pattern.first_bytes, t.touched_bytes); // two rows of the embedding, and the rest once
+    ggs_totals_release(&t);
+    recording_close(&r, &trace);
+}
+
+// A prompt and many tokens: the ops of tokens are compared with those of tokens, and of thousands some stand for others.
+static void test_same_op(void ** state) {
+    (void) state;
+    enum { TOKENS = 2500, MUL_MAT = 3 };
+    static const int32_t prompt[] = {3, 3}, next[] = {5};
+    struct recording     r;
+    struct ggs_trace     trace;
+    struct ggs_same_ops  same;
+    recording_open(&r);
+    small_graph(&r, 1);
+    small_run(&r, 1, 1, 0, GGS_PHASE_PROMPT, SMALL_BEGIN, prompt, 2);
+    for (int i = 1; i <= TOKENS; i++)
+        small_run(&r, (uint64_t) i + 1, 1, i, GGS_PHASE_GENERATE, SMALL_BEGIN + i * SMALL_APART, next, 1);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_same_ops_find(&same, &trace, 778, MUL_MAT, &error), 0);
+    assert_int_equal(same.ops, TOKENS);
+    assert_int_equal(same.ops_per_row, 3);
+    assert_in_range(same.n, TOKENS / 3, GGS_SAME_OPS_MOST);
+    assert_int_equal(same.median_ns, 65);
+    assert_int_equal(same.least_ns, same.most_ns);
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < same.n; i++) {
+        assert_true(i == 0 || same.rows[i].run > same.rows[i - 1].run);
+        assert_int_equal(same.rows[i].step, same.rows[i].run - 1);
+        assert_true(same.rows[i].step > 0);
+        found += same.rows[i].run == 778;
+    }
+    assert_int_equal(found, 1);
+    ggs_same_ops_release(&same);
+    assert_int_equal(ggs_same_ops_find(&same, &trace, 1, MUL_MAT, &error), 0);
+    assert_int_equal(same.ops, 1);
+    ggs_same_ops_release(&same);
+    assert_int_equal(ggs_same_ops_find(&same, &trace, 2, 99, &error), GGS_ABSENT);
+    assert_string_equal(error.text, "the time of node 99 of graph run 2 was not seen");
+    recording_close(&r, &trace);
+}
+
+// What lies between decodes is the user's time, but not what lies before a prompt, nor what no
+// window recorded.
+static void test_time_between_decodes(void ** state) {
+    (void) state;
+    for (int paused = 0; paused < 2; paused++) {
+        struct recording  r;
+        struct ggs_trace  trace;
+        struct ggs_totals t;
+        int64_t           end = SMALL_BEGIN + SMALL_APART + SMALL_RUN_NS;
+        with_warmup(&r);
+        recording_step(&r, 2, GGS_PHASE_GENERATE, 3, end + 700, end + 900, 1);
+        recording_step(&r, 3, GGS_PHASE_PROMPT, 3, end + 5000, end + 6000, 4);
+        recording_step(&r, 4, GGS_PHASE_GENERATE, 3, end + 6010, end + 6500, 1);
+        for (int i = 0; paused && i < 2; i++) {
+            struct ggs_window row = {.window   = (uint64_t) i + 1,
+                                     .kind     = GGS_WINDOW_RECORDED,
+                                     .begin_ns = i == 0 ? 0 : end + 600,
+                                     .end_ns   = -1};
+            recording_row(&r, GGS_TABLE_WINDOWS, &row);
+        }
+        recording_done(&r, &trace);
+        assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+        assert_int_equal(t.between_ns, SMALL_APART - SMALL_RUN_NS + (paused ? 0 : 700) + 10);
+        ggs_totals_release(&t);
+        struct ggs_totals_range part = {2, 2, 0};
+        assert_int_equal(ggs_totals_compute(&t, &trace, &part, &error), 0);
+        assert_int_equal(t.between_ns, 0); // the step before is not asked for
+        ggs_totals_release(&t);
+        recording_close(&r, &trace);
+    }
+}
+
+// What a hypervisor takes away is no other program's.
+static void test_steal_is_apart(void ** state) {
+    (void) state;
+    static const char * const texts[] = {
+        "{\"machine\":{\"cpu_ns\":1000,\"others_cpu_ns\":10,\"steal_cpu_ns\":400}}",
+        "{\"machine\":{\"cpu_ns\":1000,\"others_cpu_ns\":400}}", // of older recordings: steal is in it
+        "{}",
+    };
+    static const double others[] = {0.01, 0.4, -1}, steal[] = {0.4, -1, -1};
+    for (int i = 0; i < 3; i++) {
+        struct recording      r;
+        struct ggs_trace      trace;
+        struct ggs_conditions c;
+        small_recording(&r);
+        struct ggs_experiment row = {.text = texts[i], .length = strlen(texts[i])};
+        recording_row(&r, GGS_TABLE_EXPERIMENT, &row);
+        recording_done(&r, &trace);
+        ggs_conditions_read(&c, &trace);
+        assert_true(c.others_cpu_share == others[i]);
+        assert_true(c.steal_share == steal[i]);
+        assert_int_equal(ggs_conditions_are_busy(&c), i < 2);
+        recording_close(&r, &trace);
+    }
+}
+
+static void test_weights_of_unknown_origin(void ** state) {
+    (void) state;
+    struct recording  r;
+    struct ggs_trace  trace;
+    struct ggs_totals t;
+    small_recording(&r);
+    uint64_t weights    = recording_buffer(&r, 1000, GGS_CLASS_WEIGHTS, 0, -1),
+             other      = recording_buffer(&r, 500, GGS_CLASS_COMPUTE, 0, -1);
+    struct place copied = copied_from(1, 0);
+    copied.buffer       = weights;
+    recording_tensor(&r, "blk.0.attn_k.weight", F32, 8, 4, 1, in_buffer(weights));
+    recording_tensor(&r, "blk.0.attn_v.weight", F32, 8, 4, 1, copied);
+    recording_tensor(&r, "x", F32, 8, 4, 1, in_buffer(other));
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+    assert_int_equal(t.stray.n, 1);
+    assert_int_equal(t.stray.bytes, 8 * 4 * 4);
     ggs_totals_release(&t);
     recording_close(&r, &trace);
 }
@@ -104,19 +223,22 @@ static void test_totals_of_a_part(void ** state) {
     struct ggs_totals t;
     with_warmup(&r);
     recording_done(&r, &trace);
-    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){1, 1, -1}, &error), 0);
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){1, 1, 0}, &error), 0);
     assert_int_equal(t.runs, 1);
     assert_int_equal(t.ops, 4);
     assert_int_equal(t.prompt_tokens, 0);
     assert_int_equal(t.touched_bytes, 32 + 32 + 256);
     ggs_totals_release(&t);
-    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){INT64_MIN, INT64_MAX, 0}, &error), 0);
+    struct ggs_op_filter layer = GGS_OP_FILTER_ALL;
+    layer.layer                = 0;
+    trace.filter               = &layer;
+    assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(t.runs, 3);
     assert_int_equal(t.ops, 9); // without GET_ROWS, which has no layer
     ggs_totals_release(&t);
-    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){99, 99, -1}, &error), GGS_ABSENT);
+    trace.filter = NULL;
+    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){99, 99, 0}, &error), GGS_ABSENT);
     assert_string_equal(error.text, "there is no token 99: this recording has tokens 0 to 1");
-    assert_int_equal(ggs_totals_compute(&t, &trace, &(struct ggs_totals_range){0, 1, 5}, &error), GGS_ABSENT);
     assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(t.warmup_steps, 1);
     assert_int_equal(t.steps, 2);
@@ -265,7 +387,8 @@ static void test_roofline(void ** state) {
         assert_int_equal(row->op_runs, 2);
         assert_int_equal(row->wall_ns, 65); // thread 1 begins 5 later and takes 60
         assert_int_equal(row->bins[6], 1);
-        // Thread 0 waits for thread 1, which waits for nobody: all of it is because the work was uneven.
+        // Thread 0 waits for thread 1, which waits for nobody: all of it is because the work was
+        // uneven.
         assert_int_equal(row->shared, 1);
         assert_int_equal(row->uneven_ns, 10);
         assert_int_equal(row->barrier_ns, 0);
@@ -279,7 +402,7 @@ static void test_roofline(void ** state) {
         assert_int_equal(row->shared_ns, 50 + 40);
     }
     ggs_roofline_release(&roofline);
-    struct ggs_totals_range last = {1, 1, -1};
+    struct ggs_totals_range last = {1, 1, 0};
     assert_int_equal(ggs_roofline_compute(&roofline, &trace, &last, &error), 0);
     assert_int_equal(roofline.n, 4);
     assert_int_equal(roofline.row[0].phase, GGS_PHASE_GENERATE);
@@ -540,7 +663,7 @@ static void test_kernels_by_name(void ** state) {
     struct recording        r;
     struct ggs_trace        trace;
     struct ggs_groups       groups;
-    struct ggs_totals_range second = {1, 1, -1};
+    struct ggs_totals_range second = {1, 1, 0};
     small_recording(&r);
     add_kernel(&r, 1, 1, "quantize", 10);
     add_kernel(&r, 1, 1, "multiply", 40);
@@ -619,7 +742,8 @@ static void test_devices(void ** state) {
     assert_int_equal(ggs_device_transfers(&trace, 6000, 8000, 4, to, from, &error), 0);
     assert_true(to[1] == 400 && to[2] == 400 && to[0] == 0 && from[3] == 100 && from[2] == 0);
     ggs_totals_release(&t);
-    // The host computed the same op in the same phase: that is another row, because only its limits are known.
+    // The host computed the same op in the same phase: that is another row, because only its limits
+    // are known.
     struct ggs_roofline roofline;
     assert_int_equal(ggs_roofline_compute(&roofline, &trace, &ggs_totals_all, &error), 0);
     assert_int_equal(roofline.n, 9);
@@ -629,7 +753,8 @@ static void test_devices(void ** state) {
     recording_close(&r, &trace);
 }
 
-// A device with op times in one run of three: the others are taken to spend their time alike, but not those of another phase.
+// A device with op times in one run of three: the others are taken to spend their time alike, but
+// not those of another phase.
 static void test_estimate(void ** state) {
     (void) state;
     struct recording  r;
@@ -676,6 +801,9 @@ int main(void) {
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_time_between_decodes),
+        cmocka_unit_test(test_weights_of_unknown_origin),
+        cmocka_unit_test(test_steal_is_apart),
         cmocka_unit_test(test_totals_of_a_part),
         cmocka_unit_test(test_time_of_opaque_runs_is_a_row),
         cmocka_unit_test(test_groups_of_opaque_runs),
@@ -687,6 +815,7 @@ int main(void) {
         cmocka_unit_test(test_lanes_of_opaque_runs),
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_occupancy),
+        cmocka_unit_test(test_same_op),
         cmocka_unit_test(test_heat),
         cmocka_unit_test(test_heat_of_opaque_runs),
         cmocka_unit_test(test_weights),

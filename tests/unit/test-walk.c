@@ -1,4 +1,5 @@
-// Unit tests of src/analyze/walk/walk.c and trace.c: ops of a recording in the engine's order, and what a trace must not say.
+// Unit tests of src/analyze/walk/walk.c and trace.c: ops of a recording in the engine's order, and
+// what a trace must not say.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -76,7 +76,8 @@ static void test_what_zstd_wrote(void ** state) {
     }
 }
 
-// Damage is either refused or read as zstd reads it, and never leads outside (the sanitizers watch).
+// Damage is either refused or read as zstd reads it, and never leads outside (the sanitizers
+// watch).
 static void test_damage(void ** state) {
     (void) state;
     unsigned refused = 0;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 
 vi.stubGlobal("REPORT", false);
-const { ask, askJob, AskError, refresh, serverGone } = await import("./ask");
+const { ask, askJob, AskError, refresh, server } = await import("./ask");
 
 const json = (status: number, body: unknown) => new Response(JSON.stringify(body), { status, headers: { "Content-Type": "application/json" } });
 let answers: (Response | Error)[] = [];
@@ -62,7 +62,7 @@ test("a busy server is asked again", async () => {
 test("no server: the page knows, and forgets it with the next answer", async () => {
     answers = [new TypeError("fetch failed"), json(200, 1)];
     await expect(ask("/api/x/0/gone")).rejects.toMatchObject({ status: 0 });
-    expect(serverGone.value).toBe(true);
+    expect(server.value).toBe("gone");
     expect(await ask("/api/x/0/gone")).toBe(1);
-    expect(serverGone.value).toBe(false);
+    expect(server.value).toBe("answers");
 });

@@ -21,8 +21,9 @@ export class AskError extends Error {
     }
 }
 
-// Whether the last request found no server. The page keeps what it shows and asks again.
-export const serverGone = signal(false);
+// What became of the last request: a server that answers, none, or one that does not know this page (it was started again). The page
+// keeps what it shows and asks again.
+export const server = signal<"answers" | "gone" | "refuses">("answers");
 // Grows when what was answered before may be out of date (a live recording went on, the server came back).
 export const revision = signal(0);
 
@@ -42,22 +43,23 @@ interface Progress {
 }
 type Reply = { done: true; answer: unknown } | { done: false; progress: number };
 
+// The page's own address ends with a slash, behind the part that opens the server: everything is asked for below it.
 async function fromServer(path: string, abort?: AbortSignal): Promise<EngineReply> {
     try {
-        const response = await fetch(path, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
+        const response = await fetch(`.${path}`, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
         const json = (response.headers.get("Content-Type") ?? "").startsWith("application/json");
         const reply = { status: response.status, json, body: await response.arrayBuffer() };
-        serverGone.value = false;
+        server.value = response.status === 403 ? "refuses" : "answers";
         return reply;
     } catch (cause) {
         if (abort?.aborted) throw cause;
-        serverGone.value = true;
+        server.value = "gone";
         throw new AskError(0, "The server does not answer.");
     }
 }
 
 // A server that is busy (503) is asked again while there is patience.
-async function request(path: string, patience: number, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<Reply> {
+async function request(path: string, patience: number, onProgress?: (progress: number) => void, abort?: AbortSignal, whole = false): Promise<Reply> {
     const { status, json, body } = await (REPORT ? reportAnswer(path, onProgress, abort) : fromServer(path, abort));
     const told = () => JSON.parse(new TextDecoder().decode(body)) as unknown;
     if (status === 503 && patience > 0 && !REPORT) return { done: false, progress: 0 };
@@ -66,7 +68,7 @@ async function request(path: string, patience: number, onProgress?: (progress: n
         throw new AskError(status, said ?? `The server refused ${path} with status ${status}.`);
     }
     if (status === 202) return { done: false, progress: (told() as Progress).progress };
-    return { done: true, answer: json ? told() : parse(body) };
+    return { done: true, answer: whole ? body : json ? told() : parse(body) };
 }
 
 function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
@@ -80,14 +82,14 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
 }
 
 // Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
-export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal): Promise<T> {
+export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal, whole = false): Promise<T> {
     const asked = revision.peek();
     const over = begins();
     try {
         for (let patience = busyTries; ; patience--) {
-            const reply = await request(path, patience, onProgress, abort);
+            const reply = await request(path, patience, onProgress, abort, whole);
             if (reply.done) {
-                if (asked === revision.peek()) keep(path, reply.answer);
+                if (asked === revision.peek() && !whole) keep(path, reply.answer);
                 return reply.answer as T;
             }
             onProgress?.(reply.progress);
@@ -97,6 +99,9 @@ export async function askJob<T>(path: string, onProgress?: (progress: number) =>
         over();
     }
 }
+
+// A file, byte by byte: nothing that the page keeps.
+export const askFile = (path: string): Promise<ArrayBuffer> => askJob<ArrayBuffer>(path, undefined, undefined, true);
 
 export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
     return kept.has(path) ? (kept.get(path) as T) : askJob<T>(path, undefined, abort);

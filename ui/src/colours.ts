@@ -59,8 +59,14 @@ function mix(v: number): [number, number, number] {
     return [0, 1, 2].map((c) => Math.round(a[c]! + (b[c]! - a[c]!) * t)) as [number, number, number];
 }
 
-// The darkest fifth is left out: on a dark page it could not be told from what is untouched.
-const heatTable: [number, number, number][] = Array.from({ length: 256 }, (_, i) => mix(0.2 + (0.8 * i) / 255));
+// The scale begins where it can be told from what is untouched: 3:1 at least on a dark page, which leaves its darker half out.
+const scaleFrom = (first: number): [number, number, number][] => Array.from({ length: 256 }, (_, i) => mix(first + ((1 - first) * i) / 255));
+const scales = { light: scaleFrom(0.2), dark: scaleFrom(0.47) };
+let scale: keyof typeof scales = "light";
+
+export function heatFor(scheme: keyof typeof scales): void {
+    scale = scheme;
+}
 
 // v from 0 to 1, already on the log scale (see heatOf).
 export function heat(v: number): string {
@@ -69,7 +75,7 @@ export function heat(v: number): string {
 }
 
 export function heatRgb(v: number): readonly [number, number, number] {
-    return heatTable[Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
+    return scales[scale][Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
 }
 
 // Where n of at most `most` lies on the log scale from 0 (one) to 1.
@@ -80,8 +86,11 @@ export function heatOf(n: number, most: number): number {
 
 // Black or white, whichever is readable on heat(v).
 export function heatInk(v: number): string {
-    return v < 0.34 ? "#ffffff" : "#000000"; // both have 4.5:1 there
+    return scale === "light" && v < 0.34 ? "#ffffff" : "#000000"; // both have 4.5:1 there
 }
+
+// The scale as a CSS gradient.
+export const heatGradient = (): string => `linear-gradient(90deg, ${[0, 0.2, 0.4, 0.6, 0.8, 1].map(heat).join(", ")})`;
 
 // ---- diffs: blue and orange
 export const faster = "var(--faster)";
@@ -105,6 +114,7 @@ function readTheme(): Theme {
     const theme = Object.fromEntries(names.map((name) => [name, resolved(style.getPropertyValue(`--${name}`).trim())])) as unknown as Theme;
     theme.forced = matchMedia("(forced-colors: active)").matches;
     theme.dark = style.getPropertyValue("--scheme").trim() === "dark";
+    heatFor(theme.dark ? "dark" : "light");
     return theme;
 }
 
@@ -113,6 +123,26 @@ const current = signal<Theme | null>(null);
 // Canvases that call this in a component or an effect are drawn again when the theme changes.
 export function theme(): Theme {
     return current.value ?? (current.value = readTheme());
+}
+
+// Device pixels to a pixel of the page.
+let asked: number | null = null;
+export const density = (): number => asked ?? (window.devicePixelRatio || 1);
+
+// Everything is drawn light on white, and so fine, while `make` takes a picture of it.
+export async function inFigure<T>(fine: number, make: () => Promise<T> | T): Promise<T> {
+    const draw = async (isFigure: boolean) => {
+        asked = isFigure ? fine : null;
+        document.documentElement.classList.toggle("figure", isFigure);
+        current.value = readTheme();
+        for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+    };
+    await draw(true);
+    try {
+        return await make();
+    } finally {
+        await draw(false);
+    }
 }
 
 export function watchTheme(): void {

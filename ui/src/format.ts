@@ -35,6 +35,14 @@ export function instant(ns: number, step: number): string {
     return `${group(whole!)}${fraction ? `.${fraction}` : ""} ${unit}`;
 }
 
+// A point in time to the precision that `length` ns around it need: "225.1234 ms" within 33 us.
+export function moment(ns: number, length: number): string {
+    const [unit, size] = ns >= 1e9 ? (["s", 1e9] as const) : ns >= 1e6 ? (["ms", 1e6] as const) : ns >= 1e3 ? (["us", 1e3] as const) : (["ns", 1] as const);
+    const digits = Math.max(0, Math.min(Math.log10(size), Math.ceil(Math.log10((100 * size) / Math.max(1, length)))));
+    const [whole, fraction] = (ns / size).toFixed(digits).split(".");
+    return `${group(whole!)}${fraction ? `.${fraction}` : ""} ${unit}`;
+}
+
 export function count(n: number): string {
     return group(String(Math.round(n)));
 }

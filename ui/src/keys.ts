@@ -16,14 +16,16 @@ export function registerKeys(where: View | "*", keys: KeyMap): () => void {
 // Boxes and switches are pressed, not typed into: the keys go on.
 const pressed = /^(radio|checkbox|button|range|submit)$/;
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
     if (target instanceof HTMLInputElement) return !pressed.test(target.type);
     return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-// What a switch does with a key by itself: the arrows choose, Space presses.
-function isItsOwn(event: KeyboardEvent): boolean {
-    return event.target instanceof HTMLInputElement && (event.code === "Space" || (event.target.type !== "checkbox" && /^(Arrow|Home|End|Page)/.test(event.code)));
+// What a switch does with a key by itself: the arrows choose, Space presses. (A radio button that is chosen has no use for Space.)
+function isItsOwn({ target, code }: KeyboardEvent): boolean {
+    if (!(target instanceof HTMLInputElement)) return false;
+    if (code === "Space") return target.type !== "radio" || !target.checked;
+    return target.type !== "checkbox" && /^(Arrow|Home|End|Page)/.test(code);
 }
 
 // Buttons and links have their own use for these.

@@ -6,6 +6,7 @@ import { listenForScrolls } from "./shell/scrolls";
 import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
 import { mirrorInAddress } from "./state";
+import { rememberSteps } from "./undo";
 import Compare from "./views/compare";
 import Experts from "./views/experts";
 import Graph from "./views/graph";
@@ -28,6 +29,7 @@ async function start(): Promise<void> {
         return;
     }
     mirrorInAddress();
+    rememberSteps();
     listenForKeys();
     listenForScrolls();
     listenForNews();

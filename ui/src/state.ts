@@ -79,11 +79,11 @@ export function show(index: number): void {
 }
 
 // The path of a request about the experiment that is shown: here("heat", { tokens: "3..5" }). Parameters that are null are left out.
-export function here(route: string, parameters: Record<string, string | number | null | undefined> = {}): string {
+export function here(route: string, parameters: Parameters = {}): string {
     return there(current.value, route, parameters);
 }
 
-export function there(index: number, route: string, parameters: Record<string, string | number | null | undefined> = {}): string {
+export function there(index: number, route: string, parameters: Parameters = {}): string {
     const query = Object.entries(parameters)
         .filter(([, value]) => value !== null && value !== undefined)
         .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
@@ -101,6 +101,38 @@ export function chosenSteps(): { tokens: string | null; request: number | null }
     return { tokens: tokensParameter(), request: selection.value.request };
 }
 
+export type Parameters = Record<string, string | number | null | undefined>;
+
+// The same and whatever else narrows answers to some ops: layer, op, tensor, expert, bytes, lane and time.
+export function chosenOps(): Parameters {
+    const { layer, opType, tensor, expert, region, buffer, lane, time } = selection.value;
+    return {
+        ...chosenSteps(),
+        layer: layer !== null && layer < 0 ? "none" : layer,
+        op: opType,
+        tensor,
+        expert,
+        region: region && `${region.file}:${Math.floor(region.begin)}..${Math.ceil(region.end)}`,
+        buffer,
+        lane,
+        since: time && Math.floor(time[0]),
+        until: time && Math.ceil(time[1]),
+    };
+}
+
+// What to say of answers that are narrowed so, behind what says of which tokens they are.
+export function narrowedText(): string {
+    const { layer, opType, tensor, region, buffer, expert, lane, time } = selection.value;
+    const narrows = [layer, opType, tensor, region, buffer, expert, lane, time].some((part) => part !== null);
+    return narrows ? ", and of that the ops that the selection leaves" : "";
+}
+
+// For pictures in which bytes, tensors, buffers or times are marked where they are: these do not narrow them.
+export function chosenOpsBut(...marked: ("tensor" | "region" | "buffer" | "time" | "lane")[]): Parameters {
+    const { since, until, ...rest } = chosenOps();
+    return Object.fromEntries(Object.entries({ ...rest, ...(marked.includes("time") ? {} : { since, until }) }).filter(([name]) => !(marked as string[]).includes(name)));
+}
+
 // Sums by token come in at most so many rows: of a long recording each is of several tokens, this many. The first of a row stands for it.
 const rowsByToken = 256;
 export function tokensPerRow(tokens: [number, number] | null = selection.value.tokens): number {
@@ -108,7 +140,7 @@ export function tokensPerRow(tokens: [number, number] | null = selection.value.t
     return Math.max(1, Math.ceil((tokens ? Math.min(tokens[1], all) - tokens[0] + 1 : all) / rowsByToken));
 }
 // The sums of stats, as every part of the page asks for them: of the whole recording, or of what is chosen and `by` what.
-export function statsPath(by: string | null = null, chosen: { tokens?: string | null; request?: number | null } = {}): string {
+export function statsPath(by: string | null = null, chosen: Parameters = {}): string {
     const fold = tokensPerRow(chosen.tokens ? selection.value.tokens : null);
     return here("stats", { by, ...chosen, fold: fold > 1 ? fold : null });
 }
@@ -182,14 +214,21 @@ interface Kept {
     write(value: unknown): string;
     read(text: string): unknown; // undefined: not understood
     stays: boolean; // when another experiment is shown
+    isZoom: boolean; // undo takes it back
 }
 const everything = new Map<string, Kept>();
 
 // A signal that lives in the address under `key`, as long as it is not what it was at first. Call it once, when a module is loaded.
-export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }, stays = false): Signal<T> {
+export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }, options: Partial<Pick<Kept, "stays" | "isZoom">> = {}): Signal<T> {
     const made = signal(initial);
-    everything.set(key, { signal: made as Signal<unknown>, initial, stays, ...(codec as unknown as Pick<Kept, "write" | "read">) });
+    everything.set(key, { signal: made as Signal<unknown>, initial, stays: false, isZoom: false, ...options, ...(codec as unknown as Pick<Kept, "write" | "read">) });
     return made;
+}
+
+// Which part of pictures is shown, of all of them: values by key, and putting them back.
+export const zooms = (): Map<string, unknown> => new Map([...everything].flatMap(([key, one]) => (one.isZoom ? [[key, one.signal.value]] : [])));
+export function putZooms(values: ReadonlyMap<string, unknown>): void {
+    for (const [key, value] of values) everything.get(key)!.signal.value = value;
 }
 
 export const asText = <T extends string>(allowed: readonly T[]) => ({ write: (value: T) => value as string, read: (text: string) => allowed.find((one) => one === text) });

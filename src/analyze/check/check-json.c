@@ -54,7 +54,7 @@ static uint64_t number(const struct json_object * object, const char * key) {
     return value == NULL ? 0 : json_object_get_uint64(value);
 }
 
-static void note(struct context * c, const char * file) {
+static void keep_example(struct context * c, const char * file) {
     if (c->example[0] == '\0') snprintf(c->example, sizeof(c->example), "%s", file);
 }
 
@@ -78,7 +78,7 @@ static void look_at_sources(struct context * c, const struct json_object * entry
             good = number(source, "disk_offset") < number(c->map, "total_size_bytes");
         if (where != NULL && strcmp(where, "BUFFER") == 0 && json_object_object_get(source, "buffer_id") != NULL)
             good = has_buffer(c, number(source, "buffer_id"));
-        if (!good) c->outside++, note(c, file);
+        if (!good) c->outside++, keep_example(c, file);
     }
 }
 
@@ -89,15 +89,16 @@ static void look_at_entries(struct context * c, const struct json_object * trace
     uint64_t             last = 0;
     struct json_object * list = json_object_object_get(graph, "nodes");
     if (list != NULL) nodes = json_object_array_length(list);
-    if (number(json_object_object_get(trace, "metadata"), "total_entries") != n) c->wrong_counts++, note(c, file);
+    if (number(json_object_object_get(trace, "metadata"), "total_entries") != n)
+        c->wrong_counts++, keep_example(c, file);
     for (size_t i = 0; i < n; i++) {
         struct json_object * entry = json_object_array_get_idx(entries, i);
         const char *         node  = json_object_get_string(json_object_object_get(entry, "node_id"));
         uint64_t             time = number(entry, "timestamp_ns"), index = UINT64_MAX;
         struct json_object * layer = json_object_object_get(entry, "layer_id");
         if (node != NULL && strncmp(node, "node_", 5) == 0) index = strtoull(node + 5, NULL, 10);
-        if (index >= nodes) c->lost_nodes++, note(c, file);
-        if (time < last) c->backwards++, note(c, file);
+        if (index >= nodes) c->lost_nodes++, keep_example(c, file);
+        if (time < last) c->backwards++, keep_example(c, file);
         last = time;
         if (layer != NULL && json_object_get_int(layer) >= 0 && json_object_get_int(layer) < MOST_LAYERS)
             c->layer_seen[json_object_get_int(layer)] = true;
@@ -119,7 +120,7 @@ static int look_at_tokens(struct context * c, struct ggs_error * error) {
         struct json_object *trace = load(c, trace_name), *graph = load(c, graph_name);
         if (trace == NULL || graph == NULL) {
             c->wrong_counts++;
-            note(c, trace == NULL ? trace_name : graph_name);
+            keep_example(c, trace == NULL ? trace_name : graph_name);
         } else {
             look_at_entries(c, trace, graph, trace_name);
         }

@@ -16,7 +16,8 @@ static enum ggs_check_status incomplete(const struct context * c) {
 
 enum { MOST_LAYERS = 4096 };
 
-// Ops per layer of a graph, and what weights each layer reads (a hash: layers with the same are alike).
+// Ops per layer of a graph, and what weights each layer reads (a hash: layers with the same are
+// alike).
 struct layers {
     uint64_t ops[MOST_LAYERS], weights[MOST_LAYERS];
     int      last;
@@ -66,8 +67,9 @@ static void look_at_graph(struct context * c, const struct ggs_graph * graph, st
     count_layers(c, graph, layers);
     seen->graphs++;
     for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
-    // The last layer computes only the rows that are wanted, so it differs by design. Where devices share a model a graph is what one of
-    // them computes: its first layer may have begun on another, and its last may end there.
+    // The last layer computes only the rows that are wanted, so it differs by design. Where devices
+    // share a model a graph is what one of them computes: its first layer may have begun on
+    // another, and its last may end there.
     int first = 0;
     while (first < layers->last && layers->ops[first] == 0) first++;
     for (int i = first == 0 ? 1 : first + 2; i < layers->last; i++) {

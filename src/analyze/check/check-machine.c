@@ -25,8 +25,8 @@ static bool is_inside(const struct state * s, const struct ggs_trace * trace, ui
     return size == 0 || end < size || (offset < end && bytes <= end - offset + SLACK);
 }
 
-static int see(struct state * s, const struct ggs_trace * trace, int64_t ns, uint64_t file, uint64_t offset,
-               uint64_t bytes, uint64_t run, struct ggs_error * error) {
+static int check_row(struct state * s, const struct ggs_trace * trace, int64_t ns, uint64_t file, uint64_t offset,
+                     uint64_t bytes, uint64_t run, struct ggs_error * error) {
     const struct ggs_run * row;
     s->rows++;
     s->in_files += file != 0;
@@ -69,7 +69,7 @@ void ggs_check_faults(struct ggs_checks * checks, struct ggs_trace * trace) {
     if (status == 0) status = ggs_recent_runs_open(&s.runs, trace, &error);
     if (status == 0) status = ggs_cursor_open(&rows, trace->reader, GGS_TABLE_FAULTS, &error);
     while (status >= 0 && (status = ggs_cursor_next(rows, &f, &error)) > 0)
-        status = see(&s, trace, f.begin_ns, f.file, f.file_offset, 1, f.run, &error);
+        status = check_row(&s, trace, f.begin_ns, f.file, f.file_offset, 1, f.run, &error);
     ggs_cursor_close(rows);
     ggs_recent_runs_close(&s.runs);
     conclude(checks, "page faults", &s, lost, status, &error);
@@ -86,7 +86,7 @@ void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace) {
     if (status == 0) status = ggs_recent_runs_open(&s.runs, trace, &error);
     if (status == 0) status = ggs_cursor_open(&rows, trace->reader, GGS_TABLE_BLOCK_REQUESTS, &error);
     while (status >= 0 && (status = ggs_cursor_next(rows, &r, &error)) > 0)
-        status = see(&s, trace, r.begin_ns, r.file, r.file_offset, r.bytes, r.run, &error);
+        status = check_row(&s, trace, r.begin_ns, r.file, r.file_offset, r.bytes, r.run, &error);
     ggs_cursor_close(rows);
     ggs_recent_runs_close(&s.runs);
     conclude(checks, "block requests", &s, lost, status, &error);
@@ -117,7 +117,8 @@ void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
     ggs_proof_release(&proof);
 }
 
-// Engines name the type of a buffer that is a file's mapping so; without the list of mappings its bytes would count as copied.
+// Engines name the type of a buffer that is a file's mapping so; without the list of mappings its
+// bytes would count as copied.
 void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace) {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->n_buffers; i++) {

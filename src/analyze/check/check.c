@@ -35,13 +35,13 @@ void ggs_checks_release(struct ggs_checks * checks) {
     *checks = (struct ggs_checks){0};
 }
 
-const char * ggs_check_word(enum ggs_check_status status) {
+const char * ggs_check_word(uint64_t status) {
     static const char * const words[GGS_CHECK_STATUSES] = {[GGS_CHECK_OK]          = "ok",
                                                            [GGS_CHECK_INTERRUPTED] = "interrupted",
                                                            [GGS_CHECK_WARNING]     = "warning",
                                                            [GGS_CHECK_FAIL]        = "FAIL",
                                                            [GGS_CHECK_SKIPPED]     = "skipped"};
-    return words[status];
+    return status < GGS_CHECK_STATUSES ? words[status] : "";
 }
 
 // Calls `see` for every row of a table. Negative if the table cannot be read.
@@ -59,11 +59,12 @@ static int each(struct context * c, enum ggs_trace_table table, void * row, void
 
 static void check_bytes(struct context * c) {
     struct ggs_error error   = {0};
-    const char *     warning = ggs_reader_warning(c->trace->reader);
+    const char *     warning = ggs_trace_missing(c->trace);
     if (ggs_reader_verify(c->trace->reader, NULL, NULL, &error) < 0) {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", error.text);
     } else if (warning != NULL) {
-        // Sealing writes a trace under another name until it is complete: one without an end is a copy that was cut off.
+        // Sealing writes a trace under another name until it is complete: one without an end is a
+        // copy that was cut off.
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", warning);
     } else {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "all chunks, %" PRIu64 " bytes",
@@ -145,8 +146,8 @@ static void check_coverage(struct context * c) {
                        s.no_waits, s.runs);
     if (s.no_results > 0)
         ggs_checks_add(c->checks, "results", GGS_CHECK_WARNING,
-                       "nobody waited for the results of %" PRIu64 " of %" PRIu64
-                       " graph runs: when they ended is not known, only when they were submitted",
+                       "no hook saw when the results of %" PRIu64 " of %" PRIu64
+                       " graph runs were there: known is only when they were submitted",
                        s.no_results, s.runs);
 }
 
@@ -161,6 +162,8 @@ static void check_losses(struct context * c) {
     } else if (ring > 0 && lost == ring) {
         ggs_checks_add(c->checks, "no losses", GGS_CHECK_INTERRUPTED,
                        "%" PRIu64 " records were overwritten by newer ones, as asked for", ring);
+    } else if (lost == 0 && ggs_trace_missing(c->trace) != NULL) {
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "not known: the trace is not whole");
     } else {
         ggs_checks_add(c->checks, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost",
                        lost - ring);
@@ -242,8 +245,12 @@ static void check_shares(struct context * c) {
             "%" PRIu64 " nodes ran on backends without op times",
             share, t.wall_ns == 0 ? 0 : 100 * (double) t.run_ns / (double) t.wall_ns, t.opaque);
     } else {
-        ggs_checks_add(c->checks, name, share < 25 ? GGS_CHECK_WARNING : GGS_CHECK_OK,
-                       "%.1f %% of the time of graph runs", share);
+        bool little = share < 25;
+        ggs_checks_add(
+            c->checks, name, little ? GGS_CHECK_WARNING : GGS_CHECK_OK, "%.1f %% of the time of graph runs%s", share,
+            little ? "; the rest lies before, between and after ops, as where a device is used for the first "
+                     "time or waits for the host"
+                   : "");
     }
     ggs_totals_release(&t);
 }
@@ -256,7 +263,7 @@ static void check_places(struct context * c) {
     const char *             example = "";
     for (uint64_t i = 0; i < trace->n_tensors; i++) {
         const struct ggs_tensor * t      = &trace->tensors[i];
-        uint64_t                  extent = ggs_trace_extent(trace, t);
+        uint64_t                  extent = t->packed_bytes > 0 ? t->packed_bytes : ggs_trace_extent(trace, t);
         bool                      in     = true;
         if (t->source == GGS_SOURCE_DISK) {
             disk++;

@@ -1,7 +1,7 @@
 // Does everything hold that must hold of a trace? One result for each thing.
 //
-// What a killed engine left unfinished is "interrupted", not wrong. A warning is about numbers that are right and mean less
-// than one may think. Only FAIL means that something cannot be trusted.
+// What a killed engine left unfinished is "interrupted", not wrong. A warning is about numbers that
+// are right and mean less than one may think. Only FAIL means that something cannot be trusted.
 #pragma once
 
 #include "analyze/walk/trace.h"
@@ -14,7 +14,7 @@ enum ggs_check_status {
     GGS_CHECK_SKIPPED,
     GGS_CHECK_STATUSES,
 };
-const char * ggs_check_word(enum ggs_check_status status); // "ok", "interrupted", "warning", "FAIL", "skipped"
+const char * ggs_check_word(uint64_t status); // "ok", "interrupted", "warning", "FAIL", "skipped"
 
 struct ggs_check {
     const char *          name; // constant, a few words
@@ -39,5 +39,6 @@ void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace);
 void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace);
 
-// `directory`: of a sealed experiment, or a trace file. Negative only if it cannot be opened at all.
+// `directory`: of a sealed experiment, or a trace file. Negative only if it cannot be opened at
+// all.
 int ggs_checks_run(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

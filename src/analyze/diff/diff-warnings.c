@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/machine/conditions.h"
 #include "base/error.h"
 #include "base/json-read.h"
+#include "base/number.h"
 #include "base/text.h"
 
 __attribute__((format(printf, 2, 3))) static void warn(struct ggs_diff * diff, const char * format, ...) {
@@ -36,7 +38,8 @@ static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
     }
 }
 
-// Files of the same name and size may still be other models: experiment.json has a digest of their metadata.
+// Files of the same name and size may still be other models: experiment.json has a digest of their
+// metadata.
 static void list_digests(struct ggs_text * text, struct ggs_trace * trace) {
     const char *          experiment = ggs_reader_experiment(trace->reader);
     struct ggs_json_value files      = ggs_json_member(ggs_json_read(experiment, strlen(experiment)), "model_files"),
@@ -89,6 +92,22 @@ static int list_engine(struct ggs_text * all, struct ggs_text * brief, struct gg
     return status;
 }
 
+static void cpu_library(char name[128], struct ggs_trace * trace) {
+    const char * text = ggs_reader_experiment(trace->reader);
+    ggs_json_to_buffer(ggs_json_member(ggs_json_member(ggs_json_read(text, strlen(text)), "engine"), "cpu_library"),
+                       name, 128);
+}
+
+// The engine chooses one by the processor, and kernels differ with it.
+static bool compare_libraries(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    char x[128], y[128];
+    cpu_library(x, a);
+    cpu_library(y, b);
+    if (x[0] == '\0' || y[0] == '\0' || strcmp(x, y) == 0) return false;
+    warn(diff, "the CPU libraries differ: %s and %s; kernels and times do for that alone", x, y);
+    return true;
+}
+
 static int compare_engines(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
                            struct ggs_error * error) {
     struct ggs_text all[2] = {{0}, {0}}, brief[2] = {{0}, {0}};
@@ -96,7 +115,7 @@ static int compare_engines(struct ggs_diff * diff, struct ggs_trace * a, struct 
     if (status == 0) status = list_engine(&all[1], &brief[1], b, error);
     if (status == 0 && strcmp(ggs_text_string(&all[0]), ggs_text_string(&all[1])) != 0) {
         if (strcmp(ggs_text_string(&brief[0]), ggs_text_string(&brief[1])) == 0) {
-            warn(diff, "the engines are builds of the same version that differ");
+            if (!compare_libraries(diff, a, b)) warn(diff, "the engines are builds of the same version that differ");
         } else {
             compare(diff, "engines", &brief[0], &brief[1]);
         }
@@ -145,7 +164,8 @@ static void warn_of_opaque(struct ggs_diff * diff, char side, uint64_t nodes) {
 
 // ---- tokens ----
 
-// Where the first tokens differ: the step, -1 for none. A recording that is longer than the other does not differ for that.
+// Where the first tokens differ: the step, -1 for none. A recording that is longer than the other
+// does not differ for that.
 static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
                           struct ggs_error * error) {
     struct ggs_cursor *x = NULL, *y = NULL;
@@ -174,7 +194,43 @@ static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct g
     return status;
 }
 
+// ---- conditions ----
+
+static const char * limit_text(char buffer[GGS_NUMBER_LENGTH], uint64_t limit) {
+    return limit == 0 ? "none" : ggs_format_bytes(buffer, limit);
+}
+
+static void warn_of_busy(struct ggs_diff * diff, char side, const struct ggs_conditions * conditions) {
+    if (ggs_conditions_are_busy(conditions))
+        warn(diff, "other programs used %.0f %% of the CPUs%s while %c was recorded: its times say little",
+             100 * conditions->others_cpu_share,
+             conditions->steal_share >= 0.005 ? ", and the hypervisor some (steal)," : "", side);
+}
+
+// What a recording was made under can explain a change by itself.
+static void compare_conditions(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    struct ggs_conditions x, y;
+    char                  p[GGS_NUMBER_LENGTH], q[GGS_NUMBER_LENGTH];
+    ggs_conditions_read(&x, a);
+    ggs_conditions_read(&y, b);
+    if (x.memory_limit != y.memory_limit)
+        warn(diff, "the memory limits differ: %s and %s", limit_text(p, x.memory_limit), limit_text(q, y.memory_limit));
+    if (x.cold != y.cold)
+        warn(diff, "%c began cold, with its model dropped from the page cache; %c did not", x.cold ? 'A' : 'B',
+             x.cold ? 'B' : 'A');
+    bool streamed[2] = {ggs_reader_rows(a->reader, GGS_TABLE_STREAMED) > 0,
+                        ggs_reader_rows(b->reader, GGS_TABLE_STREAMED) > 0};
+    if (streamed[0] != streamed[1]) warn(diff, "the weights of %c alone were streamed", streamed[0] ? 'A' : 'B');
+    if (diff->a.proved != diff->b.proved)
+        warn(diff, "%c was recorded with page truth, which distorts its times", diff->a.proved ? 'A' : 'B');
+    if (memcmp(ggs_reader_uuid(a->reader), ggs_reader_uuid(b->reader), 16) == 0) return;
+    warn_of_busy(diff, 'A', &x);
+    warn_of_busy(diff, 'B', &y);
+}
+
 int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
+    if (ggs_trace_missing(a) != NULL) warn(diff, "A is not whole: %.250s", ggs_trace_missing(a));
+    if (ggs_trace_missing(b) != NULL) warn(diff, "B is not whole: %.250s", ggs_trace_missing(b));
     compare_models(diff, a, b);
     diff->parted = -1;
     int status   = compare_tokens(diff, a, b, error);
@@ -182,6 +238,7 @@ int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace
         warn(diff, "the threads differ: %" PRIu64 " and %" PRIu64, diff->a.threads, diff->b.threads);
     if (status == 0) status = compare_engines(diff, a, b, error);
     if (status == 0) status = compare_backends(diff, a, b, error);
+    if (status == 0) compare_conditions(diff, a, b);
     if (status == 0) warn_of_opaque(diff, 'A', diff->a.opaque);
     if (status == 0) warn_of_opaque(diff, 'B', diff->b.opaque);
     return status;

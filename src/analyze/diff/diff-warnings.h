@@ -1,4 +1,5 @@
-// What makes two recordings hard to compare: other models, prompts, threads, engines, backends. For diff.c.
+// What makes two recordings hard to compare: other models, prompts, threads, engines, backends. For
+// diff.c.
 #pragma once
 
 #include "analyze/diff/diff.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/diff/diff-causes.h"
 #include "analyze/diff/diff-warnings.h"
 #include "analyze/walk/names.h"
 #include "analyze/walk/walk.h"
@@ -25,7 +26,8 @@ static bool is_made_up(const char * name) {
     return (strncmp(name, "node_", 5) == 0 || strncmp(name, "leaf_", 5) == 0) && all_digits(name + 5);
 }
 
-// The name without the layer's number: "Qcur-7 (view)" as "Qcur (view)", "cache_k_l7" as "cache_k_l".
+// The name without the layer's number: "Qcur-7 (view)" as "Qcur (view)", "cache_k_l7" as
+// "cache_k_l".
 static size_t strip_layer(char * to, size_t size, const char * name, int layer) {
     char   number[16];
     size_t used   = 0;
@@ -78,7 +80,8 @@ struct side {
     uint32_t *         stripped; // by tensor - 1
     uint32_t *         ops;      // by op
     int                more;     // the walk is at a run of the step
-    // If contexts ran at the same time, their steps take turns in the table of runs: they are walked one by one.
+    // If contexts ran at the same time, their steps take turns in the table of runs: they are
+    // walked one by one.
     int64_t * steps; // ascending; NULL if the runs are in the order of their steps
     uint64_t  n_steps, steps_capacity, next;
 };
@@ -199,8 +202,8 @@ static bool is_op(const struct half * half, int64_t step) {
     return half->step == step && half->into == 0;
 }
 
-// An op of one side that the other computed together with a node before it is compared as part of that: a device that adds while it
-// multiplies is compared with both.
+// An op of one side that the other computed together with a node before it is compared as part of
+// that: a device that adds while it multiplies is compared with both.
 static void merge_entry(struct comparison * c, struct entry * entry, int64_t step) {
     entry->merged = false;
     for (int i = 0; i < 2; i++) {
@@ -506,6 +509,7 @@ int ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_tr
     int status = c.names == NULL ? ggs_fail_memory(error) : ggs_totals_compute(&diff->a, a, &ggs_totals_all, error);
     if (status == 0) status = ggs_totals_compute(&diff->b, b, &ggs_totals_all, error);
     if (status == 0) status = ggs_diff_warn(diff, a, b, error);
+    if (status == 0) status = ggs_diff_causes(diff, a, b, error);
     if (status == 0) status = time_tokens(diff, a, b, error);
     if (status == 0) status = open_side(&c.sides[0], c.names, a, error);
     if (status == 0) status = open_side(&c.sides[1], c.names, b, error);

@@ -1,9 +1,11 @@
 // What changed between two recordings?
 //
-// Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has several such; never by
-// time. Names that the engine made up from a node's number count as no name, so that one op more does not shift all that follow.
+// Ops are aligned by (token step, layer, op, name of the result), and by their order if a step has
+// several such; never by time. Names that the engine made up from a node's number count as no name,
+// so that one op more does not shift all that follow.
 //
-// If one recording fused ops that the other computed one by one, they are compared as one op: the first of them.
+// If one recording fused ops that the other computed one by one, they are compared as one op: the
+// first of them.
 //
 // Bytes and experts are compared exactly. Times are noisy: verdict.h says what counts as a change.
 //
@@ -44,7 +46,7 @@ struct ggs_diff_times {
     enum ggs_verdict     verdict;
 };
 
-enum { GGS_DIFF_WARNINGS = 8, GGS_DIFF_WARNING = 320 };
+enum { GGS_DIFF_WARNINGS = 12, GGS_DIFF_CAUSES = 12, GGS_DIFF_WARNING = 320 };
 
 struct ggs_diff {
     bool              identical; // nothing differs at all, not even times
@@ -61,7 +63,9 @@ struct ggs_diff {
     struct ggs_diff_item * items;
     struct ggs_names *     names; // where their texts are
     unsigned               n_warnings;
-    char warnings[GGS_DIFF_WARNINGS][GGS_DIFF_WARNING]; // sentences: what makes the two hard to compare
+    char     warnings[GGS_DIFF_WARNINGS][GGS_DIFF_WARNING]; // sentences: what makes the two hard to compare
+    unsigned n_causes;
+    char     causes[GGS_DIFF_CAUSES][GGS_DIFF_WARNING]; // findings that one of the two has: "only B: ..."
 };
 
 int  ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error);

@@ -22,6 +22,10 @@ static double token_ns(const struct ggs_totals * t) {
     return t->generate_steps == 0 ? NAN : (double) t->generate_ns / (double) t->generate_steps;
 }
 
+static double token_quiet_ns(const struct ggs_totals * t) {
+    return t->generate_steps == 0 ? NAN : (double) t->quiet_ns;
+}
+
 static double prompt_ns(const struct ggs_totals * t) {
     return t->prompt_tokens == 0 ? NAN : (double) t->prompt_ns;
 }
@@ -47,6 +51,7 @@ const struct ggs_figure ggs_figures[] = {
     {"tokens_per_s", "/s", true, true, tokens_per_s},
     {"prompt_tokens_per_s", "/s", true, true, prompt_tokens_per_s},
     {"token_ns", "ns", true, false, token_ns},
+    {"token_quiet_ns", "ns", true, false, token_quiet_ns},
     {"prompt_ns", "ns", true, false, prompt_ns},
     {"wall_ns", "ns", true, false, wall_ns},
     {"tokens", "", false, true, tokens},

@@ -1,4 +1,5 @@
-// Figures of a recording by name, and conditions on how they change from one recording to another: what scripts ask.
+// Figures of a recording by name, and conditions on how they change from one recording to another:
+// what scripts ask.
 //
 //     struct ggs_fail_if list = {0};
 //     ggs_fail_if_add(&list, "tokens_per_s < -3 %");
@@ -36,7 +37,8 @@ struct ggs_fail_if {
     unsigned             n;
 };
 
-// FIGURE OP CHANGE, the change in percent of A or in the figure's own unit: "tokens_per_s < -3 %", "bytes_read > +1 %", "unseen != 0".
+// FIGURE OP CHANGE, the change in percent of A or in the figure's own unit: "tokens_per_s < -3 %",
+// "bytes_read > +1 %", "unseen != 0".
 bool ggs_fail_if_add(struct ggs_fail_if * list, const char * text);
 #define GGS_EXPECTS_FAIL_IF "a condition such as 'tokens_per_s < -3 %' or 'bytes_read > 0' on a figure (see --help)"
 

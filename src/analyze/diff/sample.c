@@ -35,7 +35,7 @@ static double divide(double b, double a) {
     return a == b ? 1 : b / a;
 }
 
-struct ggs_ratio ggs_sample_ratio(const double * a, const double * b, unsigned n) {
+struct ggs_ratio ggs_sample_ratio_within(const double * a, const double * b, unsigned n, double confidence) {
     double           ratios[RESAMPLES], x[MOST], y[MOST];
     uint64_t         state = 1;
     double           one = ggs_sample_median(a, n), other = ggs_sample_median(b, n);
@@ -49,8 +49,36 @@ struct ggs_ratio ggs_sample_ratio(const double * a, const double * b, unsigned n
         ratios[r] = divide(median_of(y, n), median_of(x, n));
     }
     qsort(ratios, RESAMPLES, sizeof(*ratios), ascending);
-    ratio = (struct ggs_ratio){divide(other, one), ratios[RESAMPLES / 40], ratios[RESAMPLES - 1 - RESAMPLES / 40]};
+    unsigned outside = (unsigned) lround(RESAMPLES * (1 - confidence) / 2);
+    ratio            = (struct ggs_ratio){divide(other, one), ratios[outside], ratios[RESAMPLES - 1 - outside]};
     return ratio;
+}
+
+struct ggs_ratio ggs_sample_ratio(const double * a, const double * b, unsigned n) {
+    return ggs_sample_ratio_within(a, b, n, 0.95);
+}
+
+// The median lies between the k-th smallest and the k-th largest of n values unless fewer than k
+// of them are on one side of it: a binomial with p = 1/2. Takes the largest k that still covers.
+struct ggs_median ggs_sample_interval(const double * values, unsigned n) {
+    double            copy[MOST];
+    struct ggs_median interval = {NAN, NAN, NAN, NAN};
+    interval.median            = ggs_sample_median(values, n);
+    if (isnan(interval.median)) return interval;
+    memcpy(copy, values, n * sizeof(*values));
+    qsort(copy, n, sizeof(*copy), ascending);
+    double   log_term = -(double) n * log(2), below = exp(log_term); // P(0 of n), then P(at most k - 1)
+    unsigned k          = 1;
+    interval.confidence = 1 - 2 * below;
+    while (2 * k < n) {
+        log_term += log((double) (n - k + 1)) - log((double) k);
+        if (1 - 2 * (below + exp(log_term)) < 0.95) break;
+        below += exp(log_term);
+        interval.confidence = 1 - 2 * below;
+        k++;
+    }
+    interval.low = copy[k - 1], interval.high = copy[n - k];
+    return interval;
 }
 
 bool ggs_ratio_differs(const struct ggs_ratio * ratio, const struct ggs_ratio * control) {

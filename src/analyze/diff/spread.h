@@ -1,5 +1,5 @@
-// The spread of repeated values. Keeps at most 128 of any number of values, evenly over all of them, and gives their
-// quartiles: what a single outlier does not move.
+// The spread of repeated values. Keeps at most 128 of any number of values, evenly over all of
+// them, and gives their quartiles: what a single outlier does not move.
 #pragma once
 
 #include <stdint.h>

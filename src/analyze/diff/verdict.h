@@ -1,8 +1,9 @@
 // Did something that was measured several times in two recordings become slower or faster?
 //
-// Medians tell whether the typical value moved: further than the spread within either recording (the distance of the quartiles, taken
-// larger if there are few values), and by at least 3 % and 100 ns. Sums tell what it cost: a few values that were held up leave the
-// median where it was. Both are looked at, and a verdict never says the opposite of the sums:
+// Medians tell whether the typical value moved: further than the spread within either recording
+// (the distance of the quartiles, taken larger if there are few values), and by at least 3 % and
+// 100 ns. Sums tell what it cost: a few values that were held up leave the median where it was.
+// Both are looked at, and a verdict never says the opposite of the sums:
 //
 //     slower, faster         the median moved, and so did the sum
 //     stalls, fewer stalls   the sum moved by half or more, and is worth a hundredth of all; or against the median

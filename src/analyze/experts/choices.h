@@ -1,8 +1,9 @@
 // Which experts a run chose, and with what weight.
 //
-// A MUL_MAT_ID node names them (source 2): [used, tokens] numbers. All matrices of a layer share one choice, so each choice is
-// listed once, at the first node that uses it. The routing weight is what a MUL node multiplies the experts' outputs with,
-// [1, used, tokens]; the probability is what the router gave before any scaling, if the graph still has it.
+// A MUL_MAT_ID node names them (source 2): [used, tokens] numbers. All matrices of a layer share
+// one choice, so each choice is listed once, at the first node that uses it. The routing weight is
+// what a MUL node multiplies the experts' outputs with, [1, used, tokens]; the probability is what
+// the router gave before any scaling, if the graph still has it.
 #pragma once
 
 #include <stdint.h>

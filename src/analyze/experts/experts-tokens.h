@@ -1,5 +1,6 @@
-// The choices of experts token by token, for experts.c. An op names the choices of all tokens of a batch for one layer; here
-// they are turned around, so that each token is seen with all its layers, after the one before it.
+// The choices of experts token by token, for experts.c. An op names the choices of all tokens of a
+// batch for one layer; here they are turned around, so that each token is seen with all its layers,
+// after the one before it.
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +21,8 @@ void ggs_expert_tokens_free(struct ggs_expert_tokens * tokens); // NULL is fine
 int ggs_expert_tokens_step(struct ggs_expert_tokens * tokens, struct ggs_trace * trace, int64_t step,
                            struct ggs_error * error);
 
-// A choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up, down); *first says whether this
-// is the first of them. `bytes`: of the op's matrix of one expert.
+// A choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up,
+// down); *first says whether this is the first of them. `bytes`: of the op's matrix of one expert.
 int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uint64_t ids_tensor, const int64_t * ids,
                           uint64_t used, uint64_t n_tokens, uint64_t bytes, bool * first, struct ggs_error * error);
 

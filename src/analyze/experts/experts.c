@@ -59,8 +59,9 @@ struct pass {
     bool                       open; // a batch is being collected
 };
 
-// When was the router's choice known? At the end of the op that computes the ids, or what they are a view of (a sort of
-// all experts, of which the first are taken). -1 if this run did not compute it.
+// When was the router's choice known? At the end of the op that computes the ids, or what they are
+// a view of (a sort of all experts, of which the first are taken). -1 if this run did not compute
+// it.
 static int64_t router_end(const struct pass * pass, const struct ggs_tensor * ids) {
     const struct ggs_graph * graph = pass->walk->graph;
     uint64_t                 root  = ggs_trace_root(pass->trace, ids)->tensor;

@@ -1,7 +1,8 @@
-// Mixture of experts: which experts did which token choose in which layer, and what would a cache or a prefetcher gain?
+// Mixture of experts: which experts did which token choose in which layer, and what would a cache
+// or a prefetcher gain?
 //
-// Counted per token, also if a prompt's tokens were computed together. The token before is that of the same sequence.
-// Warm-up is left out. Memory does not grow with the recording.
+// Counted per token, also if a prompt's tokens were computed together. The token before is that of
+// the same sequence. Warm-up is left out. Memory does not grow with the recording.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,8 @@ struct ggs_experts_layer {
     uint64_t   tokens, activations;
     uint64_t * counts; // by expert
     uint64_t   distinct, most;
-    // Between tokens that follow each other: how much of a token's choice was the choice of the one before?
+    // Between tokens that follow each other: how much of a token's choice was the choice of the one
+    // before?
     uint64_t                follows;        // tokens whose predecessor is known
     uint64_t                chosen, reused; // experts that they chose; of these, those that the predecessor had chosen
     uint64_t                all_predicted, none_predicted; // of `follows`
@@ -84,7 +86,7 @@ void ggs_experts_release(struct ggs_experts * experts);
 struct ggs_experts_sums {
     uint64_t                experts, used, bytes, distinct, distinct_bytes, activations; // used: the most of any layer
     uint64_t                follows, chosen, reused, all_predicted, none_predicted;
-    double                  chance; // share that would be reused if each token chose at random
+    double                  chance; // share that would be reused if each token chose at random; 0 if chosen is 0
     struct ggs_experts_time prefetch;
 };
 struct ggs_experts_sums ggs_experts_sum(const struct ggs_experts * experts);

@@ -118,7 +118,8 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
 void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * run, const struct ggs_op_seen * op) {
     struct ggs_device_totals * device = device_of(list, run);
     if (device == NULL || op->opaque) return;
-    // A device does not wait for threads: where its kernels are known, time between them is not busy.
+    // A device does not wait for threads: where its kernels are known, time between them is not
+    // busy.
     bool     cpu  = device->row.type == GGS_DEVICE_CPU;
     uint64_t busy = cpu || op->busy_ns > op->wall_ns ? op->wall_ns : op->busy_ns;
     device->ops++;

@@ -1,6 +1,8 @@
-// What each device did: how long it computed and when, of how much of that ops are known, and what was moved to and from its memory.
+// What each device did: how long it computed and when, of how much of that ops are known, and what
+// was moved to and from its memory.
 //
-// Filled while totals.c walks over the recording: begin, then every run and every op of it, then end.
+// Filled while totals.c walks over the recording: begin, then every run and every op of it, then
+// end.
 #pragma once
 
 #include <stdbool.h>
@@ -57,8 +59,8 @@ void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * ru
 void ggs_device_list_end(struct ggs_device_list * list);
 void ggs_device_list_release(struct ggs_device_list * list);
 
-// Bytes that were moved to and from devices between two times, spread over `n` bins. An asynchronous transfer counts where it was asked for.
-// `to` and `from` are zeroed before.
+// Bytes that were moved to and from devices between two times, spread over `n` bins. An
+// asynchronous transfer counts where it was asked for. `to` and `from` are zeroed before.
 int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, uint64_t n, double * to,
                          double * from, struct ggs_error * error);
 
@@ -66,7 +68,8 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
 static inline bool ggs_device_is_timed(const struct ggs_device_totals * device) {
     return device->timed_runs == device->runs;
 }
-// How much of the time between the first graph run and the last the device was busy, from 0 to 1; negative if that is not known: some of its runs have no op times.
+// How much of the time between the first graph run and the last the device was busy, from 0 to 1;
+// negative if that is not known: some of its runs have no op times.
 double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_device_totals * device);
 // Another one than the CPU computed, or has memory.
 bool ggs_device_list_has_other(const struct ggs_device_list * list);

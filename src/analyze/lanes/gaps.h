@@ -1,4 +1,5 @@
-// Gaps in a recording: when records of ops were lost, how many and why. For timelines, which draw them.
+// Gaps in a recording: when records of ops were lost, how many and why. For timelines, which draw
+// them.
 #pragma once
 
 #include <stdint.h>

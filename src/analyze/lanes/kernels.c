@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "analyze/walk/recent-runs.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -13,18 +14,18 @@ struct pass {
     struct ggs_groups *             groups;
 };
 
-// Is the kernel of a step and a layer that were asked for? 1, 0 or a failure.
+// Is the kernel of a step and an op that were asked for? 1, 0 or a failure.
 static int fits(struct pass * pass, const struct ggs_kernel * kernel, struct ggs_error * error) {
     const struct ggs_totals_range * range = pass->range;
-    if (range->first_step == INT64_MIN && range->last_step == INT64_MAX && range->layer < 0) return 1;
+    if (range->first_step == INT64_MIN && range->last_step == INT64_MAX && pass->trace->filter == NULL) return 1;
     const struct ggs_run *   run;
     const struct ggs_graph * graph;
     int                      status = ggs_recent_runs_find(&pass->runs, kernel->run, &run, error);
     if (status < 0 || run == NULL || run->step < range->first_step || run->step > range->last_step) return status;
-    if (range->layer < 0) return 1;
+    if (pass->trace->filter == NULL) return 1;
     status = kernel->nodes == 0 ? 0 : ggs_trace_graph(pass->trace, run->graph, &graph, error);
-    if (status < 0 || kernel->nodes == 0 || kernel->node >= graph->n_nodes) return status;
-    return pass->trace->layers[graph->nodes[kernel->node].tensor - 1] == range->layer;
+    if (status < 0 || kernel->nodes == 0) return status;
+    return ggs_op_filter_fits_node(pass->trace, graph, kernel->node);
 }
 
 static bool add(struct pass * pass, const struct ggs_kernel * kernel) {

@@ -1,6 +1,8 @@
-// What lanes did, folded into bins of 2^level ns: how long they computed, waited and stood still, and which op took most of each.
+// What lanes did, folded into bins of 2^level ns: how long they computed, waited and stood still,
+// and which op took most of each.
 //
-// Traces hold such bins (table `lod`), some 40 op runs wide. If a picture has more pixels than that, bins are made from the op runs.
+// Traces hold such bins (table `lod`), some 40 op runs wide. If a picture has more pixels than
+// that, bins are made from the op runs.
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
-// The processes of a recording, on one or more machines: what each computed, what went over the wire between them, and where the time of the
-// token steps went. More than one process is in experiments that were joined (ggscope join).
+// The processes of a recording, on one or more machines: what each computed, what went over the
+// wire between them, and where the time of the token steps went. More than one process is in
+// experiments that were joined (ggscope join).
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +34,8 @@ struct ggs_process_list {
     uint64_t                    n, hosts;
     struct ggs_process_link *   link;
     uint64_t                    n_links, links_capacity;
-    // From the first token step to the last: each moment is one of these, the first that is true. They add up to wall_ns.
+    // From the first token step to the last: each moment is one of these, the first that is true.
+    // They add up to wall_ns.
     int64_t  begin_ns, end_ns;
     uint64_t wall_ns;
     uint64_t client_compute_ns; // a process that sends graphs to others computes by itself

@@ -1,7 +1,8 @@
-// Waits for the disk in a recording of `ggscope stream`: a thread came to an op whose weights were still on their way.
+// Waits for the disk in a recording of `ggscope stream`: a thread came to an op whose weights were
+// still on their way.
 //
-// A row of `streamed` says how long thread 0 waited; it does so when the op begins. The other threads come to the op in their own time and
-// wait until thread 0 has what it needs.
+// A row of `streamed` says how long thread 0 waited; it does so when the op begins. The other
+// threads come to the op in their own time and wait until thread 0 has what it needs.
 #pragma once
 
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct ggs_disk_wait {
 
 typedef void (*ggs_disk_waits_see)(void * context, const struct ggs_disk_wait * wait);
 
-// Those of graph runs that touch [begin_ns, end_ns), one for each op and thread. Of more than a few runs their sums: op runs are not looked at.
+// Those of graph runs that touch [begin_ns, end_ns), one for each op and thread. Of more than a few
+// runs their sums: op runs are not looked at.
 int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_waits_see see,
                          void * context, struct ggs_error * error);

@@ -1,5 +1,7 @@
 #include "analyze/machine/faults.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +74,20 @@ static bool add_numbered(struct ggs_fault_groups * groups, int64_t number, uint6
     return true;
 }
 
+// A weight, or one expert of it.
+static bool add_expert(struct ggs_fault_totals * totals, const struct ggs_whereabouts * where,
+                       const struct ggs_fault * fault) {
+    char         text[1024];
+    const char * weight = where->weight == NULL ? "" : where->weight;
+    snprintf(text, sizeof(text), "%" PRId64 " %s", where->expert, weight);
+    if (!add_named(&totals->by_expert, totals->expert_names, text, fault)) return false;
+    struct ggs_fault_group * group =
+        &totals->by_expert.group[ggs_names_number(totals->expert_names, text, strlen(text))];
+    group->name  = weight;
+    group->order = where->expert;
+    return true;
+}
+
 static bool is_empty(const struct ggs_fault_sum * sum) {
     return sum->minor + sum->major + sum->open == 0;
 }
@@ -86,7 +102,8 @@ static void drop_empty(struct ggs_fault_groups * groups) {
 static int by_stall(const void * a, const void * b) {
     const struct ggs_fault_group *x = a, *y = b;
     if (x->sum.stalled_ns != y->sum.stalled_ns) return x->sum.stalled_ns > y->sum.stalled_ns ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int names = strcmp(x->name, y->name);
+    return names != 0 ? names : x->order < y->order ? -1 : x->order > y->order;
 }
 
 static void sort(struct ggs_fault_groups * groups) {
@@ -98,7 +115,9 @@ static bool wanted(const struct ggs_trace * trace, const struct ggs_fault_walk *
     bool steps = range->first_step != INT64_MIN || range->last_step != INT64_MAX;
     if (!ggs_trace_has_step(trace, walk->fault.step)) return false;
     if (steps && (walk->fault.step < range->first_step || walk->fault.step > range->last_step)) return false;
-    return range->layer < 0 || (walk->where.op != NULL && walk->where.layer == range->layer);
+    const struct ggs_fault * fault = &walk->fault;
+    struct ggs_where_event   event = {fault->begin_ns, fault->duration_ns, fault->file, fault->file_offset};
+    return ggs_where_fits(&walk->where, &event, trace->filter);
 }
 
 static bool add_fault(struct ggs_fault_totals * totals, const struct ggs_fault_walk * walk, uint64_t steps) {
@@ -110,7 +129,8 @@ static bool add_fault(struct ggs_fault_totals * totals, const struct ggs_fault_w
     add(&totals->stages[where->stage], fault);
     if (fault->file != 0) {
         add(&totals->model, fault);
-        good = add_named(&totals->by_weight, totals->weight_names, where->weight == NULL ? "" : where->weight, fault);
+        good = add_named(&totals->by_weight, totals->weight_names, where->weight == NULL ? "" : where->weight, fault) &&
+               add_expert(totals, where, fault);
     }
     if (where->op != NULL) {
         add(&totals->in_ops, fault);
@@ -124,8 +144,10 @@ int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace 
                              const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_fault_walk walk  = {0};
     uint64_t              steps = ggs_reader_rows(trace->reader, GGS_TABLE_STEPS);
-    *totals    = (struct ggs_fault_totals){.op_names = ggs_names_new(), .weight_names = ggs_names_new()};
-    int status = totals->op_names == NULL || totals->weight_names == NULL ? ggs_fail_memory(error) : 0;
+    *totals                     = (struct ggs_fault_totals){
+                            .op_names = ggs_names_new(), .weight_names = ggs_names_new(), .expert_names = ggs_names_new()};
+    bool memory = totals->op_names != NULL && totals->weight_names != NULL && totals->expert_names != NULL;
+    int  status = memory ? 0 : ggs_fail_memory(error);
     if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_FAULTS, &totals->lost, error);
     if (status == 0) status = ggs_fault_walk_open(&walk, trace, error);
     while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
@@ -140,15 +162,17 @@ int ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace 
     drop_empty(&totals->by_token);
     sort(&totals->by_op);
     sort(&totals->by_weight);
+    sort(&totals->by_expert);
     return 0;
 }
 
 void ggs_fault_totals_release(struct ggs_fault_totals * totals) {
-    struct ggs_fault_groups * const groups[] = {&totals->by_op, &totals->by_weight, &totals->by_layer,
-                                                &totals->by_token};
+    struct ggs_fault_groups * const groups[] = {&totals->by_op, &totals->by_weight, &totals->by_expert,
+                                                &totals->by_layer, &totals->by_token};
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) free(groups[i]->group);
     ggs_names_free(totals->op_names);
     ggs_names_free(totals->weight_names);
+    ggs_names_free(totals->expert_names);
     *totals = (struct ggs_fault_totals){0};
 }
 

@@ -1,5 +1,6 @@
-// Page faults of a recording, summed up: how many, and how long threads were held up. Counts of major faults mislead, because
-// reading ahead turns most waits for the disk into minor ones: the time is what counts.
+// Page faults of a recording, summed up: how many, and how long threads were held up. Counts of
+// major faults mislead, because reading ahead turns most waits for the disk into minor ones: the
+// time is what counts.
 #pragma once
 
 #include <stdint.h>
@@ -14,8 +15,8 @@ struct ggs_fault_sum {
 };
 
 struct ggs_fault_group {
-    const char *         name;  // lives as long as the totals
-    int64_t              order; // layers and tokens: their number, -1 for none
+    const char *         name;  // lives as long as the totals and the trace
+    int64_t              order; // layers, tokens and experts: their number, -1 for none
     struct ggs_fault_sum sum;
 };
 
@@ -30,13 +31,16 @@ struct ggs_fault_totals {
     struct ggs_fault_sum    in_ops; // while an op was computed
     struct ggs_fault_sum    stages[GGS_STAGES];
     struct ggs_fault_groups by_op, by_weight;   // longest stall first
+    struct ggs_fault_groups by_expert;          // the same: weights, and each expert of those that have some
     struct ggs_fault_groups by_layer, by_token; // by number
     uint64_t                lost;               // samples that the kernel had no room for
     struct ggs_names *      op_names;
     struct ggs_names *      weight_names;
+    struct ggs_names *      expert_names;
 };
 
-// With a range of steps or a layer only what belongs to those; everything else includes the start of the program.
+// With a range of steps or a filter only what belongs to those; everything else includes the start
+// of the program.
 int  ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace * trace,
                               const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_fault_totals_release(struct ggs_fault_totals * totals);
@@ -56,8 +60,8 @@ int  ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error)
 
 const char * ggs_fault_kind_name(uint64_t kind); // "minor", "major", "open"
 
-// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A fault counts in the bin that it begins in, its stall in all
-// those that it lasts through.
+// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A fault counts in the bin that it
+// begins in, its stall in all those that it lasts through.
 struct ggs_fault_bin {
     uint64_t minor, major;
     double   stalled_ns;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/walk/intervals.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -111,12 +112,17 @@ static void add_fault(struct ggs_machine_place * sum, const struct ggs_fault * f
 
 static int add_faults(struct pass * pass, struct ggs_error * error) {
     struct ggs_cursor * cursor;
+    struct ggs_where *  where = NULL;
     struct ggs_fault    fault;
     int                 more, status = ggs_cursor_open(&cursor, pass->trace->reader, GGS_TABLE_FAULTS, error);
     if (status < 0) return status;
-    while ((more = ggs_cursor_next(cursor, &fault, error)) > 0) {
-        pass->heat->faults = true;
-        int64_t place      = -1;
+    more = pass->trace->filter == NULL ? 0 : ggs_where_open(&where, pass->trace, error);
+    while (more >= 0 && (more = ggs_cursor_next(cursor, &fault, error)) > 0) {
+        struct ggs_where_event event = {fault.begin_ns, fault.duration_ns, fault.file, fault.file_offset};
+        pass->heat->faults           = true;
+        more                         = ggs_where_wants(where, &event, fault.run, fault.node, error);
+        if (more <= 0) continue;
+        int64_t place = -1;
         if (fault.file != 0 && fault.step >= pass->first && fault.step <= pass->last)
             place = ggs_model_map_find(pass->map, fault.file, fault.file_offset);
         if (place < 0) continue;
@@ -125,6 +131,7 @@ static int add_faults(struct pass * pass, struct ggs_error * error) {
         add_fault(stretch_of(pass, fault.file, fault.file_offset), &fault);
     }
     ggs_cursor_close(cursor);
+    ggs_where_close(where);
     return more;
 }
 

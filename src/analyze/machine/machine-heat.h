@@ -1,5 +1,5 @@
-// What the machine did with every place of the model's files: pages that ops really touched, page faults and how long they held
-// threads up. Beside heat.h, which is about what ops address.
+// What the machine did with every place of the model's files: pages that ops really touched, page
+// faults and how long they held threads up. Beside heat.h, which is about what ops address.
 #pragma once
 
 #include <stdint.h>
@@ -22,8 +22,8 @@ struct ggs_machine_heat {
     struct ggs_machine_place *  places; // as in the map
     uint64_t                    n_places;
     struct ggs_machine_place ** experts; // by place: by expert; NULL if the place holds none
-    // By byte range, from the recorded addresses: stretches in which something happened, by file and offset. They are a page or, in
-    // large files, as many as leave some thousand of them.
+    // By byte range, from the recorded addresses: stretches in which something happened, by file
+    // and offset. They are a page or, in large files, as many as leave some thousand of them.
     uint64_t                     stretch_bytes, page_bytes;
     struct ggs_machine_stretch * stretch;
     uint64_t                     n_stretches, stretches_capacity;

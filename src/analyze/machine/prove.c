@@ -26,7 +26,7 @@ struct pass {
     bool                waiting;
     struct ggs_pages *  rows; // of the run, by node
     size_t              n_rows, capacity, next;
-    uint64_t            surprises_capacity;
+    uint64_t            surprises_capacity, copies_capacity;
     struct spans        predicted, touched; // of the op
 };
 
@@ -41,6 +41,7 @@ double ggs_proof_precision(const struct ggs_proof_sum * sum) {
 void ggs_proof_release(struct ggs_proof * proof) {
     free(proof->by_op);
     free(proof->surprises);
+    free(proof->copies);
     *proof = (struct ggs_proof){0};
 }
 
@@ -74,6 +75,49 @@ static uint64_t unite(struct spans * spans) {
     return pages;
 }
 
+// ---- what is not looked at ----
+
+static bool is_copied_weight(const struct ggs_trace * trace, const struct ggs_access * access) {
+    const struct ggs_tensor * t = access->tensor;
+    if (access->write || t->source == GGS_SOURCE_DISK || t->view != 0) return false;
+    const struct ggs_buffer * buffer = ggs_trace_buffer(trace, t->buffer);
+    return t->origin_file != 0 || (buffer != NULL && buffer->class_ == GGS_CLASS_WEIGHTS);
+}
+
+static struct ggs_proof_copies * find_copies(struct pass * pass, const char * buffer_type) {
+    struct ggs_proof * proof = pass->proof;
+    uint64_t           op    = pass->walk->op.op;
+    for (uint64_t i = 0; i < proof->n_copies; i++) {
+        if (proof->copies[i].op_number == op && strcmp(proof->copies[i].buffer_type, buffer_type) == 0)
+            return &proof->copies[i];
+    }
+    struct ggs_proof_copies copies = {.op = pass->walk->op.name, .buffer_type = buffer_type, .op_number = op};
+    if (!ggs_array_push(proof->copies, proof->n_copies, pass->copies_capacity, copies)) return NULL;
+    return &proof->copies[proof->n_copies - 1];
+}
+
+// Counts the op once for each type of buffer that it reads weights in.
+static int note_copies(struct pass * pass, const struct ggs_access_list * list, struct ggs_error * error) {
+    struct ggs_proof_copies * last = NULL;
+    for (unsigned i = 0; i < list->n; i++) {
+        if (!is_copied_weight(pass->trace, &list->access[i])) continue;
+        const struct ggs_buffer * buffer = ggs_trace_buffer(pass->trace, list->access[i].tensor->buffer);
+        struct ggs_proof_copies * copies =
+            find_copies(pass, buffer == NULL ? "" : ggs_reader_string(pass->trace->reader, buffer->type));
+        if (copies == NULL) return ggs_fail_memory(error);
+        pass->proof->copied_ops += last == NULL;
+        copies->ops += copies != last;
+        copies->bytes += list->access[i].bytes;
+        last = copies;
+    }
+    return 0;
+}
+
+static int by_bytes(const void * a, const void * b) {
+    const struct ggs_proof_copies *x = a, *y = b;
+    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
 // ---- what was predicted ----
 
 // A test build has one prediction of a recording wrong, the first: a test sees that it is caught.
@@ -85,7 +129,8 @@ static int predict(struct pass * pass, struct ggs_error * error) {
     const struct ggs_access_list * list;
     uint64_t                       page   = pass->proof->page_size;
     int                            status = ggs_walk_accesses(pass->walk, &list, error);
-    pass->predicted.n                     = 0;
+    if (status >= 0) status = note_copies(pass, list, error);
+    pass->predicted.n = 0;
     for (unsigned i = 0; status >= 0 && i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
         if (access->tensor->source != GGS_SOURCE_DISK) continue;
@@ -190,7 +235,8 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
     to->both += sum->both;
 }
 
-// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last one that has rows.
+// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last
+// one that has rows.
 static bool is_untold(const struct pass * pass) {
     bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
     return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;
@@ -255,6 +301,7 @@ static void finish(struct ggs_proof * proof, const struct ggs_trace * trace) {
         if (proof->by_op[i].ops > 0) proof->by_op[n++] = proof->by_op[i];
     }
     proof->n_by_op = n;
+    if (proof->n_copies > 1) qsort(proof->copies, proof->n_copies, sizeof(*proof->copies), by_bytes);
     if (n > 1) qsort(proof->by_op, n, sizeof(*proof->by_op), by_touched);
 }
 

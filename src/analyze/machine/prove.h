@@ -1,4 +1,5 @@
-// Page truth against prediction: did every op touch the pages that its byte ranges say, and no others?
+// Page truth against prediction: did every op touch the pages that its byte ranges say, and no
+// others?
 //
 //     predicted   pages that the ranges of the op's DISK operands lie in, rounded outwards to whole pages
 //     touched     pages that the hardware reported (table `pages`, recordings with --prove)
@@ -27,19 +28,32 @@ struct ggs_surprise {
     uint64_t     file, page, pages;
 };
 
+// Ops that read weights outside of mapped files, whose pages are not looked at: the engine has
+// copied them into buffers.
+struct ggs_proof_copies {
+    const char * op;          // ggml's name; lives as long as the trace, and so does the next
+    const char * buffer_type; // "AMX", "CPU_REPACK", "CUDA0"
+    uint64_t     op_number;
+    uint64_t     ops;
+    uint64_t     bytes; // of these weights, read by all of them
+};
+
 enum { GGS_PROOF_SURPRISES = 10000 }; // that are kept
 
 struct ggs_proof {
-    uint64_t               page_size;
-    uint64_t               runs;       // graph runs that were looked at
-    uint64_t               incomplete; // ops that touched more pages than could be noted
-    uint64_t               lost;       // ops whose touched pages were lost
-    struct ggs_proof_sum   total;      // of all; its `op` is NULL
-    uint64_t               n_by_op;    // most pages touched first
-    struct ggs_proof_sum * by_op;
-    uint64_t               n_surprises; // all of them, kept or not
-    uint64_t               surprise_pages;
-    struct ggs_surprise *  surprises;
+    uint64_t                  page_size;
+    uint64_t                  runs;       // graph runs that were looked at
+    uint64_t                  incomplete; // ops that touched more pages than could be noted
+    uint64_t                  lost;       // ops whose touched pages were lost
+    struct ggs_proof_sum      total;      // of all; its `op` is NULL
+    uint64_t                  n_by_op;    // most pages touched first
+    struct ggs_proof_sum *    by_op;
+    uint64_t                  n_surprises; // all of them, kept or not
+    uint64_t                  surprise_pages;
+    struct ggs_surprise *     surprises;
+    uint64_t                  n_copies;
+    struct ggs_proof_copies * copies;     // by op and type of buffer, most bytes first
+    uint64_t                  copied_ops; // ops in `copies`, each once
 };
 
 // 1 if nothing was touched, or predicted: then nothing was missed either.

@@ -22,7 +22,8 @@ void ggs_stall_walk_close(struct ggs_stall_walk * walk) {
     *walk = (struct ggs_stall_walk){0};
 }
 
-// Goes to the fault's graph run: forward, as faults come in order of time; one that came late makes it begin anew. 0 if there is none.
+// Goes to the fault's graph run: forward, as faults come in order of time; one that came late makes
+// it begin anew. 0 if there is none.
 static int find_run(struct ggs_stall_walk * walk, struct ggs_error * error) {
     int more = 1;
     if (walk->run.run > walk->fault.run) {

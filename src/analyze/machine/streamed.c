@@ -1,5 +1,6 @@
 #include "analyze/machine/streamed.h"
 
+#include "analyze/walk/op-filter.h"
 #include "analyze/walk/recent-runs.h"
 #include "base/error.h"
 
@@ -16,15 +17,14 @@ static void add(struct ggs_streamed_totals * t, const struct ggs_streamed * row)
     t->wait_ns += row->wait_ns;
 }
 
-// Is the use of a step and a layer that were asked for? 1, 0 or a failure.
+// Is the use of a step and an op that were asked for? 1, 0 or a failure.
 static int fits(struct ggs_trace * trace, const struct ggs_run * run, const struct ggs_streamed * row,
                 const struct ggs_totals_range * range, struct ggs_error * error) {
     if (run == NULL || run->step < range->first_step || run->step > range->last_step) return 0;
-    if (range->layer < 0) return 1;
+    if (trace->filter == NULL) return 1;
     const struct ggs_graph * graph;
     int                      status = ggs_trace_graph(trace, run->graph, &graph, error);
-    if (status < 0 || row->node >= graph->n_nodes) return status < 0 ? status : 0;
-    return trace->layers[graph->nodes[row->node].tensor - 1] == range->layer;
+    return status < 0 ? status : ggs_op_filter_fits_node(trace, graph, row->node);
 }
 
 int ggs_streamed_compute(struct ggs_streamed_totals * totals, struct ggs_trace * trace,

@@ -1,8 +1,11 @@
 #include "analyze/machine/where.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "analyze/walk/recent-runs.h"
+#include "analyze/walk/times.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/search.h"
@@ -10,6 +13,7 @@
 // Bytes of a file that belong to a weight.
 struct area {
     uint64_t     file, begin, end;
+    uint64_t     expert; // bytes of one; 0 for a weight without experts
     const char * name;
 };
 
@@ -24,7 +28,7 @@ struct ggs_where {
     int64_t                first_ns; // begin of the first step
 };
 
-const char * ggs_stage_name(enum ggs_stage stage) {
+const char * ggs_stage_name(uint64_t stage) {
     static const char * const names[GGS_STAGES] = {"load", "warm-up", "prompt", "generate", "graph runs", "between"};
     return stage < GGS_STAGES ? names[stage] : "";
 }
@@ -49,6 +53,7 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
             !ggs_add(area.begin, ggs_trace_extent(trace, t), &area.end))
             continue;
         area.name                      = ggs_reader_string(trace->reader, t->name);
+        area.expert                    = ggs_trace_expert_bytes(t, area.name, area.end - area.begin);
         where->areas[where->n_areas++] = area;
     }
     if (where->n_areas > 1) qsort(where->areas, where->n_areas, sizeof(*where->areas), by_place);
@@ -63,11 +68,13 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
     return 0;
 }
 
-static const char * weight_at(const struct ggs_where * where, uint64_t file, uint64_t offset) {
+static void find_weight(const struct ggs_where * where, uint64_t file, uint64_t offset, struct ggs_whereabouts * out) {
     const struct area * area = where->areas;
     uint64_t            i =
         ggs_search(where->n_areas, at, area[at].file < file || (area[at].file == file && area[at].end <= offset));
-    return i < where->n_areas && area[i].file == file && area[i].begin <= offset ? area[i].name : NULL;
+    if (i == where->n_areas || area[i].file != file || area[i].begin > offset) return;
+    out->weight = area[i].name;
+    if (area[i].expert > 0) out->expert = (int64_t) ((offset - area[i].begin) / area[i].expert);
 }
 
 // ---- runs and steps ----
@@ -124,9 +131,9 @@ int ggs_where_find(struct ggs_where * where, int64_t ns, uint64_t run, uint64_t 
                    struct ggs_whereabouts * out, struct ggs_error * error) {
     const struct ggs_run *   row = NULL;
     const struct ggs_graph * graph;
-    *out       = (struct ggs_whereabouts){.result = "", .layer = -1};
+    *out       = (struct ggs_whereabouts){.result = "", .layer = -1, .expert = -1};
     int status = stage_at(where, ns, &out->stage, error);
-    if (status == 0 && file != 0) out->weight = weight_at(where, file, offset);
+    if (status == 0 && file != 0) find_weight(where, file, offset, out);
     if (status == 0 && run != 0) status = ggs_recent_runs_find(&where->runs, run, &row, error);
     if (status < 0 || row == NULL) return status;
     status = ggs_trace_graph(where->trace, row->graph, &graph, error);
@@ -136,4 +143,34 @@ int ggs_where_find(struct ggs_where * where, int64_t ns, uint64_t run, uint64_t 
     out->layer                       = ggs_trace_node_layer(where->trace, graph, node);
     if (result != NULL) out->result = ggs_reader_string(where->trace->reader, result->name);
     return 0;
+}
+
+// ---- filters ----
+
+static bool names_fit(const struct ggs_whereabouts * where, const char * pattern) {
+    if (pattern == NULL) return true;
+    return (where->op != NULL && fnmatch(pattern, where->result, 0) == 0) ||
+           (where->weight != NULL && fnmatch(pattern, where->weight, 0) == 0);
+}
+
+bool ggs_where_fits(const struct ggs_whereabouts * where, const struct ggs_where_event * event,
+                    const struct ggs_op_filter * f) {
+    if (f == NULL) return true;
+    bool disk = event->file != 0;
+    if (f->layer != GGS_ANY_LAYER && (where->op == NULL || where->layer != f->layer)) return false;
+    if (f->op != NULL && (where->op == NULL || strcasecmp(where->op, f->op) != 0)) return false;
+    if (f->source != GGS_SOURCE_NONE && disk != (f->source == GGS_SOURCE_DISK)) return false;
+    if (f->range_file != 0 && event->file != f->range_file) return false;
+    if (f->range_end > 0 && (!disk || event->offset < f->range_begin || event->offset >= f->range_end)) return false;
+    if (event->begin_ns >= f->until_ns || ggs_time_after(event->begin_ns, event->duration_ns) < f->since_ns)
+        return false;
+    return names_fit(where, f->tensor);
+}
+
+int ggs_where_wants(struct ggs_where * where, const struct ggs_where_event * event, uint64_t run, uint64_t node,
+                    struct ggs_error * error) {
+    struct ggs_whereabouts about;
+    if (where == NULL) return 1;
+    int status = ggs_where_find(where, event->begin_ns, run, node, event->file, event->offset, &about, error);
+    return status < 0 ? status : ggs_where_fits(&about, event, where->trace->filter);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/machine/where.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
 #include "base/error.h"
@@ -61,7 +62,8 @@ static void spread(struct ggs_access_map * map, enum ggs_access_layer layer, uin
 static int add_op(struct ggs_access_map * map, struct ggs_walk * walk, struct ggs_error * error) {
     const struct ggs_op_seen *     op = &walk->op;
     const struct ggs_access_list * list;
-    if (op->begin_ns >= map->end_ns || op->end_ns < map->begin_ns) return 0;
+    int64_t from = map->by_step ? walk->run.step : op->begin_ns, to = map->by_step ? from + 1 : op->end_ns;
+    if (from >= map->end_ns || to < map->begin_ns) return 0;
     int status = ggs_walk_accesses(walk, &list, error);
     for (unsigned i = 0; status == 0 && i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
@@ -71,29 +73,18 @@ static int add_op(struct ggs_access_map * map, struct ggs_walk * walk, struct gg
         for (uint32_t k = 0; k < access->n_ranges; k++) {
             uint64_t length = access->ranges[k].length < access->bytes ? access->ranges[k].length : access->bytes;
             spread(map, mapped ? GGS_ACCESS_MAPPED : GGS_ACCESS_COPIES, file, base + access->ranges[k].offset, length,
-                   op->begin_ns, op->end_ns, (double) length);
+                   from, to, (double) length);
         }
     }
     return status;
 }
 
 static int add_ops(struct ggs_access_map * map, struct ggs_trace * trace, struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_walk *   walk;
-    struct ggs_run      run;
-    uint64_t            first = UINT64_MAX, last = 0;
-    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RUNS, error);
-    if (status < 0) return status;
-    ggs_cursor_times(cursor, map->begin_ns, map->end_ns);
-    while ((status = ggs_cursor_next(cursor, &run, error)) > 0) {
-        if (run.run < first) first = run.run;
-        if (run.run > last) last = run.run;
-    }
-    ggs_cursor_close(cursor);
-    if (status < 0 || first > last) return status;
-    status = ggs_walk_open_runs(&walk, trace, first, last, error);
-    if (status < 0) return status;
-    walk->sums_only = true;
+    struct ggs_walk * walk;
+    int               status = map->by_step ? ggs_walk_open(&walk, trace, map->begin_ns, map->end_ns - 1, error)
+                                            : ggs_walk_open_window(&walk, trace, map->begin_ns, map->end_ns, error);
+    if (status < 0 || (status == 0 && !map->by_step)) return status;
+    walk->sums_only = true, walk->with_opaque = map->by_step;
     while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0)
         while (status >= 0 && ggs_walk_op(walk)) status = add_op(map, walk, error);
     ggs_walk_close(walk);
@@ -102,29 +93,41 @@ static int add_ops(struct ggs_access_map * map, struct ggs_trace * trace, struct
 
 static int add_faults(struct ggs_access_map * map, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor * cursor;
+    struct ggs_where *  where = NULL;
     struct ggs_fault    fault;
     int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);
     if (status < 0) return status;
     ggs_cursor_times(cursor, map->begin_ns, map->end_ns);
-    while ((more = ggs_cursor_next(cursor, &fault, error)) > 0) {
+    more = trace->filter == NULL ? 0 : ggs_where_open(&where, trace, error);
+    while (more >= 0 && (more = ggs_cursor_next(cursor, &fault, error)) > 0) {
+        struct ggs_where_event event = {fault.begin_ns, fault.duration_ns, fault.file, fault.file_offset};
+        more                         = ggs_where_wants(where, &event, fault.run, fault.node, error);
+        if (more <= 0) continue;
         if (fault.file == 0 || fault.file > trace->n_files || fault.begin_ns < map->begin_ns) continue;
         spread(map, GGS_ACCESS_FAULTS, fault.file, fault.file_offset, 1, fault.begin_ns, fault.begin_ns, 1);
     }
+    ggs_where_close(where);
     ggs_cursor_close(cursor);
     return more;
 }
 
 static int add_requests(struct ggs_access_map * map, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor *      cursor;
+    struct ggs_where *       where = NULL;
     struct ggs_block_request request;
     int                      more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     if (status < 0) return status;
     ggs_cursor_times(cursor, map->begin_ns, map->end_ns);
-    while ((more = ggs_cursor_next(cursor, &request, error)) > 0) {
+    more = trace->filter == NULL ? 0 : ggs_where_open(&where, trace, error);
+    while (more >= 0 && (more = ggs_cursor_next(cursor, &request, error)) > 0) {
+        struct ggs_where_event event = {request.begin_ns, request.duration_ns, request.file, request.file_offset};
+        more                         = ggs_where_wants(where, &event, request.run, request.node, error);
+        if (more <= 0) continue;
         if (request.file == 0 || request.file > trace->n_files || request.write != 0) continue;
         spread(map, GGS_ACCESS_DISK, request.file, request.file_offset, request.bytes, request.begin_ns,
                ggs_time_after(request.begin_ns, request.duration_ns), (double) request.bytes);
     }
+    ggs_where_close(where);
     ggs_cursor_close(cursor);
     return more;
 }
@@ -133,8 +136,8 @@ int ggs_access_map_compute(struct ggs_access_map * map, struct ggs_trace * trace
     int status = make_axis(map, trace, error);
     if (status == 0 && map->axis_bytes > 0) {
         status = add_ops(map, trace, error);
-        if (status == 0) status = add_faults(map, trace, error);
-        if (status == 0) status = add_requests(map, trace, error);
+        if (status == 0 && !map->by_step) status = add_faults(map, trace, error);
+        if (status == 0 && !map->by_step) status = add_requests(map, trace, error);
     }
     if (status < 0) ggs_access_map_release(map);
     return status;

@@ -1,10 +1,14 @@
-// Where in the model's files ops read, over time: a grid of time and offset. Sequential reading is a slope, random reading is noise.
+// Where in the model's files ops read, over time: a grid of time and offset. Sequential reading is
+// a slope, random reading is noise.
 //
-// The files lie one behind the other on one axis, by number. An op's bytes are spread over its time and over the bytes that it reads; copied
-// weights count where they came from, marked as copies. Page faults and block requests are grids of their own, at the addresses that were
-// recorded.
+// The files lie one behind the other on one axis, by number. An op's bytes are spread over its time
+// and over the bytes that it reads; copied weights count where they came from, marked as copies.
+// Page faults and block requests are grids of their own, at the addresses that were recorded.
+//
+// Columns can be token steps instead: of ops alone, also of those that have no times.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyze/walk/trace.h"
@@ -18,7 +22,8 @@ enum ggs_access_layer {
 };
 
 struct ggs_access_map {
-    int64_t    begin_ns, end_ns;
+    bool       by_step;
+    int64_t    begin_ns, end_ns;     // by_step: the first step, and the one behind the last
     uint64_t   first_byte, end_byte; // of the axis
     uint64_t   columns, rows;
     uint64_t   axis_bytes; // all of it

@@ -20,6 +20,7 @@ void ggs_heat_release(struct ggs_heat * heat) {
         ggs_intervals_release(&heat->touched[i]);
         ggs_intervals_release(&heat->maybe[i]);
     }
+    ggs_buffer_heat_release(&heat->in_buffers);
     free(heat->touched);
     free(heat->maybe);
     free(heat->places);
@@ -86,8 +87,10 @@ static int take_access(void * context, uint64_t run, uint64_t node, uint64_t op,
             struct ggs_heat_buffer * sum = &heat->buffers[buffer - heating->trace->buffers];
             *(access->write ? &sum->writes : &sum->reads) += times;
             sum->bytes += times * access->bytes;
+            status = ggs_buffer_heat_add(&heat->in_buffers, (uint64_t) (buffer - heating->trace->buffers), access,
+                                         times, error);
         }
-        status = heat_model(heating, access, run, node, op, times, error);
+        if (status == 0) status = heat_model(heating, access, run, node, op, times, error);
     }
     return status;
 }
@@ -100,6 +103,8 @@ static int make_room(struct ggs_heat * heat, const struct ggs_trace * trace, con
     heat->maybe   = calloc(trace->n_files + 1, sizeof(*heat->maybe));
     if (heat->places == NULL || heat->buffers == NULL || heat->touched == NULL || heat->maybe == NULL)
         return ggs_fail_memory(error);
+    int status = ggs_buffer_heat_init(&heat->in_buffers, trace, error);
+    if (status < 0) return status;
     heat->n_places = map->n, heat->n_buffers = trace->n_buffers, heat->n_files = trace->n_files;
     for (uint64_t i = 0; i < map->n; i++) {
         uint32_t experts = map->places[i].experts;
@@ -118,6 +123,7 @@ int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const str
     struct ggs_uses_visitor visitor = {.context = &heating, .access = take_access};
     int                     status  = make_room(heat, trace, map, error);
     if (status == 0) status = ggs_uses_visit(trace, first_step, last_step, &visitor, error);
+    if (status == 0) status = ggs_buffer_heat_end(&heat->in_buffers, trace, error);
     if (status < 0) {
         ggs_heat_release(heat);
         return status;

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "analyze/memory/buffer-heat.h"
 #include "analyze/walk/intervals.h"
 #include "analyze/walk/model-map.h"
 
@@ -26,8 +27,9 @@ struct ggs_heat {
         uint64_t reads, writes, bytes; // accesses
     } * buffers;                       // as in the trace
     uint64_t               n_buffers;
-    struct ggs_intervals * touched; // by file - 1
-    struct ggs_intervals * maybe;   // the same with what may have been
+    struct ggs_buffer_heat in_buffers; // which bytes of them
+    struct ggs_intervals * touched;    // by file - 1
+    struct ggs_intervals * maybe;      // the same with what may have been
     uint64_t               n_files;
 };
 

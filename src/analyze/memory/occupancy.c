@@ -19,7 +19,7 @@ static int by_time(const void * a, const void * b) {
     return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
-static void note(struct ggs_occupancy * o, const struct ggs_buffer * buffer, int64_t ns, bool end) {
+static void add_event(struct ggs_occupancy * o, const struct ggs_buffer * buffer, int64_t ns, bool end) {
     struct ggs_occupancy_event * event = &o->events[o->n_events++];
     *event = (struct ggs_occupancy_event){.ns = ns, .buffer = buffer->buffer, .end = end, .bytes = buffer->size};
     event->by_class[class_of(buffer)] = buffer->size; // until the sums are made
@@ -54,8 +54,8 @@ static int make_events(struct ggs_occupancy * o, const struct ggs_trace * trace,
             o->mapped_bytes += buffer->size;
             continue;
         }
-        note(o, buffer, buffer->begin_ns, false);
-        if (buffer->end_ns >= 0) note(o, buffer, buffer->end_ns, true);
+        add_event(o, buffer, buffer->begin_ns, false);
+        if (buffer->end_ns >= 0) add_event(o, buffer, buffer->end_ns, true);
     }
     if (o->n_events > 0) qsort(o->events, o->n_events, sizeof(*o->events), by_time);
     add_up(o);

@@ -1,6 +1,7 @@
 // How much memory did the runtime buffers take, when and for what, and what was moved between them?
 //
-// Buffers that lie in a mapping of a file are no memory of the program's own: they are listed, but not counted.
+// Buffers that lie in a mapping of a file are no memory of the program's own: they are listed, but
+// not counted.
 #pragma once
 
 #include <stdbool.h>

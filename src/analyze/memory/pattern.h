@@ -1,37 +1,49 @@
-// In which order are the bytes of the model read? Fed with every read of model bytes, in the order of the ops.
+// In which order are the bytes of the model read? Fed with every read of model bytes, in the order
+// of the ops.
 //
-//     sequential   bytes that continue where the read before ended
-//     jump         how far a read that does not continue begins from where the last one ended
-//     reuse        bytes of the model that were read between two reads of the same tensor: what a cache would have to hold
+//     sequential   bytes of reads that begin where the read before ended, or at most `gap` bytes behind that
+//     jump         how far a read that does not continue begins from where the last one ended, in the same file
+//     reuse        how many bytes of the model are read from one read of a byte to the next read of the same byte; bytes
+//                  that are read twice in between count twice (what a cache must hold is
+//                      ggs_paging_lru's)
 #pragma once
 
 #include <stdint.h>
 
+#include "analyze/memory/last-reads.h"
 #include "analyze/walk/trace.h"
+#include "base/quantiles.h"
 
 enum { GGS_PATTERN_BINS = 64 }; // bin i: values in [2^(i-1), 2^i); bin 0: zero
 
 struct ggs_pattern {
+    uint64_t gap; // set it after init
     uint64_t reads, bytes;
-    uint64_t sequential; // bytes
-    uint64_t jumps;
-    uint64_t jump_bins[GGS_PATTERN_BINS];  // jumps by distance
-    uint64_t reuse_bins[GGS_PATTERN_BINS]; // bytes by reuse distance
-    uint64_t first_bytes;                  // bytes of tensors that were read for the first time
+    uint64_t sequential, sequential_strict; // bytes; strict: without a gap
+    uint64_t jumps, jumps_strict;           // reads that do not continue
+    uint64_t jumps_between_files;           // of both: these have no distance
+    uint64_t jump_bins[GGS_PATTERN_BINS];   // strict jumps by distance
+    uint64_t reuse_bins[GGS_PATTERN_BINS];  // bytes by reuse distance
+    uint64_t first_bytes;                   // read for the first time
+    // After ggs_pattern_end, in bytes; 0 if there are none.
+    uint64_t jump_median, jump_90, reuse_median, reuse_90;
+    bool     is_rounded; // these are at most 1/2048 too small; else they are exact
     // by tensor - 1
     struct ggs_tensor_use {
         uint64_t reads, bytes;
-        uint64_t last; // what `bytes` of the pattern was after its last read; 0: never read
     } * uses;
     uint64_t n_uses;
-    uint64_t file, end; // where the last read ended
+    // below: private
+    uint64_t                file, end; // where the last read ended
+    struct ggs_last_reads * last;      // by file - 1
+    uint64_t                n_files;
+    struct ggs_quantiles    jump_lengths, reuse_distances;
 };
 
 int  ggs_pattern_init(struct ggs_pattern * pattern, const struct ggs_trace * trace, struct ggs_error * error);
 void ggs_pattern_release(struct ggs_pattern * pattern);
 
-// A read of [begin, begin + length) of a file, for a tensor.
-void ggs_pattern_read(struct ggs_pattern * pattern, uint64_t tensor, uint64_t file, uint64_t begin, uint64_t length);
-
-// The value below which `share` (0..1) of the weight in the bins lies: the upper end of its bin. 0 if the bins are empty.
-uint64_t ggs_pattern_quantile(const uint64_t bins[GGS_PATTERN_BINS], double share);
+// A read of [begin, begin + length) of a file (from 1), for a tensor. False: out of memory.
+bool ggs_pattern_read(struct ggs_pattern * pattern, uint64_t tensor, uint64_t file, uint64_t begin, uint64_t length);
+// No more reads.
+void ggs_pattern_end(struct ggs_pattern * pattern);

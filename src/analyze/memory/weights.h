@@ -1,7 +1,8 @@
 // The weights of a recording's models: how much of each was read, and what was never touched.
 //
-// Bytes of a model's file are those of tensors and the rest: header, key-values, tensor infos and padding, which no op reads.
-// The rest is never called cold. A tensor of which only some rows or experts were read counts as touched in part.
+// Bytes of a model's file are those of tensors and the rest: header, key-values, tensor infos and
+// padding, which no op reads. The rest is never called cold. A tensor of which only some rows or
+// experts were read counts as touched in part.
 #pragma once
 
 #include <stdint.h>

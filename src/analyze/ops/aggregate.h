@@ -1,13 +1,15 @@
-// What happened in a window of time: ops, the bytes that they touched, what lanes did, faults and disk requests.
+// What happened in a window of time: ops, the bytes that they touched, what lanes did, faults and
+// disk requests.
 //
-// An op belongs to it if it touches the window, as in the log; its bytes count whole, times only as far as they lie within. Nodes of a
-// backend that is seen as a whole belong to it if their graph run does.
+// An op belongs to it if it touches the window, as in the log; its bytes count whole, times only as
+// far as they lie within. Nodes of a backend that is seen as a whole belong to it if their graph
+// run does.
 #pragma once
 
 #include <stdint.h>
 
+#include "analyze/machine/block-requests.h"
 #include "analyze/machine/faults.h"
-#include "analyze/machine/requests.h"
 #include "analyze/ops/overview.h"
 #include "analyze/walk/names.h"
 

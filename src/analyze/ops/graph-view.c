@@ -11,9 +11,12 @@
 enum { DEPTH = 16 }; // of views of views; a damaged trace may have a ring
 enum { COMPUTE_FLAG = 16 };
 
-const char * const ggs_node_states[GGS_NODE_STATES] = {
-    [GGS_NODE_EXECUTED] = "executed", [GGS_NODE_ABSORBED] = "absorbed", [GGS_NODE_EMPTY] = "empty",
-    [GGS_NODE_SKIPPED] = "skipped",   [GGS_NODE_OPAQUE] = "opaque",     [GGS_NODE_UNSEEN] = "unseen"};
+const char * ggs_node_state_name(uint64_t state) {
+    static const char * const names[GGS_NODE_STATES] = {
+        [GGS_NODE_EXECUTED] = "executed", [GGS_NODE_ABSORBED] = "absorbed", [GGS_NODE_EMPTY] = "empty",
+        [GGS_NODE_SKIPPED] = "skipped",   [GGS_NODE_OPAQUE] = "opaque",     [GGS_NODE_UNSEEN] = "unseen"};
+    return state < GGS_NODE_STATES ? names[state] : NULL;
+}
 
 static bool is_empty(const struct ggs_graph_view * view, uint64_t node) {
     return ggs_trace_op_kind(&view->trace, view->graph->nodes[node].op) == GGS_KIND_EMPTY;
@@ -36,8 +39,9 @@ static void add_leaf(struct ggs_graph_view * view, uint64_t tensor) {
     view->leaf_of[tensor - 1]      = (uint32_t) view->n_leaves;
 }
 
-// In the order of the nodes, because two of them may compute the same tensor one after the other (a name, an address and a shape used
-// again): what a node reads is the work of the last one before it.
+// In the order of the nodes, because two of them may compute the same tensor one after the other (a
+// name, an address and a shape used again): what a node reads is the work of the last one before
+// it.
 static void sweep(struct ggs_graph_view * view, uint32_t * last) {
     const struct ggs_graph * graph = view->graph;
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
@@ -91,8 +95,9 @@ unsigned ggs_graph_view_consumers(const struct ggs_graph_view * view, uint64_t n
 
 // ---- nodes ----
 
-// The layer that a node stands in. One whose name the engine made up has that of what it reads, but does not go back: the rows that the
-// last layer takes from the result of the one before belong to the last.
+// The layer that a node stands in. One whose name the engine made up has that of what it reads, but
+// does not go back: the rows that the last layer takes from the result of the one before belong to
+// the last.
 static int layer_at(const struct ggs_graph_view * view, uint64_t node) {
     const struct ggs_tensor * result = ggs_trace_tensor(&view->trace, view->graph->nodes[node].tensor);
     const char *              name   = result == NULL ? "" : ggs_reader_string(view->trace.reader, result->name);
@@ -137,7 +142,7 @@ static int mark_runs(struct ggs_graph_view * view, bool step, struct ggs_error *
         while (walk->graph != NULL && ggs_walk_op(walk)) mark(view, &walk->op);
     }
     ggs_walk_close(walk);
-    ggs_trace_give_back(&trace);
+    ggs_trace_return(&trace);
     return status < 0 ? status : 0;
 }
 
@@ -176,7 +181,7 @@ void ggs_graph_view_release(struct ggs_graph_view * view) {
     free(view->from);
     free(view->leaves);
     free(view->leaf_of);
-    ggs_trace_give_back(&view->trace);
+    ggs_trace_return(&view->trace);
     *view = (struct ggs_graph_view){0};
 }
 

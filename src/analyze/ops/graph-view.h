@@ -1,5 +1,6 @@
-// A graph as the runs of a token step went through it: what became of each node, how long it took, and which node computes what another
-// one reads, also seen past nodes that compute nothing (views, reshapes).
+// A graph as the runs of a token step went through it: what became of each node, how long it took,
+// and which node computes what another one reads, also seen past nodes that compute nothing (views,
+// reshapes).
 //
 //     struct ggs_graph_view view;
 //     ggs_graph_view_compute(&view, &trace, &run, true, &error);
@@ -21,7 +22,7 @@ enum ggs_node_state {
     GGS_NODE_UNSEEN,
     GGS_NODE_STATES
 };
-extern const char * const ggs_node_states[GGS_NODE_STATES]; // "executed", "absorbed", "empty", "skipped", ...
+const char * ggs_node_state_name(uint64_t state); // "executed", "absorbed", "empty", "skipped", ...
 
 struct ggs_graph_view {
     struct ggs_trace         trace; // borrowed, with a graph of its own
@@ -42,8 +43,8 @@ struct ggs_graph_view {
     uint32_t * leaf_of; // by tensor - 1: place in leaves + 1
 };
 
-// `step`: with the times of all runs of the same token step that used the same graph, else of the run alone. With watch->done if
-// the trace has a watch.
+// `step`: with the times of all runs of the same token step that used the same graph, else of the
+// run alone. With watch->done if the trace has a watch.
 int  ggs_graph_view_compute(struct ggs_graph_view * view, struct ggs_trace * trace, const struct ggs_run * run,
                             bool step, struct ggs_error * error);
 void ggs_graph_view_release(struct ggs_graph_view * view);
@@ -55,7 +56,7 @@ unsigned ggs_graph_view_producers(const struct ggs_graph_view * view, uint64_t n
 unsigned ggs_graph_view_consumers(const struct ggs_graph_view * view, uint64_t node,
                                   uint32_t nodes[GGS_NEIGHBOURS_MOST]);
 
-// The graph runs of a token step, or the one run of that number (from 1; 0: go by the token step). The caller frees *runs. GGS_ABSENT
-// if there is none.
+// The graph runs of a token step, or the one run of that number (from 1; 0: go by the token step).
+// The caller frees *runs. GGS_ABSENT if there is none.
 int ggs_graph_runs(struct ggs_trace * trace, int64_t token, uint64_t run, struct ggs_run ** runs, uint64_t * n,
                    struct ggs_error * error);

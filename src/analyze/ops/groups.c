@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lanes/kernels.h"
 #include "analyze/lanes/processes.h"
+#include "analyze/requests/shares.h"
 #include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
@@ -46,42 +48,116 @@ const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_ten
     return ggs_name_component(buffer, size, &parsed, -1);
 }
 
-static const char * key_of(const struct ggs_walk * walk, const struct ggs_process_list * processes, enum ggs_by by,
-                           const struct ggs_tensor * weight, char * buffer, size_t size, int64_t * order) {
-    *order = 0;
-    switch (by) {
-        case GGS_BY_OP:
-            return walk->op.name;
-        case GGS_BY_DEVICE:
-            return ggs_reader_string(walk->trace->reader, walk->run.backend);
-        case GGS_BY_COMPONENT:
-            return ggs_groups_component(walk->trace, weight, buffer, size);
-        case GGS_BY_TENSOR: {
-            const struct ggs_tensor * tensor = weight;
-            if (tensor == NULL) tensor = walk->op.result;
-            return tensor == NULL ? "" : ggs_reader_string(walk->trace->reader, tensor->name);
-        }
-        case GGS_BY_LAYER:
-            *order = walk->op.layer;
-            break;
-        case GGS_BY_CONTEXT:
-            *order = walk->run.context;
-            break;
-        case GGS_BY_PROCESS:
-        case GGS_BY_HOST: {
-            const struct ggs_process_totals * process = ggs_process_find(processes, walk->run.process);
-            *order                                    = (int64_t) walk->run.process;
-            return process == NULL ? "not known" : by == GGS_BY_HOST ? process->host : process->name;
-        }
-        default:
-            *order = walk->run.step;
-            break;
-    }
-    snprintf(buffer, size, "%lld", (long long) *order);
-    if (*order < 0)
-        snprintf(buffer, size, by != GGS_BY_TOKEN ? "none" : walk->trace->tokenless ? "no step" : "no token");
-    return buffer;
+// ---- which group an op is in ----
+
+// The op that the walk is at.
+struct ggs_grouped_op {
+    const struct ggs_walk *         walk;
+    const struct ggs_tensor *       weight; // that it reads; NULL: none
+    const struct ggs_process_list * processes;
+};
+
+#define FIND(name)                                                                                           \
+    static const char * find_##name(const struct ggs_grouped_op * op, __attribute__((unused)) char * buffer, \
+                                    __attribute__((unused)) size_t size, __attribute__((unused)) int64_t * order)
+
+// What has a number is called by it.
+static const char * numbered(char * buffer, size_t size, int64_t * order, int64_t number, const char * none) {
+    *order = number;
+    snprintf(buffer, size, "%lld", (long long) number);
+    return number < 0 ? none : buffer;
 }
+
+FIND(op) {
+    return op->walk->op.name;
+}
+
+FIND(layer) {
+    return numbered(buffer, size, order, op->walk->op.layer, "none");
+}
+
+FIND(component) {
+    return ggs_groups_component(op->walk->trace, op->weight, buffer, size);
+}
+
+FIND(tensor) {
+    const struct ggs_tensor * tensor = op->weight != NULL ? op->weight : op->walk->op.result;
+    return tensor == NULL ? "" : ggs_reader_string(op->walk->trace->reader, tensor->name);
+}
+
+FIND(token) {
+    return numbered(buffer, size, order, op->walk->run.step, op->walk->trace->tokenless ? "no step" : "no token");
+}
+
+FIND(device) {
+    return ggs_reader_string(op->walk->trace->reader, op->walk->run.backend);
+}
+
+FIND(context) {
+    return numbered(buffer, size, order, op->walk->run.context, "none");
+}
+
+FIND(process) {
+    const struct ggs_process_totals * process = ggs_process_find(op->processes, op->walk->run.process);
+    *order                                    = (int64_t) op->walk->run.process;
+    return process == NULL ? "not known" : process->name;
+}
+
+FIND(host) {
+    const struct ggs_process_totals * process = ggs_process_find(op->processes, op->walk->run.process);
+    *order                                    = (int64_t) op->walk->run.process;
+    return process == NULL ? "not known" : process->host;
+}
+
+// ---- the table ----
+
+// Sums are much faster to walk over, but do not have the threads: those have a pass of their own.
+static int compute_threads(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
+                           const struct ggs_totals_range * range, struct ggs_error * error) {
+    return ggs_groups_compute(groups, trace, by, range, error);
+}
+
+static int compute_kernels(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
+                           const struct ggs_totals_range * range, struct ggs_error * error) {
+    (void) by;
+    return ggs_groups_of_kernels(groups, trace, range, error);
+}
+
+const struct ggs_grouping ggs_groupings[GGS_BY_COUNT] = {
+#define ROW(number_, name_, key_, form_, order_, decides_, find_, compute_, text_) \
+    [GGS_BY_##number_] = {.name    = #name_,                                       \
+                          .key     = (key_),                                       \
+                          .text    = (text_),                                      \
+                          .order   = GGS_GROUP_ORDER_##order_,                     \
+                          .by      = GGS_GROUPED_BY_##decides_,                    \
+                          .find    = (find_),                                      \
+                          .compute = (compute_)},
+    GGS_GROUPINGS(ROW)
+#undef ROW
+};
+
+bool ggs_groupings_parse(const char * text, unsigned * by) {
+    *by = 0;
+    for (size_t length;; text += length + 1) {
+        unsigned found = GGS_BY_COUNT;
+        length         = strcspn(text, ",");
+        for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
+            const char * name = ggs_groupings[i].name;
+            if (strlen(name) == length && memcmp(name, text, length) == 0) found = i;
+        }
+        // A backend computes on one device, and both have the same name.
+        if (length == strlen("backend") && memcmp("backend", text, length) == 0) found = GGS_BY_DEVICE;
+        if (found == GGS_BY_COUNT) return false;
+        *by |= 1u << found;
+        if (text[length] == '\0') return true;
+    }
+}
+
+static bool is_of_run(enum ggs_by by) {
+    return ggs_groupings[by].by == GGS_GROUPED_BY_RUN;
+}
+
+// ---- adding up ----
 
 // What is the same for a node in every run of its graph.
 struct known {
@@ -104,11 +180,6 @@ static void add_bytes(struct ggs_group * group, const struct ggs_access_bytes * 
     group->read += bytes->read;
     group->written += bytes->written;
     group->disk += bytes->disk;
-}
-
-// Does the run decide, also of a backend that is seen as whole graphs?
-static bool is_of_run(enum ggs_by by) {
-    return by == GGS_BY_TOKEN || by == GGS_BY_CONTEXT || by == GGS_BY_PROCESS || by == GGS_BY_HOST;
 }
 
 // A device has queues, which are no threads: all of it is one group, under its name.
@@ -134,17 +205,21 @@ static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk
     return true;
 }
 
+static struct ggs_group * group_of_op(struct pass * pass, unsigned i, const struct ggs_tensor * weight) {
+    const struct ggs_grouped_op op    = {pass->walk, weight, &pass->processes};
+    int64_t                     order = 0;
+    char                        buffer[128];
+    const char *                name = ggs_groupings[pass->by[i]].find(&op, buffer, sizeof(buffer), &order);
+    return group_of(&pass->groups[i], name, order);
+}
+
 // The group of the op the walk is at, found again by number if the node has had it before.
 static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
-    bool                fixed  = pass->by[i] != GGS_BY_DEVICE && !is_of_run(pass->by[i]);
-    char                buffer[128];
-    int64_t             order;
+    bool                fixed  = ggs_groupings[pass->by[i]].by == GGS_GROUPED_BY_NODE;
     if (fixed && *number != 0) return &groups->group[*number - 1];
-    const char * name =
-        key_of(pass->walk, &pass->processes, pass->by[i], known->weight, buffer, sizeof(buffer), &order);
-    struct ggs_group * group = group_of(groups, name, order);
+    struct ggs_group * group = group_of_op(pass, i, known->weight);
     if (group != NULL) *number = (uint32_t) (group - groups->group) + 1;
     return group;
 }
@@ -197,16 +272,8 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
 // The time of a run that was seen as a whole only.
 static int add_opaque_run(struct pass * pass, struct ggs_error * error) {
     const struct ggs_run * run = &pass->walk->run;
-    char                   buffer[128];
-    int64_t                order;
     for (unsigned i = 0; i < pass->n; i++) {
-        struct ggs_group * group = NULL;
-        if (is_of_run(pass->by[i])) {
-            const char * name = key_of(pass->walk, &pass->processes, pass->by[i], NULL, buffer, sizeof(buffer), &order);
-            group             = group_of(&pass->groups[i], name, order);
-        } else {
-            group = backend_group(pass, i);
-        }
+        struct ggs_group * group = is_of_run(pass->by[i]) ? group_of_op(pass, i, NULL) : backend_group(pass, i);
         if (group == NULL) return ggs_fail_memory(error);
         group->wall_ns += ggs_time_between(run->begin_ns, run->end_ns);
     }
@@ -235,11 +302,9 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
     }
     while (status >= 0 && (status = ggs_walk_run(pass->walk, error)) > 0) {
         bool opaque = (pass->walk->run.flags & GGS_RUN_OPAQUE) != 0 && !ggs_run_is_elsewhere(&pass->walk->run) &&
-                      range->layer < 0;
+                      trace->filter == NULL;
         status = opaque ? add_opaque_run(pass, error) : 0;
-        while (status >= 0 && ggs_walk_op(pass->walk)) {
-            if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
-        }
+        while (status >= 0 && ggs_walk_op(pass->walk)) status = add_op(pass, error);
     }
     ggs_walk_close(pass->walk);
     free(pass->nodes.memory);
@@ -248,8 +313,8 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
 
 void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by) {
     for (uint64_t i = 0; i < groups->n; i++) groups->group[i].name = ggs_names_text(groups->names, (uint32_t) i);
-    bool numbered = by == GGS_BY_LAYER || by == GGS_BY_THREAD || is_of_run(by);
-    if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), numbered ? by_order : by_wall);
+    bool ascend = ggs_groupings[by].order == GGS_GROUP_ORDER_NUMBER;
+    if (groups->n > 0) qsort(groups->group, groups->n, sizeof(*groups->group), ascend ? by_order : by_wall);
 }
 
 int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,

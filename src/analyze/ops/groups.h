@@ -1,4 +1,4 @@
-// Ops added up by op, layer, component, tensor, thread, token, device, context, process or host; by request and sequence they are shared out.
+// Ops added up by what they have in common: op, layer, token and so on.
 #pragma once
 
 #include <stdint.h>
@@ -6,22 +6,61 @@
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 
+// Every grouping: --by and its completion, the key of JSON, the page and the man page come from
+// here. A new one is a row, and the function that finds the group of an op (groups.c).
+//
+//     number, name                   GGS_BY_number; --by name, by_name in JSON
+//     key, form                      of a group in JSON: answer/ops/stats-write.c has the forms
+//     order                          NUMBER: groups ascend by number; TIME: longest first
+//     by                             what decides: the NODE; the RUN, also of a backend that is seen as a whole; the BACKEND; OTHER: see compute
+//     find                           the group of an op that the walk is at; NULL: compute has a pass of its own
+//     text                           half a line
+#define GGS_GROUPINGS(ROW)                                                                                         \
+    ROW(OP, op, "op", NAMED, TIME, NODE, find_op, NULL, "operation (the default)")                                 \
+    ROW(LAYER, layer, "layer", NUMBERED, NUMBER, NODE, find_layer, NULL, "layer that the op belongs to")           \
+    ROW(COMPONENT, component, "component", NAMED, TIME, NODE, find_component, NULL,                                \
+        "what the weight that an op reads is for")                                                                 \
+    ROW(TENSOR, tensor, "name", TENSORS, TIME, NODE, find_tensor, NULL,                                            \
+        "weight that an op reads, or its result if it reads none")                                                 \
+    ROW(THREAD, thread, "thread", THREADS, NUMBER, OTHER, NULL, compute_threads,                                   \
+        "thread of the pool; times only: bytes belong to ops")                                                     \
+    ROW(TOKEN, token, "token", NUMBERED, NUMBER, RUN, find_token, NULL, "token step")                              \
+    ROW(DEVICE, device, "device", NAMED, TIME, BACKEND, find_device, NULL,                                         \
+        "the CPU, or what the engine calls a GPU: Vulkan0, CUDA0; also backend")                                   \
+    ROW(KERNEL, kernel, "kernel", KERNELS, TIME, OTHER, NULL, compute_kernels,                                     \
+        "kernel of a device; times only, and CUDA tells them")                                                     \
+    ROW(CONTEXT, context, "context", NUMBERED, NUMBER, RUN, find_context, NULL,                                    \
+        "context of the engine, with what drafts cost and saved in the whole recording")                           \
+    ROW(PROCESS, process, "process", PROCESSES, NUMBER, RUN, find_process, NULL, "process of a joined experiment") \
+    ROW(HOST, host, "host", NAMED, NUMBER, RUN, find_host, NULL, "machine of a joined experiment")                 \
+    ROW(REQUEST, request, "request", REQUESTS, NUMBER, OTHER, NULL, ggs_shares_compute,                            \
+        "request of a server; steps are shared out by tokens, which is an estimate")                               \
+    ROW(SEQUENCE, sequence, "sequence", SEQUENCES, NUMBER, OTHER, NULL, ggs_shares_compute,                        \
+        "sequence, which servers call a slot; an estimate too")
+
 enum ggs_by {
-    GGS_BY_OP,
-    GGS_BY_LAYER,
-    GGS_BY_COMPONENT,
-    GGS_BY_TENSOR,
-    GGS_BY_THREAD,
-    GGS_BY_TOKEN,
-    GGS_BY_DEVICE,
-    GGS_BY_KERNEL, // not of ops: kernels.h
-    GGS_BY_CONTEXT,
-    GGS_BY_PROCESS,
-    GGS_BY_HOST,
-    GGS_BY_REQUEST, // these two: by tokens in each step, see analyze/requests/shares.h
-    GGS_BY_SEQUENCE,
-    GGS_BY_COUNT
+#define ROW(number, ...) GGS_BY_##number,
+    GGS_GROUPINGS(ROW)
+#undef ROW
+        GGS_BY_COUNT
 };
+
+enum ggs_grouped_by { GGS_GROUPED_BY_NODE, GGS_GROUPED_BY_RUN, GGS_GROUPED_BY_BACKEND, GGS_GROUPED_BY_OTHER };
+enum ggs_group_order { GGS_GROUP_ORDER_TIME, GGS_GROUP_ORDER_NUMBER };
+
+struct ggs_groups;
+struct ggs_grouped_op;
+struct ggs_grouping {
+    const char *         name, *key, *text;
+    enum ggs_group_order order;
+    enum ggs_grouped_by  by;
+    const char * (*find)(const struct ggs_grouped_op * op, char * buffer, size_t size, int64_t * order);
+    int (*compute)(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
+                   const struct ggs_totals_range * range, struct ggs_error * error);
+};
+extern const struct ggs_grouping ggs_groupings[GGS_BY_COUNT];
+// "layer,thread" as bits 1 << enum ggs_by; false if a name is none of them.
+bool ggs_groupings_parse(const char * text, unsigned * by);
 
 struct ggs_group {
     const char * name;    // lives as long as the groups
@@ -36,7 +75,8 @@ struct ggs_group {
     uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
 };
 
-// Is its wall time known? The time of a run that was seen as a whole is the token's or the backend's, but no tensor's.
+// Is its wall time known? The time of a run that was seen as a whole is the token's or the
+// backend's, but no tensor's.
 static inline bool ggs_group_has_wall(const struct ggs_group * group, enum ggs_by by) {
     return by != GGS_BY_TENSOR || group->untimed < group->ops;
 }
@@ -52,16 +92,18 @@ struct ggs_groups {
     struct ggs_names * names;
 };
 
-// By tensor an op counts for the weight that it reads, or for its result if it reads none. By thread the time of an op is
-// that of the thread; a device's queues are no threads, and all its time is one group. The time of a backend without op times is a group of its own, except by token;
+// By tensor an op counts for the weight that it reads, or for its result if it reads none. By
+// thread the time of an op is that of the thread; a device's queues are no threads, and all its
+// time is one group. The time of a backend without op times is a group of its own, except by token;
 // its bytes are with it, except by tensor and by token, which are known.
 int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
-// Several of them in one pass: groups[i] is by by[i].
+// Several of them in one pass: groups[i] is by by[i]; none that has a pass of its own.
 int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,
                                const struct ggs_totals_range * range, struct ggs_error * error);
 struct ggs_access_list;
-// The weight that an op reads: the largest source that lies in a model's file, or came from one. NULL: none.
+// The weight that an op reads: the largest source that lies in a model's file, or came from one.
+// NULL: none.
 const struct ggs_tensor * ggs_groups_weight(const struct ggs_access_list * list);
 // What it belongs to; "(activations)" without one.
 const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_tensor * weight, char * buffer,

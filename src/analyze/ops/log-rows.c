@@ -200,13 +200,12 @@ static int read_runs(struct ggs_trace * trace, struct ggs_log_filter * filter, c
 // Of the filter, what decides which operand is the one to show, and whose times.
 static struct ggs_log_filter narrow_filter(const struct ggs_log_filter * filter) {
     struct ggs_log_filter narrow = GGS_LOG_ALL;
-    narrow.thread                = filter->thread;
-    narrow.source                = filter->source;
-    narrow.range_begin           = filter->range_begin;
-    narrow.range_end             = filter->range_end;
-    narrow.range_file            = filter->range_file;
-    narrow.buffer                = filter->buffer;
-    narrow.operands              = filter->operands;
+    narrow.ops                   = filter->ops;
+    narrow.ops.layer             = GGS_ANY_LAYER;
+    narrow.ops.op = narrow.ops.tensor = NULL;
+    narrow.ops.expert                 = -1;
+    narrow.ops.since_ns = INT64_MIN, narrow.ops.until_ns = INT64_MAX;
+    narrow.operands = filter->operands;
     return narrow;
 }
 

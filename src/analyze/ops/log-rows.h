@@ -1,4 +1,5 @@
-// The rows of a log that a filter leaves, in the order that is wanted: found once as places, and read a page at a time.
+// The rows of a log that a filter leaves, in the order that is wanted: found once as places, and
+// read a page at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -51,8 +52,8 @@ int  ggs_log_rows_find(struct ggs_log_rows * rows, struct ggs_trace * trace, con
                        const struct ggs_log_filter * filter, struct ggs_log_order order, struct ggs_error * error);
 void ggs_log_rows_release(struct ggs_log_rows * rows);
 
-// Calls `each` for the entries of `n` places in their order. The filter is the one that they were found with: it decides which operand
-// is the main one, and whose times.
+// Calls `each` for the entries of `n` places in their order. The filter is the one that they were
+// found with: it decides which operand is the main one, and whose times.
 typedef void (*ggs_log_each)(void * context, uint64_t row, const struct ggs_log_entry * entry);
 int ggs_log_rows_read(const struct ggs_log_place * places, uint64_t n, struct ggs_trace * trace,
                       const struct ggs_log_filter * filter, ggs_log_each each, void * context,

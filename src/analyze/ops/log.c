@@ -1,9 +1,7 @@
 #include "analyze/ops/log.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "analyze/walk/per-node.h"
 #include "analyze/walk/times.h"
@@ -18,34 +16,23 @@ struct ggs_log {
     bool                  in_run, in_op; // the walk is at one
     uint64_t              part;          // of the op: 0, or a node that was fused into it
     uint64_t              number;        // of the entry in its run
-    bool *                matches;       // by tensor - 1: its name fits the pattern; NULL without one
+    struct ggs_sieve      sieve;
     // What is the same in every run of a graph: is a dense op at the place that was asked for?
     struct ggs_per_node    verdicts;
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
 
-static int match_names(struct ggs_log * log, struct ggs_error * error) {
-    const struct ggs_trace * trace = log->trace;
-    if (log->filter.tensor == NULL) return 0;
-    log->matches = calloc(trace->n_tensors + 1, sizeof(*log->matches));
-    if (log->matches == NULL) return ggs_fail_memory(error);
-    for (uint64_t i = 0; i < trace->n_tensors; i++) {
-        const char * name = ggs_reader_string(trace->reader, trace->tensors[i].name);
-        log->matches[i]   = fnmatch(log->filter.tensor, name, 0) == 0;
-    }
-    return 0;
-}
-
-// Times narrow down the token steps, so that a walk need not decode all that lies before. Runs that belong to no step forbid it.
+// Times narrow down the token steps, so that a walk need not decode all that lies before. Runs that
+// belong to no step forbid it.
 static int narrow(struct ggs_log * log, struct ggs_error * error) {
     struct ggs_log_filter * filter = &log->filter;
     struct ggs_cursor *     cursor;
     struct ggs_run          run;
     int64_t                 first = INT64_MAX, last = INT64_MIN;
-    if (filter->since_ns == INT64_MIN && filter->until_ns == INT64_MAX) return 0;
+    if (filter->ops.since_ns == INT64_MIN && filter->ops.until_ns == INT64_MAX) return 0;
     int status = ggs_cursor_open(&cursor, log->trace->reader, GGS_TABLE_RUNS, error);
     if (status < 0) return status;
-    ggs_cursor_times(cursor, filter->since_ns, filter->until_ns);
+    ggs_cursor_times(cursor, filter->ops.since_ns, filter->ops.until_ns);
     while ((status = ggs_cursor_next(cursor, &run, error)) > 0) {
         if (run.step < first) first = run.step;
         if (run.step > last) last = run.step;
@@ -64,9 +51,9 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
     if (log == NULL) return ggs_fail_memory(error);
     log->trace  = trace;
     log->filter = *filter;
-    int status  = match_names(log, error);
+    int status  = ggs_sieve_init(&log->sieve, trace, &filter->ops, error);
     if (status == 0) status = ggs_trace_check_steps(trace, filter->first_token, filter->last_token, error);
-    if (status == 0) status = ggs_trace_check_layer(trace, filter->layer, error);
+    if (status == 0) status = ggs_trace_check_layer(trace, filter->ops.layer, error);
     if (status == 0 && filter->last_run == 0) status = narrow(log, error);
     if (status == 0 && filter->last_run > 0)
         status = ggs_walk_open_runs(&log->walk, trace, filter->first_run, filter->last_run, error);
@@ -76,7 +63,7 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
         ggs_log_close(log);
         return status;
     }
-    log->walk->sums_only   = filter->thread < 0;
+    log->walk->sums_only   = filter->ops.thread < 0;
     log->walk->with_opaque = log->walk->with_submits = true;
     *out                                             = log;
     return 0;
@@ -85,74 +72,19 @@ int ggs_log_open(struct ggs_log ** out, struct ggs_trace * trace, const struct g
 void ggs_log_close(struct ggs_log * log) {
     if (log == NULL) return;
     ggs_walk_close(log->walk);
-    free(log->matches);
+    ggs_sieve_release(&log->sieve);
     free(log->verdicts.memory);
     free(log);
 }
 
 // ---- filters ----
 
-static bool name_fits(const struct ggs_log * log, uint64_t tensor) {
-    return tensor > 0 && tensor <= log->trace->n_tensors && log->matches[tensor - 1];
-}
-
-static bool node_fits(const struct ggs_log * log, const struct ggs_graph * graph, uint64_t node) {
-    if (name_fits(log, graph->nodes[node].tensor)) return true;
-    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
-        if (name_fits(log, graph->edges[e].tensor)) return true;
-    }
-    return false;
-}
-
 // What can be decided without looking at bytes.
 static bool op_fits(const struct ggs_log * log, const struct ggs_op_seen * op) {
-    const struct ggs_log_filter * filter = &log->filter;
-    if (filter->layer != GGS_LOG_ANY && op->layer != filter->layer) return false;
-    if (filter->op != NULL && strcasecmp(op->name, filter->op) != 0) return false;
-    if (op->begin_ns >= filter->until_ns) return false;
-    if (op->end_ns <= filter->since_ns && op->begin_ns < filter->since_ns) return false;
-    return log->matches == NULL || node_fits(log, log->walk->graph, op->node);
-}
-
-static bool wants_place(const struct ggs_log_filter * filter) {
-    return filter->source != GGS_SOURCE_NONE || filter->range_end > 0 || filter->buffer != 0 || filter->expert >= 0;
-}
-
-// Do these bytes of a model file, mapped or copied at load, lie in the range that was asked for?
-static bool range_fits(const struct ggs_log_filter * filter, const struct ggs_access * access) {
-    const struct ggs_tensor * t = access->tensor;
-    uint64_t                  file, base;
-    if (filter->range_end == 0) return true;
-    if (!ggs_trace_origin(t, &file, &base) || (filter->range_file != 0 && filter->range_file != file)) return false;
-    for (uint32_t i = 0; i < access->n_ranges; i++) {
-        uint64_t begin = base + access->ranges[i].offset;
-        if (begin < filter->range_end && begin + access->ranges[i].length > filter->range_begin) return true;
-    }
-    return false;
-}
-
-// Are these the weights of all experts, and does the op take the one that was asked for?
-static bool expert_fits(const struct ggs_log * log, const struct ggs_access * access) {
-    const struct ggs_tensor * t = access->tensor;
-    uint64_t                  each;
-    if (log->filter.expert < 0) return true;
-    if (access->slot != 0 || ggs_trace_op_kind(log->trace, log->walk->op.op) != GGS_KIND_MUL_MAT_ID) return false;
-    if (t->ne[2] <= log->filter.expert || t->nb[2] <= 0) return false;
-    each = (uint64_t) t->nb[2];
-    for (uint32_t i = 0; i < access->n_ranges; i++) {
-        uint64_t first = access->ranges[i].offset / each;
-        uint64_t last  = (access->ranges[i].offset + access->ranges[i].length - 1) / each;
-        if (first <= (uint64_t) log->filter.expert && (uint64_t) log->filter.expert <= last) return true;
-    }
-    return false;
-}
-
-static bool place_fits(const struct ggs_log * log, const struct ggs_access * access) {
-    const struct ggs_log_filter * filter = &log->filter;
-    const struct ggs_tensor *     t      = access->tensor;
-    if (filter->source != GGS_SOURCE_NONE && t->source != filter->source) return false;
-    if (filter->buffer != 0 && t->buffer != filter->buffer) return false;
-    return range_fits(filter, access) && expert_fits(log, access);
+    int64_t slot = log->filter.ops.slot;
+    if (slot != GGS_ANY_SLOT && log->walk->run.slot != slot) return false;
+    return ggs_sieve_fits_time(&log->sieve, op->begin_ns, op->end_ns) &&
+           ggs_sieve_fits_node(&log->sieve, log->walk->graph, op->node, op->name, op->layer);
 }
 
 // ---- entries ----
@@ -172,16 +104,17 @@ static int rank_of(const struct ggs_access * access) {
     return access->write ? 0 : access->tensor->source == GGS_SOURCE_DISK ? 2 : 1;
 }
 
-// Fills in the bytes and the main operand. Returns whether some operand is at the place that was asked for.
+// Fills in the bytes and the main operand. Returns whether some operand is at the place that was
+// asked for.
 static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, const struct ggs_access_list * list) {
     struct ggs_access_bytes sum    = ggs_access_sum(list);
-    bool                    wanted = wants_place(&log->filter);
+    bool                    wanted = ggs_op_filter_asks_bytes(&log->filter.ops);
     int                     best   = -1;
     entry->read = sum.read, entry->written = sum.written, entry->disk = sum.disk;
     for (unsigned i = 0; i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
         log->operands[i]                 = operand_of(access);
-        if (wanted && !place_fits(log, access)) continue;
+        if (wanted && !ggs_sieve_fits_access(&log->sieve, log->walk->op.op, access)) continue;
         int value = rank_of(access);
         if (value > best || (value == best && access->bytes > entry->main.bytes)) {
             best        = value;
@@ -199,10 +132,10 @@ static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op,
     entry->threads                  = head->n_op_runs;
     entry->begin_ns = op->begin_ns, entry->end_ns = op->end_ns;
     entry->busy_ns = op->busy_ns, entry->wait_ns = op->wait_ns;
-    if (log->filter.thread < 0) return true;
+    if (log->filter.ops.thread < 0) return true;
     for (uint64_t i = 0; i < head->n_op_runs; i++) {
         const struct ggs_op_run * row = &head->op_runs[i];
-        if (row->thread != (uint64_t) log->filter.thread) continue;
+        if (row->thread != (uint64_t) log->filter.ops.thread) continue;
         entry->begin_ns = entry->end_ns = row->begin_ns;
         if (log->part > 0) return true;
         entry->end_ns   = ggs_time_after(row->begin_ns, row->duration_ns);
@@ -214,7 +147,8 @@ static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op,
     return false;
 }
 
-// Where the verdict on the op that the walk is at is kept; NULL if index data decides, or there is no memory for it.
+// Where the verdict on the op that the walk is at is kept; NULL if index data decides, or there is
+// no memory for it.
 static enum verdict * verdict_of(struct ggs_log * log) {
     const struct ggs_op_seen * op = &log->walk->op;
     if (op->absorbed > 0 || ggs_trace_is_indexed(log->trace, log->walk->graph, op->node, 0)) return NULL;
@@ -224,7 +158,7 @@ static enum verdict * verdict_of(struct ggs_log * log) {
 // The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.
 static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
     const struct ggs_access_list * list;
-    bool                           wanted  = wants_place(&log->filter);
+    bool                           wanted  = ggs_op_filter_asks_bytes(&log->filter.ops);
     enum verdict *                 verdict = wanted ? verdict_of(log) : NULL;
     if (verdict != NULL && *verdict == NOT_THERE) return 0;
     if (log->filter.places_only && (!wanted || (verdict != NULL && *verdict == THERE))) return 1;

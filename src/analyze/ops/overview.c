@@ -19,7 +19,8 @@ void ggs_overview_release(struct ggs_overview * overview) {
 
 enum { MOST_LANES = 4096 };
 
-// Makes the lanes of a slot, or of a device that is seen as whole graphs, known up to `threads` of them.
+// Makes the lanes of a slot, or of a device that is seen as whole graphs, known up to `threads` of
+// them.
 static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
     uint64_t                 known = 0;
     struct ggs_overview_lane lane  = {run->slot, 0, run->backend, run->process, run->device};
@@ -130,6 +131,7 @@ static int add_steps(struct ggs_overview * o, struct ggs_trace * trace, struct g
     int                    status = ggs_step_totals_compute(&s, trace, INT64_MIN, INT64_MAX, error);
     o->steps = s.steps, o->warmup_steps = s.warmup_steps, o->generate_steps = s.generate_steps;
     o->prompt_tokens = s.prompt_tokens, o->generated_tokens = s.generated_tokens, o->generate_ns = s.generate_ns;
+    o->between_ns     = s.between_ns;
     o->decoded_tokens = s.decoded_tokens, o->drafting_ns = s.drafting_ns;
     o->slowest_step = s.slowest_step, o->slowest_ns = s.slowest_ns;
     return status;

@@ -1,7 +1,8 @@
-// What is known of a recording without looking at its op runs: one pass over its graph runs, its token steps and its losses.
+// What is known of a recording without looking at its op runs: one pass over its graph runs, its
+// token steps and its losses.
 //
-// The counts are those of ggs_totals_compute. Beside them: which lanes there are, and for each graph run the place of its ops in the log, so
-// that any row of a log of millions is found at once.
+// The counts are those of ggs_totals_compute. Beside them: which lanes there are, and for each
+// graph run the place of its ops in the log, so that any row of a log of millions is found at once.
 #pragma once
 
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct ggs_overview_run {
 struct ggs_overview {
     uint64_t                   steps, warmup_steps;
     uint64_t                   prompt_tokens, generated_tokens;
-    uint64_t                   generate_ns, generate_steps, decoded_tokens, drafting_ns;
+    uint64_t                   generate_ns, between_ns, generate_steps, decoded_tokens, drafting_ns;
     int64_t                    slowest_step; // of those that generate, -1 for none
     uint64_t                   slowest_ns;
     uint64_t                   runs, interrupted_runs, unseen;

@@ -19,7 +19,8 @@ static int64_t product(const int64_t * factors, unsigned n) {
     return all;
 }
 
-// Floating point operations of a node: two for each multiply-add of matrix products and attention; -1 for other ops.
+// Floating point operations of a node: two for each multiply-add of matrix products and attention;
+// -1 for other ops.
 static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     const struct ggs_tensor * first  = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 0));
@@ -30,7 +31,8 @@ static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph *
     if (strcmp(op, "MUL_MAT") == 0 || strcmp(op, "MUL_MAT_ID") == 0)
         return product((int64_t[]){2, a[0], r[0], r[1], r[2], r[3]}, 6);
     if (strcmp(op, "OUT_PROD") == 0) return product((int64_t[]){2, a[1], r[0], r[1], r[2], r[3]}, 6);
-    // Queries times keys, and their weights times values: heads x tokens x cells, each as long as a key and a value.
+    // Queries times keys, and their weights times values: heads x tokens x cells, each as long as a
+    // key and a value.
     if (strcmp(op, "FLASH_ATTN_EXT") == 0)
         return product((int64_t[]){2, a[1], a[2], a[3], b[1], a[0] < INT64_MAX - r[0] ? a[0] + r[0] : -1}, 6);
     return -1;
@@ -94,8 +96,8 @@ static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known
     return &roofline->row[i];
 }
 
-// The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others pay as much. The rest of their waits is
-// because they had less to do.
+// The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others
+// pay as much. The rest of their waits is because they had less to do.
 static void add_threads(struct ggs_roofline_row * row, const struct ggs_op_seen * op) {
     uint64_t least = UINT64_MAX, wait = 0, busy = 0;
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
@@ -151,11 +153,10 @@ int ggs_roofline_compute(struct ggs_roofline * roofline, struct ggs_trace * trac
     *roofline        = (struct ggs_roofline){.names = ggs_names_new()};
     int status       = roofline->names == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
-    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, range->first_step, range->last_step, error);
     while (status >= 0 && pass.walk != NULL && (status = ggs_walk_run(pass.walk, error)) > 0) {
         while (status >= 0 && ggs_walk_op(pass.walk)) {
-            if (range->layer < 0 || pass.walk->op.layer == range->layer) status = add_op(&pass, error);
+            status = add_op(&pass, error);
         }
     }
     ggs_walk_close(pass.walk);

@@ -1,5 +1,6 @@
-// What ops reach: bytes and floating point operations a second, how long each lasts, how evenly threads share the work, and what barriers cost.
-// By phase, op and component, because the same op is bound by arithmetic in a prompt and by memory for one token; what devices computed apart,
+// What ops reach: bytes and floating point operations a second, how long each lasts, how evenly
+// threads share the work, and what barriers cost. By phase, op and component, because the same op
+// is bound by arithmetic in a prompt and by memory for one token; what devices computed apart,
 // because the limits that are known are those of the host.
 #pragma once
 

@@ -3,6 +3,8 @@
 #include "analyze/requests/requests.h"
 #include "analyze/requests/selection.h"
 #include "analyze/walk/times.h"
+#include "base/error.h"
+#include "base/quantiles.h"
 
 // ---- tokens ----
 
@@ -11,6 +13,16 @@ struct counting {
     int64_t                      first_step, last_step;
     const struct ggs_selection * selection;
 };
+
+// A step may feed a prompt in several decodes, with other work between them: only the decodes
+// count.
+static void add_prompt_time(struct ggs_step_totals * sum, const struct ggs_request_step * step) {
+    const struct ggs_sequences * sequences = step->sequences;
+    if (step->part != sequences->parts) return; // once for each batch
+    for (size_t i = 0; i < sequences->n_parts; i++)
+        if (sequences->parts[i].phase != GGS_PHASE_PROMPT) return;
+    sum->prompt_ns += ggs_time_between(step->begin_ns, step->end_ns);
+}
 
 static int count(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     const struct counting *  counting = owner;
@@ -24,15 +36,14 @@ static int count(void * owner, const struct ggs_request_step * step, struct ggs_
         sum->drafted_tokens += step->generated;
         return 0;
     }
-    if (step->phase == GGS_PHASE_PROMPT)
-        sum->prompt_tokens += step->tokens;
-    else
-        sum->decoded_tokens += step->generated;
+    sum->prompt_tokens += step->part->prompt;
+    add_prompt_time(sum, step);
+    if (step->phase != GGS_PHASE_PROMPT) sum->decoded_tokens += step->generated;
     sum->generated_tokens += step->generated;
     return 0;
 }
 
-static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
+static void settle(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     const struct counting *      counting = owner;
     struct ggs_step_totals *     sum      = counting->sum;
     const struct ggs_selection * s        = counting->selection;
@@ -40,15 +51,42 @@ static void settle(void * owner, const struct ggs_verify * verify, int64_t kept)
                       (s->sequence > 0 && (int64_t) s->sequence - 1 != verify->sequence) ||
                       (s->context > 0 && s->context - 1 != verify->context)))
         return;
-    if (kept < 0 || verify->step < counting->first_step || verify->step > counting->last_step) return;
-    sum->generated_tokens += (uint64_t) (kept - 1); // one was counted: 0 takes it back
-    sum->decoded_tokens += (uint64_t) (kept - 1);
-    if (kept == 0) return;
-    sum->accepted_tokens += (uint64_t) kept - 1;
-    sum->rejected_tokens += verify->tokens - (uint64_t) kept;
+    if (verify->step < counting->first_step || verify->step > counting->last_step) return;
+    sum->generated_tokens += (uint64_t) settled->generated;
+    sum->decoded_tokens += (uint64_t) settled->generated;
+    sum->accepted_tokens += settled->accepted;
+    sum->rejected_tokens += settled->rejected;
 }
 
 // ---- steps ----
+
+// What a program does between two decodes: sampling, printing, or nothing. The time before a prompt
+// belongs to whoever sends it, and time in which nothing was recorded does not count.
+struct gaps {
+    struct ggs_trace * trace;
+    uint64_t           context; // of the step before
+    int64_t            end_ns;  // its end, INT64_MIN: there is none
+    uint64_t           windows, window;
+};
+
+static bool is_window_between(struct gaps * gaps, int64_t begin_ns, int64_t end_ns) {
+    struct ggs_window row;
+    bool              found = false;
+    for (; gaps->window < gaps->windows; gaps->window++) {
+        if (ggs_reader_row(gaps->trace->reader, GGS_TABLE_WINDOWS, gaps->window, &row, NULL) < 0) return true;
+        if (row.begin_ns >= end_ns) break;
+        found |= row.begin_ns > begin_ns && row.kind != GGS_WINDOW_MARK;
+    }
+    return found;
+}
+
+static void add_gap(struct ggs_step_totals * sum, struct gaps * gaps, const struct ggs_step * step, bool wanted) {
+    bool generates = wanted && step->phase != GGS_PHASE_PROMPT && step->phase != GGS_PHASE_GRAPH;
+    if (generates && gaps->context == step->context && gaps->end_ns != INT64_MIN &&
+        !is_window_between(gaps, gaps->end_ns, step->begin_ns))
+        sum->between_ns += ggs_time_between(gaps->end_ns, step->begin_ns);
+    gaps->context = step->context, gaps->end_ns = wanted ? step->end_ns : INT64_MIN;
+}
 
 static void add(struct ggs_step_totals * sum, const struct ggs_step * step, bool drafts) {
     uint64_t ns = ggs_time_between(step->begin_ns, step->end_ns);
@@ -63,7 +101,6 @@ static void add(struct ggs_step_totals * sum, const struct ggs_step * step, bool
         sum->graph_steps++;
         sum->graph_ns += ns;
     } else if (step->phase == GGS_PHASE_PROMPT) {
-        sum->prompt_ns += ns;
         return;
     } else {
         sum->generate_steps++;
@@ -88,16 +125,30 @@ int ggs_step_totals_compute(struct ggs_step_totals * steps, struct ggs_trace * t
     struct ggs_step            step;
     uint64_t                   known  = UINT64_MAX; // context, and whether it drafts
     bool                       drafts = false;
-    int                        status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    *steps                            = (struct ggs_step_totals){.slowest_step = -1};
+    struct ggs_quantiles       times  = {0};
+    struct gaps                gaps   = {
+                         .trace = trace, .end_ns = INT64_MIN, .windows = ggs_reader_rows(trace->reader, GGS_TABLE_WINDOWS)};
+    int status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    *steps     = (struct ggs_step_totals){.slowest_step = -1};
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &step, error)) > 0) {
         if (step.context != known) known = step.context, drafts = is_draft(trace, known);
-        if (step.phase == GGS_PHASE_WARMUP)
+        bool wanted = step.step >= first_step && step.step <= last_step && ggs_trace_has_step(trace, step.step);
+        if (step.phase != GGS_PHASE_WARMUP && !drafts) add_gap(steps, &gaps, &step, wanted);
+        if (step.phase == GGS_PHASE_WARMUP) {
             steps->warmup_steps++;
-        else if (step.step >= first_step && step.step <= last_step && ggs_trace_has_step(trace, step.step))
+        } else if (wanted) {
+            uint64_t before = steps->generate_steps;
             add(steps, &step, drafts);
+            if (steps->generate_steps == before) continue;
+            if (!ggs_quantiles_add(&times, ggs_time_between(step.begin_ns, step.end_ns), 1)) {
+                status = ggs_fail_memory(error);
+                break;
+            }
+        }
     }
+    steps->quiet_ns = ggs_quantiles_at(&times, 10);
+    ggs_quantiles_release(&times);
     ggs_cursor_close(cursor);
     return status < 0 ? status : ggs_requests_walk(trace, &visitor, error);
 }

@@ -12,6 +12,8 @@ struct ggs_step_totals {
         generated_tokens;            // of all requests (analyze/requests), but for those of contexts that draft
     uint64_t prompt_ns, generate_ns; // of steps, begin to end
     uint64_t generate_steps;
+    uint64_t quiet_ns;              // a tenth of these steps take at most this: the machine left them alone
+    uint64_t between_ns;            // before each of these, after the step before it; drafting included
     uint64_t decoded_tokens;        // generated in these
     uint64_t graph_steps, graph_ns; // of programs without tokens
     int64_t  slowest_step;          // of those that generate, or of graph runs; -1 for none

@@ -47,18 +47,20 @@ void ggs_totals_release(struct ggs_totals * totals) {
 
 // ---- bytes ----
 
-// One access to the model: every range is noted in the pattern and in the set, and kept in `out` as long as there is room.
-static bool note_access(struct ggs_totals * totals, const struct ggs_access * access, bool warm, struct fixed * out) {
-    struct model_read read = {.tensor = access->tensor->tensor};
-    uint64_t          base;
-    if (!ggs_trace_origin(access->tensor, &read.file, &base)) return true;
+// One access to the model: every range is noted in the pattern and in the set, and kept in `out` as
+// long as there is room.
+static bool note_access(const struct pass * pass, const struct ggs_access * access, bool warm, struct fixed * out) {
+    struct ggs_totals * totals = pass->totals;
+    struct model_read   read   = {.tensor = access->tensor->tensor};
+    uint64_t            base;
+    if (!ggs_trace_origin(access->tensor, &read.file, &base) || !pass->walk->trace->models[read.file - 1]) return true;
     struct ggs_intervals * set = access->some ? totals->unknown : totals->touched;
     if (!warm && !ggs_intervals_add_ranges(&set[read.file - 1], base, access->ranges, access->n_ranges)) return false;
     if (access->some) return true; // nothing is known of the order
     for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
         read.begin  = base + access->ranges[i].offset;
-        read.length = access->ranges[i].length < access->bytes ? access->ranges[i].length : access->bytes;
-        if (!warm) ggs_pattern_read(&totals->pattern, read.tensor, read.file, read.begin, read.length);
+        read.length = access->ranges[i].length;
+        if (!warm && !ggs_pattern_read(&totals->pattern, read.tensor, read.file, read.begin, read.length)) return false;
         if (out->n_reads < FIXED_READS) out->reads[out->n_reads] = read;
         out->n_reads++;
     }
@@ -72,17 +74,18 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     if (fixed == NULL) return ggs_fail_memory(error);
     *out = *fixed;
     if (ggs_node_is_known(&fixed->node, walk) && (fixed->touched || warm)) {
-        for (unsigned i = 0; !warm && i < fixed->n_reads; i++)
-            ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
-                             fixed->reads[i].begin, fixed->reads[i].length);
-        return 0;
+        bool ok = true;
+        for (unsigned i = 0; ok && !warm && i < fixed->n_reads; i++)
+            ok = ggs_pattern_read(&pass->totals->pattern, fixed->reads[i].tensor, fixed->reads[i].file,
+                                  fixed->reads[i].begin, fixed->reads[i].length);
+        return ok ? 0 : ggs_fail_memory(error);
     }
     const struct ggs_access_list * list;
     int                            status = ggs_node_learn(&fixed->node, walk, &list, error);
     if (status < 0) return status;
     *out = (struct fixed){.node = fixed->node, .bytes = ggs_access_sum(list), .touched = !warm};
     for (unsigned i = 0; i < list->n; i++)
-        if (!note_access(pass->totals, &list->access[i], warm, out)) return ggs_fail_memory(error);
+        if (!note_access(pass, &list->access[i], warm, out)) return ggs_fail_memory(error);
     if (out->n_reads > FIXED_READS) out->node.is_known = false;
     *fixed = *out;
     return 0;
@@ -137,7 +140,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     return 0;
 }
 
-static int add_run(struct pass * pass, const struct ggs_totals_range * range, struct ggs_error * error) {
+static int add_run(struct pass * pass, struct ggs_error * error) {
     struct ggs_totals *    t    = pass->totals;
     const struct ggs_run * run  = &pass->walk->run;
     uint64_t               ns   = ggs_time_between(run->begin_ns, run->end_ns);
@@ -150,7 +153,7 @@ static int add_run(struct pass * pass, const struct ggs_totals_range * range, st
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
-    if ((run->flags & GGS_RUN_OPAQUE) == 0 || away || range->layer >= 0) return 0;
+    if ((run->flags & GGS_RUN_OPAQUE) == 0 || away || pass->walk->trace->filter != NULL) return 0;
     struct ggs_op_totals * row = backend_row(pass);
     if (row == NULL) return ggs_fail_memory(error);
     t->opaque_ns += ns;
@@ -167,10 +170,8 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
         const struct ggs_run * run = &pass->walk->run;
         if (run->begin_ns < first) first = run->begin_ns;
         if (run->end_ns > last) last = run->end_ns;
-        status = add_run(pass, range, error);
-        while (status >= 0 && ggs_walk_op(pass->walk)) {
-            if (range->layer < 0 || pass->walk->op.layer == range->layer) status = add_op(pass, error);
-        }
+        status = add_run(pass, error);
+        while (status >= 0 && ggs_walk_op(pass->walk)) status = add_op(pass, error);
     }
     pass->totals->wall_ns = ggs_time_between(first, last);
     ggs_walk_close(pass->walk);
@@ -186,8 +187,10 @@ static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const stru
     int                    status = ggs_step_totals_compute(&s, trace, range->first_step, range->last_step, error);
     t->steps = s.steps, t->warmup_steps = s.warmup_steps, t->generate_steps = s.generate_steps;
     t->requests      = s.requests;
+    t->quiet_ns      = s.quiet_ns;
     t->prompt_tokens = s.prompt_tokens, t->generated_tokens = s.generated_tokens;
-    t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns, t->decoded_tokens = s.decoded_tokens;
+    t->prompt_ns = s.prompt_ns, t->generate_ns = s.generate_ns, t->between_ns = s.between_ns,
+    t->decoded_tokens = s.decoded_tokens;
     t->draft_steps = s.draft_steps, t->draft_ns = s.draft_ns, t->drafting_ns = s.drafting_ns,
     t->drafted_tokens  = s.drafted_tokens;
     t->accepted_tokens = s.accepted_tokens, t->rejected_tokens = s.rejected_tokens;
@@ -220,7 +223,7 @@ static void sort_rows(struct ggs_totals * totals) {
     if (kept > 1) qsort(totals->by_op, kept, sizeof(*totals->by_op), by_wall);
 }
 
-const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, -1};
+const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, GGS_GAP_PAGE};
 
 int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                        struct ggs_error * error) {
@@ -234,23 +237,27 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     bool memory = totals->by_op != NULL && totals->touched != NULL && totals->unknown != NULL && totals->names != NULL;
     int  status = memory ? 0 : ggs_fail_memory(error);
     if (status == 0) status = ggs_trace_check_steps(trace, range->first_step, range->last_step, error);
-    if (status == 0) status = ggs_trace_check_layer(trace, range->layer, error);
     for (uint64_t i = 0; status == 0 && i < trace->n_ops; i++) totals->by_op[i].name = trace->op_names[i];
     if (status == 0) status = ggs_pattern_init(&totals->pattern, trace, error);
+    totals->pattern.gap = range->gap == GGS_GAP_PAGE ? ggs_trace_page_size(trace) : range->gap;
     if (status == 0) status = ggs_device_list_begin(&totals->devices, trace, error);
     if (status == 0) status = ggs_estimate_begin(&totals->estimate, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);
     if (status == 0) status = ggs_estimate_end(&totals->estimate, trace, error);
     if (status == 0) status = add_steps(totals, trace, range, error);
     if (status == 0) status = ggs_trace_lost(trace, 0, &totals->dropped, error);
+    totals->partial = ggs_trace_missing(trace) != NULL;
     if (status == 0) status = add_buffers(totals, trace, error);
+    if (status == 0) status = ggs_weight_places_find(&totals->places, trace, error);
     if (status < 0) {
         ggs_totals_release(totals);
         return status;
     }
     totals->buffer = totals->read + totals->written - totals->disk - totals->vram;
     ggs_device_list_end(&totals->devices);
+    ggs_pattern_end(&totals->pattern);
     ggs_intervals_of_models(totals->touched, trace, &totals->touched_bytes, &totals->model_bytes);
+    totals->stray         = ggs_trace_stray_weights(trace);
     totals->unknown_bytes = ggs_intervals_besides(totals->unknown, totals->touched, trace);
     sort_rows(totals);
     return 0;

@@ -125,7 +125,7 @@ void ggs_folios_put(struct ggs_folios * folios, uint32_t run, uint8_t flags) {
     list->newest = run;
 }
 
-void ggs_folios_take(struct ggs_folios * folios, uint32_t run) {
+void ggs_folios_remove(struct ggs_folios * folios, uint32_t run) {
     const struct ggs_folio_run * r    = &folios->run[run];
     struct ggs_folio_list *      list = list_of(folios, run);
     if (r->newer == GGS_NO_PAGE) {
@@ -141,7 +141,7 @@ void ggs_folios_take(struct ggs_folios * folios, uint32_t run) {
     list->pages -= pages_of(folios, run);
 }
 
-uint32_t ggs_folios_take_oldest(struct ggs_folios * folios, unsigned list, uint64_t pages) {
+uint32_t ggs_folios_remove_oldest(struct ggs_folios * folios, unsigned list, uint64_t pages) {
     struct ggs_folio_list * l   = &folios->list[list];
     uint32_t                run = l->oldest;
     if (run == GGS_NO_PAGE) return run;

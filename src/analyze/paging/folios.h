@@ -1,8 +1,11 @@
-// Which pages of files are in memory, as folios in two lists by age: what Linux's page cache is made of.
+// Which pages of files are in memory, as folios in two lists by age: what Linux's page cache is
+// made of.
 //
-// Folios come in, are touched and leave together with their neighbours, so runs of them are kept: folios of one size that lie next to each other
-// in the file and in the list, the first one oldest, with the same flags. A run is known by its first page. What is done to a whole run
-// costs the same whatever its length; a bit per page says whether it is there, another one whether a run begins with it.
+// Folios come in, are touched and leave together with their neighbours, so runs of them are kept:
+// folios of one size that lie next to each other in the file and in the list, the first one oldest,
+// with the same flags. A run is known by its first page. What is done to a whole run costs the same
+// whatever its length; a bit per page says whether it is there, another one whether a run begins
+// with it.
 //
 //     pages    . . 2 3 4 5 6 7 . .      in memory: 2..7
 //     runs         |     |              {2: 3 folios of order 0}, {5: 1 folio of ...}
@@ -55,14 +58,15 @@ uint32_t ggs_folios_find(const struct ggs_folios * folios, uint32_t page);
 static inline uint32_t ggs_folios_end(const struct ggs_folios * folios, uint32_t run) {
     return run + (folios->run[run].n << folios->run[run].order);
 }
-// The run that begins with the folio of this page and has at most `n` folios, cut out of a longer one if need be.
+// The run that begins with the folio of this page and has at most `n` folios, cut out of a longer
+// one if need be.
 uint32_t ggs_folios_cut_out(struct ggs_folios * folios, uint32_t page, uint32_t n);
 // Adds folios that are not in memory, as the newest of their list.
 void ggs_folios_add(struct ggs_folios * folios, uint32_t page, uint8_t order, uint32_t n, uint8_t flags);
-// Takes the oldest folios of a list out of it, those of one run with at most so many pages, but at least one. GGS_NO_PAGE if it is empty.
-// They are then to be put somewhere or dropped.
-uint32_t ggs_folios_take_oldest(struct ggs_folios * folios, unsigned list, uint64_t pages);
-void     ggs_folios_take(struct ggs_folios * folios, uint32_t run); // a whole run, from wherever it is
+// Takes the oldest folios of a list out of it, those of one run with at most so many pages, but at
+// least one. GGS_NO_PAGE if it is empty. They are then to be put somewhere or dropped.
+uint32_t ggs_folios_remove_oldest(struct ggs_folios * folios, unsigned list, uint64_t pages);
+void     ggs_folios_remove(struct ggs_folios * folios, uint32_t run); // a whole run, from wherever it is
 // As the newest of the list that its new flags name; it may become the end of a longer run.
 void ggs_folios_put(struct ggs_folios * folios, uint32_t run, uint8_t flags);
 // Out of memory.

@@ -27,7 +27,8 @@ struct gathering {
 
 // ---- files ----
 
-// The sizes of the model's files; other mapped files count as empty. One that was gone when the trace was sealed reaches as far as its tensors.
+// The sizes of the model's files; other mapped files count as empty. One that was gone when the
+// trace was sealed reaches as far as its tensors.
 static uint64_t * file_sizes(const struct ggs_trace * trace) {
     uint64_t * sizes = calloc(trace->n_files + 1, sizeof(*sizes));
     if (sizes == NULL) return NULL;
@@ -52,12 +53,13 @@ static enum ggs_read_class class_of(const struct ggs_run * run) {
                : GGS_READ_PROMPT;
 }
 
-static int note(struct gathering * g, const struct model_read * read, bool copied, struct ggs_error * error) {
+static int add_read(struct gathering * g, const struct model_read * read, bool copied, struct ggs_error * error) {
     if (copied) g->facts->copied += read->end - read->begin;
     return ggs_paging_sequence_read(g->sequence, read->file, read->begin, read->end, class_of(&g->walk->run), error);
 }
 
-// The ranges of an operand ascend; those that overlap (rows of a view that lie in each other) are one read.
+// The ranges of an operand ascend; those that overlap (rows of a view that lie in each other) are
+// one read.
 static bool next_range(const struct ggs_access * access, uint64_t base, uint32_t * i, struct model_read * read) {
     bool found = false;
     for (; *i < access->n_ranges; ++*i) {
@@ -82,7 +84,7 @@ static int note_access(struct gathering * g, const struct ggs_access * access, b
     if (choosing && !access->exact && access->slot == 0) g->facts->unknown++;
     read.file = file - 1;
     while (next_range(access, base, &i, &read)) {
-        int status = note(g, &read, !disk, error);
+        int status = add_read(g, &read, !disk, error);
         if (status < 0) return status;
         if (known->n < KEPT_READS) known->reads[known->n] = read;
         known->n++;
@@ -96,7 +98,8 @@ static int gather_op(struct gathering * g, struct ggs_error * error) {
     int            status = 0;
     if (known == NULL) return ggs_fail_memory(error);
     if (ggs_node_is_known(&known->node, g->walk)) {
-        for (unsigned i = 0; status == 0 && i < known->n; i++) status = note(g, &known->reads[i], known->copied, error);
+        for (unsigned i = 0; status == 0 && i < known->n; i++)
+            status = add_read(g, &known->reads[i], known->copied, error);
         return status;
     }
     const struct ggs_access_list * list;

@@ -77,7 +77,7 @@ static void evict(struct cache * c, uint32_t run) {
 static uint64_t shrink_inactive(struct cache * c, uint64_t scan) {
     uint64_t evicted = 0, seen = 0;
     while (seen < scan) {
-        uint32_t run = ggs_folios_take_oldest(&c->folios, INACTIVE, scan - seen);
+        uint32_t run = ggs_folios_remove_oldest(&c->folios, INACTIVE, scan - seen);
         if (run == NONE) break;
         uint8_t  flags = c->folios.run[run].flags;
         uint32_t pages = ggs_folios_end(&c->folios, run) - run;
@@ -99,14 +99,15 @@ static uint64_t shrink_inactive(struct cache * c, uint64_t scan) {
 
 static void shrink_active(struct cache * c, uint64_t scan) {
     for (uint64_t seen = 0; seen < scan;) {
-        uint32_t run = ggs_folios_take_oldest(&c->folios, ACTIVES, scan - seen);
+        uint32_t run = ggs_folios_remove_oldest(&c->folios, ACTIVES, scan - seen);
         if (run == NONE) break;
         seen += ggs_folios_end(&c->folios, run) - run;
         ggs_folios_put(&c->folios, run, (uint8_t) ((c->folios.run[run].flags & ~(ACTIVE | YOUNG)) | WORKINGSET));
     }
 }
 
-// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the longer one.
+// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the
+// longer one.
 static bool inactive_is_low(const struct cache * c) {
     uint64_t gib = (c->seen.inactive + c->seen.active) * c->sequence->page >> 30, ratio = 1;
     if (gib > 0) {
@@ -153,8 +154,9 @@ static struct front front_of(const struct cache * c, unsigned list) {
     return front;
 }
 
-// Looks at `scan` pages, in whole folios. False if there are not so many, or the runs behind the first are not `without` these flags.
-static inline bool look(const struct cache * c, struct front * front, uint64_t scan, unsigned without) {
+// Looks at `scan` pages, in whole folios. False if there are not so many, or the runs behind the
+// first are not `without` these flags.
+static inline bool scan_pages(const struct cache * c, struct front * front, uint64_t scan, unsigned without) {
     for (;;) {
         uint64_t pages = smaller((scan + front->size - 1) & ~(uint64_t) (front->size - 1), front->left);
         front->left -= (uint32_t) pages;
@@ -168,8 +170,8 @@ static inline bool look(const struct cache * c, struct front * front, uint64_t s
     }
 }
 
-// What shrinking step by step comes to if everything that it looks at goes: then nothing depends on the order of the steps, and it is done at
-// once. Returns 0, and has done nothing, if it is not so.
+// What shrinking step by step comes to if everything that it looks at goes: then nothing depends on
+// the order of the steps, and it is done at once. Returns 0, and has done nothing, if it is not so.
 static uint64_t shrink_at_once(struct cache * c, uint64_t wanted, bool deactivate) {
     struct front inactive = front_of(c, INACTIVE), active = front_of(c, ACTIVES);
     if (inactive.run == NONE || (c->folios.run[inactive.run].flags & (YOUNG | FRESH)) != 0) return 0;
@@ -178,8 +180,8 @@ static uint64_t shrink_at_once(struct cache * c, uint64_t wanted, bool deactivat
         while ((left > 0 || left_active > 0) && inactive.seen < wanted) {
             uint64_t scan = smaller(left, SCAN_BATCH), scan_active = smaller(left_active, SCAN_BATCH);
             uint64_t before = active.seen;
-            if (!look(c, &inactive, scan, YOUNG | FRESH)) return 0;
-            if (deactivate && !look(c, &active, scan_active, 0)) return 0;
+            if (!scan_pages(c, &inactive, scan, YOUNG | FRESH)) return 0;
+            if (deactivate && !scan_pages(c, &active, scan_active, 0)) return 0;
             inactive.pages += active.seen - before;
             left -= scan;
             left_active -= scan_active;
@@ -211,7 +213,8 @@ static void reclaim(struct cache * c, uint64_t pages) {
 
 // ---- reading ----
 
-// Was it evicted so recently that it would have stayed, had the active list been so much shorter? All bits set if it was.
+// Was it evicted so recently that it would have stayed, had the active list been so much shorter?
+// All bits set if it was.
 static uint32_t refaults(uint32_t shadow, uint32_t age, uint32_t active) {
     uint32_t distance = (age - (shadow >> 2)) & (UINT32_MAX >> 2);
     uint32_t near     = 0u - ((int32_t) distance <= (int32_t) active); // signed: there are instructions for that
@@ -224,7 +227,8 @@ static uint32_t shadow_of(const struct cache * c, uint32_t page, uint32_t order)
     return shadow;
 }
 
-// Of `most` folios, how many have the same fate as the first one? Those that refault make the cache older one by one.
+// Of `most` folios, how many have the same fate as the first one? Those that refault make the cache
+// older one by one.
 static uint32_t count_alike(const struct cache * c, uint32_t page, uint32_t order, uint32_t most) {
     enum { STRIDE = 64 };
     const uint32_t   age = c->age, active = (uint32_t) c->seen.active;
@@ -245,7 +249,8 @@ static uint32_t count_alike(const struct cache * c, uint32_t page, uint32_t orde
     return i;
 }
 
-// Reads folios, at most so many; returns how many at once. 0 if a page of the first is there already, or if no room can be made.
+// Reads folios, at most so many; returns how many at once. 0 if a page of the first is there
+// already, or if no room can be made.
 static uint32_t add_folios(struct cache * c, uint32_t page, uint32_t order, uint32_t most, uint8_t flags,
                            unsigned tries) {
     uint32_t size = 1u << order;
@@ -269,7 +274,8 @@ static uint32_t add_folios(struct cache * c, uint32_t page, uint32_t order, uint
     return n;
 }
 
-// Reads folios of the window from `page` to `end`, with the marked one among them; returns the first page that it could not read.
+// Reads folios of the window from `page` to `end`, with the marked one among them; returns the
+// first page that it could not read.
 static uint32_t add_window(struct cache * c, uint32_t page, uint32_t order, uint32_t end, uint32_t mark) {
     uint32_t marked = mark & ~((1u << order) - 1);
     while (page < end) {
@@ -292,7 +298,8 @@ static void settle(struct cache * c, uint32_t begin, uint32_t end) {
     }
 }
 
-// Reads what is missing of the window, in folios as large as alignment and its order allow; single pages from where one is there already.
+// Reads what is missing of the window, in folios as large as alignment and its order allow; single
+// pages from where one is there already.
 static void read_window(struct cache * c, struct readahead * ra) {
     uint32_t begin = c->file_begin + ra->start, end = begin + ra->size, mark = end - ra->ahead;
     if (end > c->file_end) end = c->file_end;
@@ -325,8 +332,8 @@ static void read_around(struct cache * c, uint32_t page) {
     read_window(c, ra);
 }
 
-// A marked folio was touched: the next window. If the mark is not the one of the last window, it begins with the next page
-// that is missing.
+// A marked folio was touched: the next window. If the mark is not the one of the last window, it
+// begins with the next page that is missing.
 static void read_ahead(struct cache * c, uint32_t page, unsigned order) {
     struct readahead * ra    = &c->readahead[c->file];
     uint32_t           index = page - c->file_begin;
@@ -361,20 +368,22 @@ static void touch_marked(struct cache * c, uint32_t page) {
     set_flags(c, ggs_folios_cut_out(&c->folios, page, 1), FRESH, 0);
 }
 
-// The engine lets the kernel map its files at once, which notes an access for every entry of the page table: folios
-// of several pages are active after that, but for those that take one entry as a whole.
+// The engine lets the kernel map its files at once, which notes an access for every entry of the
+// page table: folios of several pages are active after that, but for those that take one entry as a
+// whole.
 static void populate(struct cache * c, uint32_t run) {
     const struct ggs_folio_run * r = &c->folios.run[run];
     if (r->order == 0 || r->order >= c->most_order || (r->flags & ACTIVE) != 0) {
         set_flags(c, run, 0, REFERENCED);
     } else {
         c->age += ggs_folios_end(&c->folios, run) - run;
-        ggs_folios_take(&c->folios, run);
+        ggs_folios_remove(&c->folios, run);
         ggs_folios_put(&c->folios, run, r->flags | ACTIVE | REFERENCED);
     }
 }
 
-// Touches the pages [page, end) as far as one run of folios has them, or reads what is missing first. Returns the first page behind those folios.
+// Touches the pages [page, end) as far as one run of folios has them, or reads what is missing
+// first. Returns the first page behind those folios.
 static uint32_t touch(struct cache * c, uint32_t page, uint32_t end, bool load) {
     if (!ggs_folios_has(&c->folios, page)) {
         if (c->window > 0) read_around(c, page);
@@ -439,8 +448,9 @@ static void release_cache(struct cache * c) {
     free(c->readahead);
 }
 
-// With less memory than a few readahead windows every page that is asked for costs a whole window, and the simulation as much time: it ends
-// early then, and what is left of each class is taken to cost as much per page as what was seen.
+// With less memory than a few readahead windows every page that is asked for costs a whole window,
+// and the simulation as much time: it ends early then, and what is left of each class is taken to
+// cost as much per page as what was seen.
 static void extrapolate(struct ggs_paging_cost * cost, const uint64_t * asked, const uint64_t * served) {
     uint64_t all_read = 0, all_served = 0;
     for (unsigned i = 0; i < GGS_READ_CLASSES; i++) all_read += cost->bytes[i], all_served += served[i];

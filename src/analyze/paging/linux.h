@@ -1,6 +1,8 @@
-// Linux's page cache, simulated: what a sequence of reads through a mapping would read from the disk, with so much memory.
+// Linux's page cache, simulated: what a sequence of reads through a mapping would read from the
+// disk, with so much memory.
 //
-// The classic two lists (not the multi-generational LRU), as kernels of version 6.16 and later have them, for a file on a file system with large folios:
+// The classic two lists (not the multi-generational LRU), as kernels of version 6.16 and later have
+// them, for a file on a file system with large folios:
 //
 //     fault        a page that is not there is read with its surroundings: half of the readahead window before it, half behind it, in
 //                  single pages; a page at three quarters of the window is marked
@@ -10,8 +12,9 @@
 //                  show that the working set changes
 //     refault      a folio that was evicted not longer ago than the active list is long is made active at once
 //
-// Reclaim goes by portions of the lists as the kernel's does, since how far both lists are aged decides what survives a cyclic scan.
-// One thread is assumed: ranges ascend, ops follow each other. Folios are kept in runs (folios.h), so time follows what happens to them together, not their
+// Reclaim goes by portions of the lists as the kernel's does, since how far both lists are aged
+// decides what survives a cyclic scan. One thread is assumed: ranges ascend, ops follow each other.
+// Folios are kept in runs (folios.h), so time follows what happens to them together, not their
 // number. Memory: 21 bytes per page, of which a model that is read in long ranges touches a part.
 #pragma once
 

@@ -6,7 +6,8 @@
 #include "analyze/paging/linux.h"
 #include "analyze/paging/sequence.h"
 
-// How many pages were read at a stack distance: a cache of so many pages or more has them, a smaller one has not.
+// How many pages were read at a stack distance: a cache of so many pages or more has them, a
+// smaller one has not.
 struct ggs_paging_distance {
     uint64_t pages;
     uint64_t count[GGS_READ_CLASSES];

@@ -124,7 +124,8 @@ static void fill(const struct ggs_paging_opt * opt, struct held * held, const st
     }
 }
 
-// The reads [*next, end) of a stretch; returns the pages that were not there. Without a cache only notes when blocks are read next.
+// The reads [*next, end) of a stretch; returns the pages that were not there. Without a cache only
+// notes when blocks are read next.
 static uint64_t serve(const struct ggs_paging_opt * opt, struct held * held, const struct stretch * stretch,
                       uint64_t * next, uint64_t end, bool cached) {
     uint64_t missing = 0, at = stretch->begin;

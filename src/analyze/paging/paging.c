@@ -9,8 +9,14 @@
 #include "analyze/paging/opt.h"
 #include "analyze/paging/stream.h"
 #include "base/error.h"
+#include "base/number.h"
+#include "base/system/readahead.h"
 
 const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES] = {"lru", "linux", "pin-hot", "opt", "stream"};
+const char * const ggs_paging_policy_texts[GGS_PAGING_POLICIES] = {
+    "a cache that drops what was used least recently", "the kernel's two lists, with readahead",
+    "the weights that are read most stay in memory", "the best cache that there could be: it knows what comes",
+    "what ggscope stream does; only if it is asked for"};
 
 void ggs_paging_release(struct ggs_paging * paging) {
     for (unsigned i = 0; i < paging->n_budgets; i++) ggs_paging_pins_release(&paging->budget[i].pins);
@@ -99,8 +105,9 @@ static void list_parts(struct parts * parts) {
     }
 }
 
-// A cyclic scan can settle in more than one state, and which one is a matter of chance: what the kernel goes by is brought up to date
-// every two seconds, which are a tenth of a token on one machine and ten tokens on another.
+// A cyclic scan can settle in more than one state, and which one is a matter of chance: what the
+// kernel goes by is brought up to date every two seconds, which are a tenth of a token on one
+// machine and ten tokens on another.
 static int run_linux(struct parts * parts, const struct part * part, struct ggs_error * error) {
     static const int             permille[LINUX_RUNS] = {0, -10, 10, -20, 20};
     static const uint64_t        stale[LINUX_RUNS]    = {1ull << 30, 256 << 20, 4ull << 30, 512 << 20, 2ull << 30};
@@ -171,6 +178,11 @@ static void sum_up_linux(struct ggs_paging * paging, struct ggs_paging_budget * 
     budget->cost[GGS_PAGING_LINUX] = costs[LINUX_RUNS / 2];
     budget->linux_least            = costs[0].bytes[class_];
     budget->linux_most             = costs[LINUX_RUNS - 1].bytes[class_];
+    // Few reads, or hardly more memory than a window of readahead: the runs differ by more than all
+    // that is asked for.
+    uint64_t asked = paging->lru.all[class_] * paging->page;
+    budget->linux_known =
+        budget->linux_most / 4 <= budget->linux_least || budget->linux_most - budget->linux_least <= asked;
 }
 
 static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_options * options,
@@ -199,12 +211,39 @@ static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_optio
     return status;
 }
 
+// As the device is set that the model lies on; as Linux does by default if the file is not here, or
+// the device does not tell.
+static void choose_readahead(struct ggs_paging * paging, const struct ggs_trace * trace) {
+    for (uint64_t i = 0; i < trace->n_files; i++) {
+        if (trace->files[i].gguf == 0) continue;
+        if (!ggs_file_readahead(ggs_reader_string(trace->reader, trace->files[i].path), &paging->readahead)) continue;
+        paging->readahead_from = GGS_READAHEAD_OF_DISK;
+        if (paging->readahead <= GGS_READAHEAD_MOST) return;
+    }
+    paging->readahead      = 128 << 10;
+    paging->readahead_from = GGS_READAHEAD_USUAL;
+}
+
+// A curve without more than a tenth of the weights would look like one of the model.
+static int refuse_unknown(const struct ggs_paging * paging, struct ggs_error * error) {
+    const struct ggs_stray_weights * stray = &paging->facts.stray;
+    char                             bytes[GGS_NUMBER_LENGTH], touched[GGS_NUMBER_LENGTH];
+    if (stray->n == 0 || stray->bytes <= paging->touched_bytes / 10) return 0;
+    return ggs_fail(error, GGS_ABSENT,
+                    "the origin of %llu weights (%s) was not seen, and the other %s say too little of the model: "
+                    "there is no estimate",
+                    (unsigned long long) stray->n, ggs_format_bytes(bytes, stray->bytes),
+                    ggs_format_bytes(touched, paging->touched_bytes));
+}
+
 int ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, const struct ggs_paging_options * options,
                        struct ggs_error * error) {
     uint64_t page = options->page > 0 ? options->page : ggs_trace_page_size(trace);
     *paging       = (struct ggs_paging){.page = page, .readahead = options->readahead, .cold = options->cold};
-    int status    = ggs_paging_gather(&paging->sequence, &paging->facts, trace, page, options->first_step,
-                                      options->last_step, error);
+    if (options->readahead == GGS_READAHEAD_CHOSEN) choose_readahead(paging, trace);
+    int status          = ggs_paging_gather(&paging->sequence, &paging->facts, trace, page, options->first_step,
+                                            options->last_step, error);
+    paging->facts.stray = ggs_trace_stray_weights(trace);
     if (status == 0 && paging->sequence.n_reads > 0) {
         status = ggs_paging_sequence_finish(&paging->sequence, !options->cold, error);
         if (status == 0) status = ggs_paging_lru_compute(&paging->lru, &paging->sequence, error);
@@ -214,7 +253,14 @@ int ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, con
         for (uint64_t i = 0; i < trace->n_files; i++)
             paging->model_bytes += trace->models[i] ? trace->files[i].size : 0;
         paging->touched_bytes = ggs_paging_sequence_touched(&paging->sequence);
+    }
+    if (status == 0) status = refuse_unknown(paging, error);
+    if (status == 0 && paging->sequence.n_reads > 0) {
         choose_budgets(paging, options);
+        if (status == 0)
+            status = ggs_paging_speed_find(&paging->speed, trace, options->first_step, options->last_step, error);
+    }
+    if (status == 0 && paging->sequence.n_reads > 0) {
         status = run_budgets(paging, options, error);
     }
     if (status < 0) ggs_paging_release(paging);

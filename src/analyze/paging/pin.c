@@ -18,6 +18,7 @@ struct pass {
     const struct ggs_paging_sequence * sequence;
     uint64_t                           limit;  // pages of the stream
     const bool *                       pinned; // by block; NULL: none is
+    bool *                             read;   // with `pinned`, by block: it is in memory
     enum ggs_read_class                class_; // that `missed` counts
     uint64_t *                         missed; // by block, may be NULL: how often it was not there
     struct ggs_paging_cost *           cost;   // may be NULL
@@ -26,10 +27,11 @@ struct pass {
 static void read_blocks(const struct pass * pass, struct ggs_paging_stack * stack, const struct ggs_page_read * read,
                         enum ggs_read_class class_) {
     for (uint32_t i = 0; i < read->n; i++) {
-        uint32_t block = read->first + i;
-        if (pass->pinned != NULL && pass->pinned[block]) continue;
-        uint32_t distance = ggs_paging_stack_read(stack, block);
-        if (distance != 0 && distance <= pass->limit) continue;
+        uint32_t block    = read->first + i;
+        bool     pinned   = pass->pinned != NULL && pass->pinned[block];
+        uint32_t distance = pinned ? 0 : ggs_paging_stack_read(stack, block);
+        if (pinned ? pass->read[block] : distance != 0 && distance <= pass->limit) continue;
+        if (pinned) pass->read[block] = true;
         if (pass->missed != NULL && class_ == pass->class_) pass->missed[block]++;
         if (pass->cost != NULL)
             pass->cost->bytes[class_] += ggs_block_pages(pass->sequence, block) * pass->sequence->page;
@@ -122,6 +124,7 @@ int ggs_paging_pin(struct ggs_paging_pins * pins, struct ggs_paging_cost * cost,
                    uint64_t memory, struct ggs_error * error) {
     uint64_t   stream  = memory / 16 < MOST_STREAM ? memory / 16 : MOST_STREAM;
     bool *     pinned  = calloc(sequence->n_blocks + (size_t) 1, sizeof(*pinned));
+    bool *     read    = calloc(sequence->n_blocks + (size_t) 1, sizeof(*read));
     uint64_t * missed  = calloc(sequence->n_blocks + (size_t) 1, sizeof(*missed));
     *pins              = (struct ggs_paging_pins){0};
     *cost              = (struct ggs_paging_cost){0};
@@ -129,18 +132,19 @@ int ggs_paging_pin(struct ggs_paging_pins * pins, struct ggs_paging_cost * cost,
                           .limit    = stream / sequence->page,
                           .class_   = generates(sequence) ? GGS_READ_GENERATE : GGS_READ_PROMPT,
                           .missed   = missed};
-    int         status = pinned == NULL || missed == NULL ? ggs_fail_memory(error) : run_pass(&pass, error);
+    bool        enough = pinned != NULL && read != NULL && missed != NULL;
+    int         status = enough ? run_pass(&pass, error) : ggs_fail_memory(error);
     if (status == 0) status = choose(pins, weights, sequence, missed, (memory - stream) / sequence->page, error);
     if (status == 0) {
         mark(pinned, pins, weights, sequence);
         pins->stream = memory - pins->bytes;
-        pass =
-            (struct pass){.sequence = sequence, .limit = pins->stream / sequence->page, .pinned = pinned, .cost = cost};
+        pass         = (struct pass){
+                    .sequence = sequence, .limit = pins->stream / sequence->page, .pinned = pinned, .read = read, .cost = cost};
         status = run_pass(&pass, error);
-        cost->bytes[GGS_READ_LOAD] += pins->bytes; // read once
     }
     if (status < 0) ggs_paging_pins_release(pins);
     free(pinned);
+    free(read);
     free(missed);
     return status;
 }

@@ -1,7 +1,10 @@
-// The best fixed set of weights to keep in memory for good, while all others are streamed through what is left.
+// The best fixed set of weights to keep in memory for good, while all others are streamed through
+// what is left.
 //
-// A weight is a tensor, or one expert of a tensor of experts. Keeping it saves its bytes each time that it is read and would not be there
-// anyway; those that save most per byte of memory are taken first, as long as they fit.
+// A weight is a tensor, or one expert of a tensor of experts. Keeping it saves its pages each time
+// that they are read and would not be there anyway; those that save most per page of memory are
+// taken first, as long as they fit. What is kept is read at load, or when it is read first if there
+// is no load.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +19,7 @@ struct ggs_paging_weight {
     uint64_t     file;   // from 0
     uint64_t     offset, size;
     uint32_t     first_block, n_blocks; // those that begin in it
-    uint64_t     pages;                 // that it lies in
+    uint64_t     pages;                 // that it lies in, or of these blocks if they have more
 };
 
 struct ggs_paging_weights {

@@ -4,9 +4,11 @@
 //     ggs_paging_sequence_read(&sequence, file, begin, end, GGS_READ_GENERATE, &error);      // bytes, in the order of the ops
 //     ggs_paging_sequence_finish(&sequence, true, &error);
 //
-// Pages of all files are numbered through. Reads come as long ranges, and most pages are always read together with their neighbours, so
-// finishing cuts the pages into blocks: the longest runs that no read begins or ends inside of. A page belongs to one block, a read is
-// a run of whole blocks. A dense model has a few blocks per tensor, whatever its size. Memory: 8 bytes per read, one bit per page.
+// Pages of all files are numbered through. Reads come as long ranges, and most pages are always
+// read together with their neighbours, so finishing cuts the pages into blocks: the longest runs
+// that no read begins or ends inside of. A page belongs to one block, a read is a run of whole
+// blocks. A dense model has a few blocks per tensor, whatever its size. Memory: 8 bytes per read,
+// one bit per page.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +16,8 @@
 
 struct ggs_error;
 
-// What a read belongs to. LOAD is the pass over the whole files that the engine makes before the first token.
+// What a read belongs to. LOAD is the pass over the whole files that the engine makes before the
+// first token.
 enum ggs_read_class { GGS_READ_LOAD, GGS_READ_PROMPT, GGS_READ_GENERATE, GGS_READ_CLASSES };
 
 // While it is fed: pages [first, first + n). Once finished: blocks.
@@ -56,8 +59,9 @@ void ggs_paging_sequence_release(struct ggs_paging_sequence * sequence); // a ze
 // Bytes [begin, end) of a file (from 0). What lies behind the file's end is left out.
 int ggs_paging_sequence_read(struct ggs_paging_sequence * sequence, uint64_t file, uint64_t begin, uint64_t end,
                              enum ggs_read_class class_, struct ggs_error * error);
-// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all others. Refuses more reads than can be
-// simulated: a damaged file of some kilobytes can claim any number of them.
+// No more reads: cuts into blocks. With `load` a read of everything, class LOAD, comes before all
+// others. Refuses more reads than can be simulated: a damaged file of some kilobytes can claim any
+// number of them.
 int ggs_paging_sequence_finish(struct ggs_paging_sequence * sequence, bool load, struct ggs_error * error);
 
 static inline uint32_t ggs_block_pages(const struct ggs_paging_sequence * sequence, uint32_t block) {

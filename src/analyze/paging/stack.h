@@ -1,6 +1,7 @@
-// Blocks in the order of their last use. Reading one gives its stack distance: how many pages a least-recently-used cache must hold so
-// that this read finds the block in it. Mattson's algorithm on blocks: the pages of a block are always read together and in order, so
-// between two reads of any of them lie all others of the block, and what else was read since: one distance for all.
+// Blocks in the order of their last use. Reading one gives its stack distance: how many pages a
+// least-recently-used cache must hold so that this read finds the block in it. Mattson's algorithm
+// on blocks: the pages of a block are always read together and in order, so between two reads of
+// any of them lie all others of the block, and what else was read since: one distance for all.
 //
 // A read costs O(log blocks). Memory: some 20 bytes per block.
 #pragma once

@@ -1,12 +1,13 @@
 #include "analyze/paging/stream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/stream-plan.h"
 
-enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu, PARTS = 3 }; // gate, up and down of a layer have slots together
+enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
 
 // A tensor that holds experts: weights first .. first + n - 1 of the list.
 struct tensor {
@@ -29,9 +30,15 @@ struct simulation {
     double                             streamed;           // share of the dense bytes
     uint32_t *                         chosen;             // the experts of the op that is being looked at
     uint32_t                           n_chosen, choosing; // and their tensor
-    bool                               shared;             // slots that layers have in turns: nothing stays in them
+    bool                               shared;             // there are no slots: nothing stays
     struct ggs_paging_cost *           cost;
+    bool *                             seen; // by block that is left to the page cache: it is there
 };
+
+// In whole pages, as all policies count. The library itself reads experts to the sector.
+static uint64_t bytes_of(const struct simulation * s, uint32_t weight) {
+    return s->weights->weight[weight].pages * s->sequence->page;
+}
 
 static uint64_t aligned(uint64_t bytes) {
     return (bytes + BLOCK - 1) / BLOCK * BLOCK + BLOCK; // begins anywhere in a block
@@ -70,33 +77,32 @@ static void list(struct simulation * s) {
 
 // ---- the reads ----
 
-// The op's experts are known: those that have no slot are read, into the slots of those that were chosen least often.
+// The op's experts are known: those that have no slot are read, into the slots of those that were
+// chosen least often.
 static void choose(struct simulation * s, struct tensor * t, enum ggs_read_class class_) {
     t->clock++;
     ggs_stream_age(&t->weight, s->score + t->first, t->n);
     for (uint32_t i = 0; i < s->n_chosen; i++) s->score[s->chosen[i]] += t->weight;
-    if (s->n_chosen > t->slots) { // as a whole; slots stay as they are, or are filled from it
-        uint64_t filled = 0;
-        for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
-        s->cost->bytes[class_] += t->n * s->weights->weight[t->first].size;
-        for (uint32_t i = 0; i < s->n_chosen && filled < t->slots; i++) {
-            filled += s->used[s->chosen[i]] == 0;
-            s->used[s->chosen[i]] = t->clock;
+    uint64_t filled = 0;
+    for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
+    bool all = s->n_chosen > t->slots && s->n_chosen > t->n - t->n / 5; // read before they are chosen
+    for (uint32_t i = t->first; all && i < t->first + t->n; i++)
+        if (s->used[i] == 0) s->cost->bytes[class_] += bytes_of(s, i);
+    for (uint32_t i = 0; !all && i < s->n_chosen; i++)
+        if (s->used[s->chosen[i]] == 0) s->cost->bytes[class_] += bytes_of(s, s->chosen[i]);
+    for (uint32_t i = 0; i < s->n_chosen; i++) { // those beyond the slots are gone when the op has ended
+        bool there = s->used[s->chosen[i]] > 0;
+        if (!there && s->n_chosen > t->slots && filled >= t->slots) continue;
+        filled += !there;
+        s->used[s->chosen[i]] = t->clock;
+    }
+    for (; filled > t->slots; filled--) {
+        uint32_t least = NONE;
+        for (uint32_t i = t->first; i < t->first + t->n; i++) {
+            if (s->used[i] == 0 || s->used[i] == t->clock) continue;
+            if (least == NONE || s->score[i] < s->score[least]) least = i;
         }
-    } else {
-        uint64_t filled = 0, missing = 0;
-        for (uint32_t i = 0; i < s->n_chosen; i++) missing += s->used[s->chosen[i]] == 0;
-        for (uint32_t i = 0; i < s->n_chosen; i++) s->used[s->chosen[i]] = t->clock;
-        s->cost->bytes[class_] += missing * s->weights->weight[t->first].size;
-        for (uint32_t i = t->first; i < t->first + t->n; i++) filled += s->used[i] > 0;
-        for (; filled > t->slots; filled--) {
-            uint32_t least = NONE;
-            for (uint32_t i = t->first; i < t->first + t->n; i++) {
-                if (s->used[i] == 0 || s->used[i] == t->clock) continue;
-                if (least == NONE || s->score[i] < s->score[least]) least = i;
-            }
-            if (least != NONE) s->used[least] = 0;
-        }
+        if (least != NONE) s->used[least] = 0;
     }
 }
 
@@ -106,7 +112,7 @@ static void settle(struct simulation * s, enum ggs_read_class class_) {
     if (t->slots == 0) { // memory is not divided yet: how many a token chooses is looked at
         if (t->least == 0 || s->n_chosen < t->least) t->least = s->n_chosen;
     } else if (s->shared) {
-        s->cost->bytes[class_] += (s->n_chosen > t->slots ? t->n : s->n_chosen) * s->weights->weight[t->first].size;
+        for (uint32_t i = 0; i < s->n_chosen; i++) s->cost->bytes[class_] += bytes_of(s, s->chosen[i]);
     } else {
         choose(s, t, class_);
     }
@@ -118,7 +124,7 @@ static void use(struct simulation * s, uint32_t weight, enum ggs_read_class clas
     if (tensor == NONE || tensor != s->choosing) settle(s, class_);
     s->choosing = tensor;
     if (tensor == NONE) {
-        s->cost->bytes[class_] += (uint64_t) (s->streamed * (double) s->weights->weight[weight].size);
+        s->cost->bytes[class_] += (uint64_t) ceil(s->streamed * (double) bytes_of(s, weight));
         return;
     }
     for (uint32_t i = 0; i < s->n_chosen; i++)
@@ -134,6 +140,10 @@ static void walk(struct simulation * s) {
             const struct ggs_page_read * read = &s->sequence->reads[next];
             for (uint32_t b = read->first; b < read->first + read->n && class_ != GGS_READ_LOAD; b++) {
                 uint32_t w = s->weight_of[b];
+                if (w == NONE && !s->seen[b]) {
+                    s->seen[b] = true;
+                    s->cost->bytes[class_] += ggs_block_pages(s->sequence, b) * s->sequence->page;
+                }
                 if (w != NONE && b == s->weights->weight[w].first_block) use(s, w, class_);
             }
         }
@@ -143,8 +153,11 @@ static void walk(struct simulation * s) {
 
 // ---- how memory is divided ----
 
+// Of the largest, because the first and the last one may share pages with their neighbours.
 static uint64_t slot_bytes(const struct simulation * s, const struct tensor * t) {
-    return s->weights->weight[t->first].size + 2 * SECTOR;
+    uint64_t most = 0;
+    for (uint32_t i = t->first; i < t->first + t->n; i++) most = bytes_of(s, i) > most ? bytes_of(s, i) : most;
+    return most + 2 * SECTOR;
 }
 
 static bool divide(struct simulation * s, uint64_t memory) {
@@ -156,7 +169,7 @@ static bool divide(struct simulation * s, uint64_t memory) {
         uint64_t              whole = t->n * s->weights->weight[t->first].size;
         plan.one_slot_each += slot;
         plan.least_slots += slot * (t->least + 1);
-        if (PARTS * slot * (t->least + 1) > plan.most_slots) plan.most_slots = PARTS * slot * (t->least + 1);
+        plan.all_slots += slot * t->n;
         experts += whole;
         if (whole > plan.largest_experts) plan.largest_experts = whole;
     }
@@ -165,14 +178,14 @@ static bool divide(struct simulation * s, uint64_t memory) {
     uint64_t kept = s->dense_bytes < plan.kept ? s->dense_bytes : plan.kept;
     s->streamed   = s->dense_bytes == 0 ? 0 : 1 - (double) kept / (double) s->dense_bytes;
     uint64_t left = plan.slots + plan.kept - kept, more = 0;
-    s->shared = plan.shared;
+    s->shared = s->n_tensors > 0 && plan.slots == 0;
     for (uint64_t i = 0; i < s->n_tensors; i++) {
         struct tensor * t = &s->tensors[i];
-        t->slots = plan.shared ? left / GGS_STREAM_SHARES / PARTS / slot_bytes(s, t) : left / plan.one_slot_each;
-        if (!plan.shared)
-            t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
+        t->slots          = left / plan.one_slot_each;
+        t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
+        if (s->shared) t->slots = t->n; // anything but 0: memory is divided
     }
-    s->cost->bytes[GGS_READ_LOAD] = kept;
+    s->cost->bytes[s->sequence->spans[0].class_] = kept; // at load, or with the first reads if there is none
     return true;
 }
 
@@ -188,17 +201,20 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
                            .score     = calloc(n, sizeof(double)),
                            .dense     = malloc(n * sizeof(uint64_t)),
                            .chosen    = malloc(n * sizeof(uint32_t)),
+                           .seen      = calloc(sequence->n_blocks + (size_t) 1, sizeof(bool)),
                            .choosing  = NONE,
                            .cost      = cost};
     bool ok = s.weight_of != NULL && s.tensor_of != NULL && s.tensors != NULL && s.used != NULL && s.score != NULL &&
-              s.dense != NULL && s.chosen != NULL;
+              s.dense != NULL && s.chosen != NULL && s.seen != NULL;
     *cost    = (struct ggs_paging_cost){0};
     *streams = false;
     if (ok) {
         list(&s);
         walk(&s); // without slots: looks at how many experts a token chooses
-        *cost    = (struct ggs_paging_cost){0};
-        *streams = divide(&s, memory);
+        *cost       = (struct ggs_paging_cost){0};
+        bool loaded = sequence->n_spans > 0 && sequence->spans[0].class_ == GGS_READ_LOAD;
+        memset(s.seen, loaded, sequence->n_blocks * sizeof(bool));
+        *streams = sequence->n_spans > 0 && divide(&s, memory);
         if (*streams) walk(&s);
     }
     free(s.weight_of);
@@ -208,5 +224,6 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
     free(s.score);
     free(s.dense);
     free(s.chosen);
+    free(s.seen);
     return ok ? 0 : ggs_fail_memory(error);
 }

@@ -27,7 +27,8 @@ static struct part split_name(const char * name) {
     return (struct part){end + 1, layer};
 }
 
-// Names are a file's own. One that could mean something to the shell or to the option's syntax is not offered.
+// Names are a file's own. One that could mean something to the shell or to the option's syntax is
+// not offered.
 static bool is_plain(const char * name) {
     for (const char * c = name; *c != '\0'; c++) {
         if (!isalnum((unsigned char) *c) && strchr("._-", *c) == NULL) return false;

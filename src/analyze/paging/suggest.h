@@ -1,4 +1,5 @@
-// What to paste into other command lines, for a budget of memory: tensors for llama.cpp's --override-tensor, byte ranges to lock.
+// What to paste into other command lines, for a budget of memory: tensors for llama.cpp's
+// --override-tensor, byte ranges to lock.
 #pragma once
 
 #include "analyze/paging/paging.h"

@@ -30,14 +30,13 @@ static bool add_tensor(struct listing * list, struct ggs_trace * trace, const st
     if (!ggs_trace_origin(t, &file, &weight.offset)) return true;
     weight.file = file - 1;
     if (weight.size == 0 || !ggs_add(weight.offset, weight.size, &end)) return true;
-    struct ggs_name name = ggs_name_parse(weight.name, strlen(weight.name));
-    if (!experts || !name.experts || name.expert_dimension > 3) return add(list, &weight);
-    uint64_t n = (uint64_t) t->ne[name.expert_dimension], stride = t->nb[name.expert_dimension];
-    if (n < 2 || n > GGS_EXPERTS_MAX || stride > weight.size / n) return add(list, &weight);
-    weight.size = stride;
+    uint64_t size = experts ? ggs_trace_expert_bytes(t, weight.name, weight.size) : 0;
+    if (size == 0) return add(list, &weight);
+    uint64_t n  = weight.size / size;
+    weight.size = size;
     for (weight.expert = 0; weight.expert < (int64_t) n; weight.expert++) {
         if (!add(list, &weight)) return false;
-        weight.offset += stride;
+        weight.offset += size;
     }
     return true;
 }
@@ -53,7 +52,8 @@ static void drop_repeated(struct listing * list) {
     list->n = kept;
 }
 
-// Each block that ops read goes to the weight that its first byte lies in, or to the next one if it lies in none.
+// Each block that ops read goes to the weight that its first byte lies in, or to the next one if it
+// lies in none.
 static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {
@@ -67,6 +67,7 @@ static void give_blocks(struct listing * list, const struct ggs_paging_sequence 
         struct ggs_paging_weight * weight = &list->weight[w];
         if (weight->n_blocks == 0) weight->first_block = block;
         weight->n_blocks = block + 1 - weight->first_block;
+        weight->pages += ggs_block_pages(sequence, block);
     }
 }
 
@@ -86,9 +87,10 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     drop_repeated(&list);
     give_blocks(&list, sequence);
     for (uint64_t i = 0; i < list.n; i++) {
-        struct ggs_paging_weight * w = &list.weight[i];
+        struct ggs_paging_weight * w     = &list.weight[i];
+        uint64_t                   pages = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
         if (w->n_blocks == 0) continue;
-        w->pages                  = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;
+        if (w->pages < pages) w->pages = pages;
         list.weight[weights->n++] = *w;
     }
     weights->weight = list.weight;

@@ -38,7 +38,7 @@ static void thin(struct ggs_compositions * all) {
     all->n = kept;
 }
 
-static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct gathering *        g   = owner;
     struct ggs_compositions * all = g->all;
     if (step->step < 0 || step->part != step->sequences->parts) return 0; // once for each batch
@@ -50,10 +50,10 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     if (g->selection != NULL && g->selection->context > 0 && g->selection->context - 1 != step->context) return 0;
     for (size_t i = 0; i < step->sequences->n_parts; i++) {
         const struct ggs_sequence_part * part = &step->sequences->parts[i];
-        batch.requests++;
-        *(part->phase == GGS_PHASE_PROMPT   ? &batch.prompt_tokens
-          : part->phase == GGS_PHASE_VERIFY ? &batch.verify_tokens
-                                            : &batch.generate_tokens) += part->tokens;
+        batch.requests += !part->branch;
+        batch.prompt_tokens += part->prompt;
+        *(part->phase == GGS_PHASE_VERIFY ? &batch.verify_tokens : &batch.generate_tokens) +=
+            part->tokens - part->prompt;
     }
     for (uint64_t before = all->n + 1; all->n >= 2 * g->most && all->n < before;) before = all->n, thin(all);
     return ggs_array_push(all->batch, all->n, all->capacity, batch) ? 0 : ggs_fail_memory(error);
@@ -68,7 +68,7 @@ static int by_context(const void * a, const void * b) {
 int ggs_compositions_compute(struct ggs_compositions * compositions, struct ggs_trace * trace, uint64_t most,
                              struct ggs_error * error) {
     struct gathering           g       = {.all = compositions, .selection = trace->selection, .most = most};
-    struct ggs_request_visitor visitor = {.see = see, .owner = &g};
+    struct ggs_request_visitor visitor = {.see = add_step, .owner = &g};
     *compositions                      = (struct ggs_compositions){0};
     int status                         = ggs_requests_walk(trace, &visitor, error);
     if (status < 0) {

@@ -1,4 +1,5 @@
-// What batches were made of: for each decode how many of its tokens were prompt, generated and drafted, and of how many requests.
+// What batches were made of: for each decode how many of its tokens were prompt, generated and
+// drafted, and of how many requests.
 #pragma once
 
 #include "analyze/walk/trace.h"

@@ -76,7 +76,8 @@ static const struct ggs_tensor * keys_of(const struct ggs_trace * trace, const s
     return has_name(trace, root, "cache_k_l") ? root : NULL;
 }
 
-// Inputs of a graph: how many tokens, and where their positions are. A mask of attention has one element for each cell.
+// Inputs of a graph: how many tokens, and where their positions are. A mask of attention has one
+// element for each cell.
 static void see_inputs(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
                        uint64_t node) {
     const char * op = ggs_trace_op_name(trace, graph->nodes[node].op);
@@ -180,8 +181,8 @@ static int see_run(struct ggs_cell_numbers * numbers, const struct ggs_batch_run
     return 0;
 }
 
-// Which token of the batch was the i-th that the engine wrote? It keeps their order, but where sequences have streams of their own, and where
-// it cuts batches into pieces of equal length.
+// Which token of the batch was the i-th that the engine wrote? It keeps their order, but where
+// sequences have streams of their own, and where it cuts batches into pieces of equal length.
 static uint64_t token_of(const struct ggs_cell_numbers * numbers, const struct ggs_sequence_batch * batch, uint64_t i) {
     int64_t  cell = numbers->written[i], position = numbers->positions[i];
     uint64_t each = numbers->streams > 1 ? numbers->cells / numbers->streams : 0;

@@ -1,8 +1,10 @@
-// Which cells of a context's memory the tokens of a batch were written to, by the engine's own numbers.
+// Which cells of a context's memory the tokens of a batch were written to, by the engine's own
+// numbers.
 //
-// Newer releases write keys with SET_ROWS, whose row ids are in the trace; older ones copy them into a view of the cache, whose place tells
-// the first cell, and the others follow it. If a memory has several streams (each sequence with cells of its own), numbers go through all of
-// them. Not seen: what devices write (their ids stay there), and memories that keep no keys.
+// Newer releases write keys with SET_ROWS, whose row ids are in the trace; older ones copy them
+// into a view of the cache, whose place tells the first cell, and the others follow it. If a memory
+// has several streams (each sequence with cells of its own), numbers go through all of them. Not
+// seen: what devices write (their ids stay there), and memories that keep no keys.
 #pragma once
 
 #include <stdbool.h>

@@ -19,8 +19,8 @@ void ggs_cell_uses_release(struct ggs_cell_uses * uses) {
 
 // ---- which cells ----
 
-// The cells of a context's memory by number, and what was written to each last: the token with that place in that life of a sequence
-// (trace/sequences.h). It is in use as long as a sequence has it.
+// The cells of a context's memory by number, and what was written to each last: the token with that
+// place in that life of a sequence (trace/sequences.h). It is in use as long as a sequence has it.
 struct memory {
     struct holder {
         uint64_t life; // 0: nothing was seen there
@@ -220,6 +220,7 @@ static int see_calls(struct gathering * g, const struct ggs_memory_change * chan
                                     .sequence = change->sequence < 0 ? -1 : change->sequence,
                                     .other    = change->other < 0 ? -1 : change->other,
                                     .calls    = 1};
+    if (change->kind == GGS_MEMORY_SAMPLER) return 0; // no cells changed
     if (index != 0) one.cells = sequences->contexts[index - 1]->changed_cells;
     return g->again ? 0 : keep_change(g, one, error);
 }
@@ -273,7 +274,8 @@ static int64_t reach(struct memory * m, const struct ggs_sequence_context * stat
     return m->unseen || m->n == 0 ? -1 : (int64_t) sum;
 }
 
-// Of the cells that attention went over, those in use: where streams are apart, only those of the batch's sequences are looked at.
+// Of the cells that attention went over, those in use: where streams are apart, only those of the
+// batch's sequences are looked at.
 static int64_t attended_in_use(const struct gathering * g, const struct ggs_request_step * step,
                                const struct ggs_cell_use * use) {
     uint64_t sum = 0;
@@ -344,13 +346,14 @@ static bool fill_in(struct ggs_cell_use * use, const struct memory * m, const st
 
 // ---- the walk ----
 
-static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct gathering *               g     = owner;
     const struct ggs_sequence_part * part  = step->part;
     uint64_t                         index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context));
     struct memory *                  m     = memory_of(g, step->context);
     if (m == NULL) return ggs_fail_memory(error);
-    // Tokens that were there already, and not computed before our eyes: a state that was loaded, or recording was paused.
+    // Tokens that were there already, and not computed before our eyes: a state that was loaded, or
+    // recording was paused.
     if (step->sequences->gaps || (part->begins && part->cached + part->tokens > part->cells)) m->unseen = true;
     if (index == 0 || part != step->sequences->parts || step->batch->encode) return 0; // once for each batch
     const struct ggs_sequence_context * state  = step->sequences->contexts[index - 1];
@@ -390,7 +393,7 @@ static int by_context(const void * a, const void * b) {
 int ggs_cell_uses_compute(struct ggs_cell_uses * uses, struct ggs_trace * trace, uint64_t most,
                           struct ggs_error * error) {
     struct gathering           g       = {.uses = uses, .most = most};
-    struct ggs_request_visitor visitor = {.see = see, .change = see_change, .owner = &g};
+    struct ggs_request_visitor visitor = {.see = add_step, .change = see_change, .owner = &g};
     *uses                              = (struct ggs_cell_uses){0};
     int status                         = ggs_cell_numbers_open(&g.numbers, trace, error);
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);

@@ -1,5 +1,6 @@
-// The memory of contexts over time: how many cells its sequences have, which ones, and over how many attention goes. The engine computes
-// attention over all cells up to the last one in use, rounded up: what is not in use of them is holes and rounding.
+// The memory of contexts over time: how many cells its sequences have, which ones, and over how
+// many attention goes. The engine computes attention over all cells up to the last one in use,
+// rounded up: what is not in use of them is holes and rounding.
 #pragma once
 
 #include "analyze/walk/trace.h"
@@ -30,7 +31,8 @@ struct ggs_cell_use {
                1]; // who has which cell, from 0 to the peak of up_to; "" if sequences have streams of their own
 };
 
-// What the program did to sequences. Of a long recording a row may stand for several calls of one kind that are close in time.
+// What the program did to sequences. Of a long recording a row may stand for several calls of one
+// kind that are close in time.
 struct ggs_cell_change {
     int64_t  begin_ns, end_ns; // of the first and the last call
     uint64_t context;

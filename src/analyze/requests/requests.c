@@ -34,8 +34,12 @@ static struct ggs_request_context * context_of(struct list * list, uint64_t cont
     uint64_t *            index = ggs_map_put(&list->contexts, ggs_map_key_number(context));
     if (index == NULL) return NULL;
     if (*index == 0) {
-        struct ggs_request_context row = {
-            .context = context, .target = -1, .changes_seen = true, .cells_peak_ns = -1, .last_step = INT64_MIN};
+        struct ggs_request_context row = {.context       = context,
+                                          .target        = -1,
+                                          .changes_seen  = true,
+                                          .cells_peak_ns = -1,
+                                          .last_step     = INT64_MIN,
+                                          .unused_tokens = -1};
         if (!ggs_array_push(r->context, r->n_contexts, r->contexts_capacity, row)) return NULL;
         *index = r->n_contexts;
     }
@@ -74,9 +78,9 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
             context->compute_ns += context->batch.ns;
         }
         context->last_decode = step->decode;
-        context->batch.prompt |= step->phase == GGS_PHASE_PROMPT;
+        context->batch.prompt |= step->part->prompt > 0;
         context->batch.verify |= step->phase == GGS_PHASE_VERIFY;
-        context->batch.parts++;
+        context->batch.parts += !step->part->branch;
     }
     if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
     state = step->sequences->contexts[index - 1];
@@ -90,7 +94,16 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
     return true;
 }
 
-static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static void add_time(struct ggs_request * request, const struct ggs_request_step * step) {
+    if (request->decodes > 0) request->wait_ns += ggs_time_between(request->end_ns, step->begin_ns);
+    request->decodes++;
+    request->steps += request->last_step != step->step || step->step < 0;
+    request->last_step = step->step;
+    request->compute_ns += ggs_time_between(step->begin_ns, step->end_ns);
+    if (step->end_ns > request->end_ns) request->end_ns = step->end_ns;
+}
+
+static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct list *                    list = owner;
     struct ggs_requests *            r    = list->requests;
     const struct ggs_sequence_part * part = step->part;
@@ -105,6 +118,7 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
                                   .end_ns          = step->begin_ns,
                                   .first_output_ns = -1,
                                   .cached_tokens   = part->cached,
+                                  .unused_tokens   = -1,
                                   .changes_seen    = true,
                                   .last_step       = INT64_MIN};
         if (!ggs_array_push(r->request, r->n, r->capacity, row)) return ggs_fail_memory(error);
@@ -112,15 +126,12 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     // Numbers are given in the order of begins: request n is the n-th.
     if (step->request == 0 || step->request > r->n) return 0;
     struct ggs_request * request = &r->request[step->request - 1];
-    uint64_t             ns      = ggs_time_between(step->begin_ns, step->end_ns);
-    if (request->decodes > 0) request->wait_ns += ggs_time_between(request->end_ns, step->begin_ns);
-    request->decodes++;
-    request->steps += request->last_step != step->step || step->step < 0;
-    request->last_step = step->step;
-    request->compute_ns += ns;
-    if (step->end_ns > request->end_ns) request->end_ns = step->end_ns;
-    if (step->phase == GGS_PHASE_PROMPT || step->phase == GGS_PHASE_WARMUP) request->prompt_tokens += step->tokens;
+    if (!part->branch) add_time(request, step);
+    request->prompt_tokens += part->prompt;
     request->generated_tokens += step->generated;
+    request->decoded_tokens += part->fed;
+    if (step->batch->told && request->unused_tokens < 0) request->unused_tokens = 0;
+    if (step->batch->told) request->unused_tokens += (int64_t) part->unused;
     request->embedding |= part->embedding;
     request->scored |= part->scored;
     if (part->unseen) request->changes_seen = false;
@@ -131,20 +142,15 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     return add_context(list, step) ? 0 : ggs_fail_memory(error);
 }
 
-static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
+static void settle(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     struct ggs_requests * r = ((struct list *) owner)->requests;
     if (verify->request == 0 || verify->request > r->n) return;
     struct ggs_request * request = &r->request[verify->request - 1];
-    uint64_t             drafted = verify->tokens - 1;
-    if (kept < 0) {
-        request->unsettled_tokens += drafted;
-    } else if (kept == 0) { // it was taken back as a whole, and is done again
-        request->generated_tokens -= request->generated_tokens > 0;
-    } else {
-        request->generated_tokens += (uint64_t) kept - 1;
-        request->accepted_tokens += (uint64_t) kept - 1;
-        request->rejected_tokens += drafted - ((uint64_t) kept - 1);
-    }
+    request->generated_tokens += (uint64_t) settled->generated;
+    request->decoded_tokens += (uint64_t) settled->generated;
+    request->accepted_tokens += settled->accepted;
+    request->rejected_tokens += settled->rejected;
+    request->unsettled_tokens += settled->unsettled;
 }
 
 static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error) {
@@ -190,6 +196,7 @@ static void finish(struct list * list) {
                             : request->embedding          ? GGS_REQUEST_EMBEDDING
                             : request->scored             ? GGS_REQUEST_SCORING
                                                           : GGS_REQUEST_PROMPT;
+        request->has_costs   = r->has_costs;
         request->duration_ns = (int64_t) ggs_time_between(request->begin_ns, request->end_ns);
         request->time_to_first_ns =
             request->first_output_ns < 0 ? -1 : (int64_t) ggs_time_between(request->begin_ns, request->first_output_ns);
@@ -204,6 +211,9 @@ static void finish(struct list * list) {
         context->prompt_tokens += request->prompt_tokens;
         context->cached_tokens += request->cached_tokens;
         context->generated_tokens += request->generated_tokens;
+        context->decoded_tokens += request->decoded_tokens;
+        if (request->unused_tokens >= 0 && context->unused_tokens < 0) context->unused_tokens = 0;
+        if (request->unused_tokens > 0) context->unused_tokens += request->unused_tokens;
         context->accepted_tokens += request->accepted_tokens;
         context->rejected_tokens += request->rejected_tokens;
     }
@@ -219,7 +229,7 @@ static void finish(struct list * list) {
 int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {
     struct ggs_step_costs      shared  = {0};
     struct list                list    = {.requests = requests, .costs = costs ? &shared : NULL};
-    struct ggs_request_visitor visitor = {.see = see, .settle = settle, .end = end, .owner = &list};
+    struct ggs_request_visitor visitor = {.see = add_step, .settle = settle, .end = end, .owner = &list};
     *requests                          = (struct ggs_requests){.has_costs = costs};
     int status                         = costs ? ggs_step_costs_compute(&shared, trace, &ggs_totals_all, error) : 0;
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);

@@ -1,6 +1,7 @@
-// Requests: what each sequence of each context computed, from its first prompt token to its last generated one (trace/sequences.h has the
-// rules). Found in one pass over the tokens that were fed and the changes of the memory; beside those changes and the times of decodes,
-// which are held, memory does not grow with the recording.
+// Requests: what each sequence of each context computed, from its first prompt token to its last
+// generated one (trace/sequences.h has the rules). Found in one pass over the tokens that were fed
+// and the changes of the memory; beside those changes and the times of decodes, which are held,
+// memory does not grow with the recording.
 #pragma once
 
 #include <stdbool.h>
@@ -45,8 +46,8 @@ struct ggs_request_visitor {
     // A change of the memory that was just made; its `step` is the number of its row. May be NULL.
     int (*change)(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
                   struct ggs_error * error);
-    // How many tokens of a VERIFY batch stayed, the first included; -1 if that was not seen.
-    void (*settle)(void * owner, const struct ggs_verify * verify, int64_t kept);
+    // What became of the drafted tokens of a VERIFY batch.
+    void (*settle)(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled);
     // The state after the last batch and the last change; May be NULL.
     int (*end)(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error);
     void * owner;
@@ -62,10 +63,12 @@ struct ggs_request {
     int64_t  sequence;
     uint64_t kind;
     int64_t  begin_ns, end_ns;
-    int64_t  first_output_ns; // end of the decode that gave its first output, -1 for none
-    uint64_t prompt_tokens;   // computed
-    uint64_t cached_tokens;   // there already
-    uint64_t generated_tokens;
+    int64_t  first_output_ns;                  // end of the decode that gave its first output, -1 for none
+    uint64_t prompt_tokens;                    // computed
+    uint64_t cached_tokens;                    // there already
+    uint64_t generated_tokens;                 // sampled
+    uint64_t decoded_tokens;                   // of those, or of drafts: fed back, to stay
+    int64_t  unused_tokens;                    // of those: what came out was never read; -1: reading was not seen
     uint64_t accepted_tokens, rejected_tokens; // of drafts
     uint64_t unsettled_tokens;                 // drafts of which it was not seen what became of them
     uint64_t decodes, steps;
@@ -74,7 +77,8 @@ struct ggs_request {
     uint64_t cells_peak; // of the memory
     bool     changes_seen;
     bool     embedding, scored;
-    // Its share of the batches that it took part in, by tokens: estimated.
+    // Its share of the batches that it took part in, by tokens: estimated. All 0 unless has_costs.
+    bool     has_costs;
     uint64_t op_ns, bytes_read, bytes_written, bytes_disk;
     // From these, -1 for none.
     int64_t duration_ns;
@@ -87,7 +91,9 @@ struct ggs_request_context {
     uint64_t context;
     int64_t  target; // the context that it drafts for, -1 for none
     uint64_t model;
-    uint64_t requests, prompt_tokens, cached_tokens, generated_tokens, accepted_tokens, rejected_tokens;
+    uint64_t requests, prompt_tokens, cached_tokens, generated_tokens, decoded_tokens;
+    int64_t  unused_tokens; // -1: reading was not seen
+    uint64_t accepted_tokens, rejected_tokens;
     uint64_t steps, compute_ns; // of its decodes
     bool     changes_seen;
     uint64_t removed, copied, moved, cleared; // calls that changed its memory
@@ -95,8 +101,9 @@ struct ggs_request_context {
     uint64_t cells_peak, sequences_peak; // at once: each cell counted once
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN if there are none
-    // What a generated token took, on average, in batches that hold no prompt; -1 if there were none. Of a target context: drafted, in batches that
-    // check drafts, with the time of its draft context; plain, in batches that check none. Estimated: batches differ in what else they hold.
+    // What a generated token took, on average, in batches that hold no prompt; -1 if there were
+    // none. Of a target context: drafted, in batches that check drafts, with the time of its draft
+    // context; plain, in batches that check none. Estimated: batches differ in what else they hold.
     int64_t  ns_per_drafted_token, ns_per_plain_token;
     int64_t  last_step;
     uint64_t last_decode;

@@ -1,5 +1,5 @@
-// The token steps of one request, one sequence or one context. Put into trace->selection it limits every walk over ops; a step that several
-// requests share belongs to each of them as a whole.
+// The token steps of one request, one sequence or one context. Put into trace->selection it limits
+// every walk over ops; a step that several requests share belongs to each of them as a whole.
 #pragma once
 
 #include "analyze/walk/trace.h"

@@ -1,10 +1,12 @@
-// Ops added up by request or by sequence: each token step's costs, divided by tokens among those that took part. That is an estimate: a batch
-// reads its weights once for all. Ops and op runs are those that it took part in, undivided.
+// Ops added up by request or by sequence: each token step's costs, divided by tokens among those
+// that took part. That is an estimate: a batch reads its weights once for all. Ops and op runs are
+// those that it took part in, undivided.
 #pragma once
 
 #include "analyze/ops/groups.h"
 
-// `by` is GGS_BY_REQUEST or GGS_BY_SEQUENCE. A sequence is named with its context if there are several.
+// `by` is GGS_BY_REQUEST or GGS_BY_SEQUENCE. A sequence is named with its context if there are
+// several.
 int ggs_shares_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
 

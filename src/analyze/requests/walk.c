@@ -1,4 +1,5 @@
-// Brings the tokens of a trace and the changes of its memory into the order in which they happened, context by context.
+// Brings the tokens of a trace and the changes of its memory into the order in which they happened,
+// context by context.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 struct call {
     uint64_t decode;
     int64_t  begin_ns, end_ns;
-    bool     encode, embeddings;
+    bool     encode, embeddings, verify;
 };
 
 struct walk {
@@ -30,7 +31,7 @@ struct walk {
     struct ggs_token * tokens;
     uint64_t           tokens_capacity;
     int64_t *          token, *position, *sequence;
-    uint8_t *          output;
+    uint8_t *          output, *read;
     uint64_t           arrays_capacity;
 };
 
@@ -45,6 +46,7 @@ static void release(struct walk * walk) {
     free(walk->position);
     free(walk->sequence);
     free(walk->output);
+    free(walk->read);
 }
 
 // ---- reading ----
@@ -59,7 +61,8 @@ static int read_calls(struct walk * walk, struct ggs_error * error) {
     struct ggs_decode   row;
     int                 status = ggs_cursor_open(&cursor, walk->trace->reader, GGS_TABLE_DECODES, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        struct call call = {row.decode, row.begin_ns, row.end_ns, row.encode != 0, row.embeddings != 0};
+        struct call call = {row.decode,      row.begin_ns,        row.end_ns,
+                            row.encode != 0, row.embeddings != 0, row.verify != 0};
         if (!ggs_array_push(walk->calls, walk->n_calls, walk->calls_capacity, call)) status = ggs_fail_memory(error);
     }
     ggs_cursor_close(cursor);
@@ -139,7 +142,9 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         struct ggs_sequence_context * context = ggs_sequences_context(&walk->sequences, row.context);
         if (context == NULL) continue;
-        context->no_memory = row.model != 0 && row.memory == 0;
+        context->no_memory  = row.model != 0 && row.memory == 0;
+        context->told       = row.read != GGS_READ_NOT_KNOWN;
+        context->never_read = row.read == GGS_READ_NEVER;
         if (row.target == 0) continue;
         *drafts = true;
         ggs_sequences_draft(&walk->sequences, row.context, row.target - 1);
@@ -169,23 +174,28 @@ static int change_until(struct walk * walk, uint64_t context, uint64_t decode, i
 
 static int feed(struct walk * walk, const struct ggs_step * step, const struct ggs_token * tokens, uint64_t n,
                 bool last, struct ggs_error * error) {
-    const struct call * call = find_call(walk, tokens[0].decode);
+    const struct call *                 call    = find_call(walk, tokens[0].decode);
+    const struct ggs_sequence_context * context = ggs_sequences_context(&walk->sequences, step->context);
     for (uint64_t i = 0; i < n; i++) {
         walk->token[i]    = tokens[i].token;
         walk->position[i] = tokens[i].position;
         walk->sequence[i] = tokens[i].sequence;
         walk->output[i]   = tokens[i].output != 0;
+        walk->read[i]     = tokens[i].read <= GGS_READ_BY_PROGRAM ? (uint8_t) tokens[i].read : GGS_READ_NOT_KNOWN;
     }
     struct ggs_sequence_batch batch = {.decode     = tokens[0].decode,
                                        .step       = step->step,
                                        .encode     = call != NULL && call->encode,
                                        .embeddings = call != NULL && call->embeddings,
+                                       .verify     = call != NULL && call->verify,
+                                       .told       = context != NULL && context->told,
                                        .warmup     = step->phase == GGS_PHASE_WARMUP,
                                        .n          = n,
                                        .token      = walk->token,
                                        .position   = walk->position,
                                        .sequence   = walk->sequence,
-                                       .output     = walk->output};
+                                       .output     = walk->output,
+                                       .read       = walk->read};
     enum ggs_phase            phase;
     int                       status = change_until(walk, step->context, batch.decode, step->begin_ns, error);
     if (status == 0 && !ggs_sequences_batch(&walk->sequences, step->context, &batch, &phase))
@@ -218,11 +228,12 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
 }
 
 static bool reserve(struct walk * walk, uint64_t n) {
-    uint64_t capacity[4] = {walk->arrays_capacity, walk->arrays_capacity, walk->arrays_capacity, walk->arrays_capacity};
+    uint64_t c = walk->arrays_capacity, capacity[] = {c, c, c, c, c};
     bool good = ggs_array_reserve(walk->token, capacity[0], n) && ggs_array_reserve(walk->position, capacity[1], n) &&
-                ggs_array_reserve(walk->sequence, capacity[2], n) && ggs_array_reserve(walk->output, capacity[3], n);
+                ggs_array_reserve(walk->sequence, capacity[2], n) && ggs_array_reserve(walk->output, capacity[3], n) &&
+                ggs_array_reserve(walk->read, capacity[4], n);
     if (good) walk->arrays_capacity = n;
-    for (unsigned i = 0; good && i < 4; i++)
+    for (unsigned i = 0; good && i < sizeof(capacity) / sizeof(capacity[0]); i++)
         if (capacity[i] < walk->arrays_capacity) walk->arrays_capacity = capacity[i];
     return good;
 }

@@ -114,8 +114,8 @@ struct dimension {
     uint64_t n, stride;
 };
 
-// The dimensions of a tensor beyond its rows, innermost stride first, neighbours that continue each other joined. Returns how
-// many are left, and in *block the contiguous bytes at the bottom.
+// The dimensions of a tensor beyond its rows, innermost stride first, neighbours that continue each
+// other joined. Returns how many are left, and in *block the contiguous bytes at the bottom.
 static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs_tensor * t, struct dimension out[4],
                                 uint64_t * block) {
     struct dimension        d[4];
@@ -174,8 +174,9 @@ static bool add_whole(struct ggs_access_list * list, const struct ggs_trace * tr
         uint64_t reach;
         if (ggs_mul(d[i].n - 1, d[i].stride, &reach)) extent += reach;
     }
-    if (blocks > MOST_RANGES) return add_range(list, access, 0, extent);
-    return add_blocks(list, access, d, n, 0, block);
+    bool ok = blocks > MOST_RANGES ? add_range(list, access, 0, extent) : add_blocks(list, access, d, n, 0, block);
+    if (access->tensor->packed_bytes > 0) access->bytes = access->tensor->packed_bytes;
+    return ok;
 }
 
 static int by_value(const void * a, const void * b) {
@@ -214,7 +215,8 @@ static struct index find_index(const struct ggs_access_list * list, const struct
     return (struct index){ggs_trace_tensor(trace, tensor), tensor == 0 ? NULL : ggs_access_values(list, tensor)};
 }
 
-// Without values it is not known which pieces are touched, but at most one for each element of the index.
+// Without values it is not known which pieces are touched, but at most one for each element of the
+// index.
 static bool add_some(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
                      const struct ggs_tensor * index, uint64_t length) {
     uint64_t most = length;
@@ -227,7 +229,8 @@ static bool add_some(struct ggs_access_list * list, const struct ggs_trace * tra
     return true;
 }
 
-// Rows by their ids: for a tensor with more than one matrix the ids of each matrix stand in their own part of the index.
+// Rows by their ids: for a tensor with more than one matrix the ids of each matrix stand in their
+// own part of the index.
 static bool add_rows(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
                      struct index index) {
     const struct ggs_tensor * t   = access->tensor;
@@ -263,7 +266,21 @@ static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
     return true;
 }
 
-// The accesses of one node. `inside`: the result that an earlier node of the same op hands on, 0 for none.
+// True for sources that are written too. The result of an op in place is a view of its source, and
+// counts as the result.
+static bool is_written(enum ggs_op_kind kind, uint64_t slot) {
+    return kind == GGS_KIND_ADAMW && (slot == 2 || slot == 3);
+}
+
+static struct ggs_access * new_access(struct ggs_access_list * list, const struct ggs_tensor * tensor, uint64_t slot,
+                                      bool write) {
+    struct ggs_access * access = &list->access[list->n++];
+    *access                    = (struct ggs_access){.tensor = tensor, .slot = (uint32_t) slot, .write = write};
+    return access;
+}
+
+// The accesses of one node. `inside`: the result that an earlier node of the same op hands on, 0
+// for none.
 static bool add_node(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
                      uint64_t node, uint64_t inside, bool writes) {
     enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[node].op);
@@ -273,14 +290,14 @@ static bool add_node(struct ggs_access_list * list, const struct ggs_trace * tra
          e++) {
         const struct ggs_tensor * tensor = ggs_trace_tensor(trace, graph->edges[e].tensor);
         if (tensor == NULL || tensor->tensor == inside || !is_read(kind, graph->edges[e].slot)) continue;
-        struct ggs_access * access = &list->access[list->n++];
-        *access                    = (struct ggs_access){.tensor = tensor, .slot = (uint32_t) graph->edges[e].slot};
-        ok                         = add_source(list, trace, access, kind, rows, ids);
+        uint64_t slot = graph->edges[e].slot;
+        ok            = add_source(list, trace, new_access(list, tensor, slot, false), kind, rows, ids);
+        if (ok && is_written(kind, slot) && list->n + 1 < GGS_ACCESS_MOST)
+            ok = add_whole(list, trace, new_access(list, tensor, slot, true));
     }
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     if (ok && writes && result != NULL && list->n < GGS_ACCESS_MOST) {
-        struct ggs_access * access = &list->access[list->n++];
-        *access                    = (struct ggs_access){.tensor = result, .slot = GGS_ACCESS_RESULT, .write = true};
+        struct ggs_access * access = new_access(list, result, GGS_ACCESS_RESULT, true);
         ok = kind == GGS_KIND_SET_ROWS ? add_rows(list, trace, access, rows) : add_whole(list, trace, access);
     }
     return ok;

@@ -15,7 +15,8 @@ struct ggs_intervals {
 
 void ggs_intervals_release(struct ggs_intervals * set);
 bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end); // false: out of memory
-// Many at once, ascending and apart from each other, each moved by `base`: in time linear to their number and to that of the set.
+// Many at once, ascending and apart from each other, each moved by `base`: in time linear to their
+// number and to that of the set.
 struct ggs_range;
 bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const struct ggs_range * ranges, uint64_t n);
 uint64_t ggs_intervals_bytes(const struct ggs_intervals * set);

@@ -1,6 +1,8 @@
-// Where everything lies in the files of a recording's models: tensors, and what is no tensor, by file and offset.
+// Where everything lies in the files of a recording's models: tensors, and what is no tensor, by
+// file and offset.
 //
-// Read from the files if they are still there and as large as they were; else made of the tensors that the trace has seen.
+// Read from the files if they are still there and as large as they were; else made of the tensors
+// that the trace has seen.
 #pragma once
 
 #include <stdbool.h>

@@ -15,5 +15,6 @@ uint32_t ggs_names_number(struct ggs_names * names, const char * text, size_t le
 // Lives as long as `names`.
 const char * ggs_names_text(const struct ggs_names * names, uint32_t number);
 
-// What the graph runs of a backend are called whose ops have no times: "Vulkan0, as a whole". NULL when out of memory.
+// What the graph runs of a backend are called whose ops have no times: "Vulkan0, as a whole". NULL
+// when out of memory.
 const char * ggs_names_backend(struct ggs_names * names, struct ggs_reader * reader, uint64_t backend);

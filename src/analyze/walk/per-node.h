@@ -1,5 +1,6 @@
-// Memory for each node of the graph that a walk is at, zeroed when it comes to another graph. An op reads and writes the same bytes in every
-// run of its graph, unless index data decides: what follows from them is worked out once and kept here.
+// Memory for each node of the graph that a walk is at, zeroed when it comes to another graph. An op
+// reads and writes the same bytes in every run of its graph, unless index data decides: what
+// follows from them is worked out once and kept here.
 #pragma once
 
 #include "analyze/walk/walk.h"
@@ -22,6 +23,7 @@ struct ggs_node_known {
 static inline bool ggs_node_is_known(const struct ggs_node_known * known, const struct ggs_walk * walk) {
     return known->is_known && known->absorbed == walk->op.absorbed;
 }
-// The accesses of the op, as ggs_walk_accesses; it is known from then on, unless index data decides.
+// The accesses of the op, as ggs_walk_accesses; it is known from then on, unless index data
+// decides.
 int ggs_node_learn(struct ggs_node_known * known, struct ggs_walk * walk, const struct ggs_access_list ** out,
                    struct ggs_error * error);

@@ -48,12 +48,13 @@ static enum ggs_op_kind kind_of(const char * name) {
         const char *     name;
         enum ggs_op_kind kind;
     } table[] = {
-        {"NONE", GGS_KIND_EMPTY},        {"VIEW", GGS_KIND_EMPTY},
-        {"RESHAPE", GGS_KIND_EMPTY},     {"PERMUTE", GGS_KIND_EMPTY},
-        {"TRANSPOSE", GGS_KIND_EMPTY},   {"GET_ROWS", GGS_KIND_GET_ROWS},
-        {"SET_ROWS", GGS_KIND_SET_ROWS}, {"MUL_MAT_ID", GGS_KIND_MUL_MAT_ID},
-        {"ADD_ID", GGS_KIND_ADD_ID},     {"CPY", GGS_KIND_CPY},
-        {"IM2COL", GGS_KIND_IM2COL},     {"IM2COL_3D", GGS_KIND_IM2COL},
+        {"NONE", GGS_KIND_EMPTY},           {"VIEW", GGS_KIND_EMPTY},
+        {"RESHAPE", GGS_KIND_EMPTY},        {"PERMUTE", GGS_KIND_EMPTY},
+        {"TRANSPOSE", GGS_KIND_EMPTY},      {"GET_ROWS", GGS_KIND_GET_ROWS},
+        {"SET_ROWS", GGS_KIND_SET_ROWS},    {"MUL_MAT_ID", GGS_KIND_MUL_MAT_ID},
+        {"ADD_ID", GGS_KIND_ADD_ID},        {"CPY", GGS_KIND_CPY},
+        {"IM2COL", GGS_KIND_IM2COL},        {"IM2COL_3D", GGS_KIND_IM2COL},
+        {"OPT_STEP_ADAMW", GGS_KIND_ADAMW},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (strcmp(name, table[i].name) == 0) return table[i].kind;
@@ -192,8 +193,8 @@ static bool is_program(const char * path) {
     return strstr(name, ".so.") != NULL || (n > 3 && strcmp(name + n - 3, ".so") == 0);
 }
 
-// GGUF files; and whatever else tensors lie in or were read from, but for the program and its libraries, whose variables have places in
-// files, too.
+// GGUF files; and whatever else tensors lie in or were read from, but for the program and its
+// libraries, whose variables have places in files, too.
 static int find_models(struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_process process = {0};
     trace->models              = calloc(trace->n_files + 1, sizeof(*trace->models));
@@ -263,6 +264,10 @@ int ggs_trace_open_damaged(struct ggs_trace * trace, const char * path, struct g
     return open_trace(trace, path, true, error);
 }
 
+const char * ggs_trace_missing(const struct ggs_trace * trace) {
+    return ggs_reader_warning(trace->reader);
+}
+
 void ggs_trace_close(struct ggs_trace * trace) {
     ggs_graph_free(trace->graph);
     free(trace->tensors);
@@ -285,7 +290,7 @@ struct ggs_trace ggs_trace_borrow(const struct ggs_trace * trace) {
     return borrowed;
 }
 
-void ggs_trace_give_back(struct ggs_trace * borrowed) {
+void ggs_trace_return(struct ggs_trace * borrowed) {
     ggs_graph_free(borrowed->graph);
     *borrowed = (struct ggs_trace){0};
 }
@@ -383,8 +388,8 @@ static int layer_of(const struct ggs_trace * trace, uint64_t tensor) {
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     int own = layer_of(trace, graph->nodes[node].tensor), last = -1;
     if (own >= 0) return own;
-    // A node that the engine gave a name without a layer (the output's norm) has none, though its source may; one that it
-    // left without a name goes with what it reads.
+    // A node that the engine gave a name without a layer (the output's norm) has none, though its
+    // source may; one that it left without a name goes with what it reads.
     const char * name    = ggs_trace_tensor_name(trace, graph->nodes[node].tensor);
     bool         unnamed = name[0] == '\0' || strncmp(name, "node_", 5) == 0;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
@@ -411,6 +416,32 @@ bool ggs_trace_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_
     *file     = disk ? tensor->file : tensor->origin_file;
     *offset   = disk ? tensor->file_offset : tensor->origin_offset;
     return *file != 0;
+}
+
+// By its name: of an engine that is linked into its program it is not seen what buffers are for.
+static bool is_named_weight(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
+    enum { INPUT = 1, COMPUTE = 16 };
+    const char * name = ggs_reader_string(trace->reader, tensor->name);
+    const char * end  = strrchr(name, '.');
+    return (tensor->flags & (INPUT | COMPUTE)) == 0 && end != NULL &&
+           (strcmp(end, ".weight") == 0 || strcmp(end, ".bias") == 0);
+}
+
+struct ggs_stray_weights ggs_trace_stray_weights(const struct ggs_trace * trace) {
+    struct ggs_stray_weights stray     = {0};
+    bool                     has_model = false;
+    uint64_t                 file, offset;
+    for (uint64_t i = 0; i < trace->n_files; i++) has_model |= trace->models[i];
+    for (uint64_t i = 0; i < trace->n_tensors; i++) {
+        const struct ggs_tensor * t      = &trace->tensors[i];
+        const struct ggs_buffer * buffer = ggs_trace_buffer(trace, t->buffer);
+        bool                      weight =
+            (buffer != NULL && buffer->class_ == GGS_CLASS_WEIGHTS) || (has_model && is_named_weight(trace, t));
+        if (t->view != 0 || !weight || ggs_trace_origin(t, &file, &offset)) continue;
+        stray.n++;
+        stray.bytes += ggs_trace_extent(trace, t);
+    }
+    return stray;
 }
 
 const struct ggs_tensor * ggs_trace_root(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
@@ -441,6 +472,13 @@ uint64_t ggs_trace_extent(const struct ggs_trace * trace, const struct ggs_tenso
             return 0;
     }
     return extent;
+}
+
+uint64_t ggs_trace_expert_bytes(const struct ggs_tensor * tensor, const char * name, uint64_t extent) {
+    struct ggs_name parsed = ggs_name_parse(name, strlen(name));
+    if (!parsed.experts || parsed.expert_dimension > 3) return 0;
+    uint64_t n = (uint64_t) tensor->ne[parsed.expert_dimension], bytes = tensor->nb[parsed.expert_dimension];
+    return n < 2 || n > GGS_EXPERTS_MAX || bytes > extent / n ? 0 : bytes;
 }
 
 // ---- the recording ----

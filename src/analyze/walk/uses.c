@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "analyze/walk/walk.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@ struct visit {
     struct ggs_map                  by_graph; // place in `uses` + 1
     struct ggs_access_list          list;     // of the runs as they come
     uint64_t                        disk;     // of the run under way
+    bool                            by_run;   // the filter leaves other ops of each run: none is like another
 };
 
 static uint64_t disk_of(const struct ggs_access_list * list) {
@@ -58,6 +60,7 @@ static int learn(struct visit * visit, struct use * use, const struct ggs_run * 
         status = ggs_access_of(&list, visit->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
         use->disk += disk_of(&list);
     }
+    if (status >= 0) status = ggs_walk_run(walk, error); // the end, unless an op could not be looked at
     ggs_access_release(&list);
     ggs_walk_close(walk);
     return status < 0 ? status : 0;
@@ -76,7 +79,7 @@ static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_
 // The use that the run is one of: its place + 1, 0 if it is like no other.
 static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
     *out = 0;
-    if (!is_whole(run)) return 0;
+    if (!is_whole(run) || visit->by_run) return 0;
     uint64_t * place = ggs_map_put(&visit->by_graph, ggs_map_key_number(run->graph));
     if (place == NULL) return ggs_fail_memory(error);
     if (*place != 0) {
@@ -131,6 +134,7 @@ static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_
         visit->disk += disk_of(list);
         status = hand_over(visit, run->run, walk->graph, walk->op.node, list, 1, error);
     }
+    if (status >= 0) status = ggs_walk_run(walk, error);
     ggs_walk_close(walk);
     return status < 0 ? status : 0;
 }
@@ -184,8 +188,9 @@ static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct g
 
 int ggs_uses_visit(struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                    const struct ggs_uses_visitor * visitor, struct ggs_error * error) {
-    struct visit visit  = {.trace = trace, .visitor = visitor};
-    int          status = walk_runs(&visit, first_step, last_step, error);
+    struct visit visit = {.trace = trace, .visitor = visitor};
+    visit.by_run       = trace->filter != NULL && ggs_op_filter_is_of_runs(trace->filter);
+    int status         = walk_runs(&visit, first_step, last_step, error);
     for (uint64_t i = 0; status >= 0 && i < visit.n; i++) status = hand_over_dense(&visit, &visit.uses[i], error);
     for (uint64_t i = 0; i < visit.n; i++) free(visit.uses[i].ops);
     free(visit.uses);

@@ -17,6 +17,16 @@ struct ggs_node_sum {
     int64_t  submit_ns;
 };
 
+static int open_sieve(struct ggs_walk * walk, struct ggs_error * error) {
+    const struct ggs_op_filter * filter = walk->trace->filter;
+    if (ggs_op_filter_is_all(filter)) return 0;
+    walk->sieve = calloc(1, sizeof(*walk->sieve));
+    if (walk->sieve == NULL) return ggs_fail_memory(error);
+    if (filter->since_ns != INT64_MIN || filter->until_ns != INT64_MAX)
+        ggs_cursor_times(walk->runs, filter->since_ns, filter->until_ns);
+    return ggs_sieve_init(walk->sieve, walk->trace, filter, error);
+}
+
 int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error) {
     struct ggs_walk * walk = calloc(1, sizeof(*walk));
@@ -29,6 +39,7 @@ int ggs_walk_open(struct ggs_walk ** out, struct ggs_trace * trace, int64_t firs
         status = ggs_cursor_steps(walk->runs, first_step, last_step, error);
         if (status == 0) status = ggs_cursor_steps(walk->op_runs, first_step, last_step, error);
     }
+    if (status == 0) status = open_sieve(walk, error);
     if (status < 0) {
         ggs_walk_close(walk);
         return status;
@@ -47,11 +58,32 @@ int ggs_walk_open_runs(struct ggs_walk ** out, struct ggs_trace * trace, uint64_
     return 0;
 }
 
+int ggs_walk_open_window(struct ggs_walk ** out, struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns,
+                         struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_run      run;
+    uint64_t            first = UINT64_MAX, last = 0;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RUNS, error);
+    if (status < 0) return status;
+    ggs_cursor_times(cursor, begin_ns, end_ns);
+    while ((status = ggs_cursor_next(cursor, &run, error)) > 0) {
+        if (run.run < first) first = run.run;
+        if (run.run > last) last = run.run;
+    }
+    ggs_cursor_close(cursor);
+    if (status < 0 || first > last) return status;
+    status = ggs_walk_open_runs(out, trace, first, last, error);
+    return status < 0 ? status : 1;
+}
+
 void ggs_walk_close(struct ggs_walk * walk) {
     if (walk == NULL) return;
     ggs_cursor_close(walk->runs);
     ggs_cursor_close(walk->op_runs);
     ggs_cursor_close(walk->submits);
+    if (walk->sieve != NULL) ggs_sieve_release(walk->sieve);
+    free(walk->sieve);
+    free(walk->verdicts.memory);
     ggs_access_release(&walk->accesses);
     free(walk->rows);
     free(walk->parts);
@@ -91,6 +123,7 @@ static uint64_t sane_duration(uint64_t ns) {
 enum {
     RUN        = COLUMN(run),
     NODE       = COLUMN(node),
+    THREAD     = COLUMN(thread),
     BEGIN      = COLUMN(begin_ns),
     DURATION   = COLUMN(duration_ns),
     WAIT       = COLUMN(wait_ns),
@@ -112,7 +145,8 @@ static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
     return at.row;
 }
 
-// Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of the chunk are its own.
+// Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of
+// the chunk are its own.
 static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error * error) {
     for (;;) {
         while (walk->at < walk->end && walk->words[RUN][walk->at] < walk->run.run) walk->at++;
@@ -130,6 +164,13 @@ static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error 
     return 1;
 }
 
+// Is the op run of a thread that is asked for?
+static bool is_wanted(const struct ggs_walk * walk, uint64_t row) {
+    int64_t thread = walk->sieve == NULL ? -1 : walk->sieve->filter.thread;
+    return walk->words[NODE][row] < walk->graph->n_nodes &&
+           (thread < 0 || walk->words[THREAD][row] == (uint64_t) thread);
+}
+
 // Sorts rows by node; those of a node stay in their order, which is by thread.
 static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until) {
     uint64_t         nodes  = walk->graph->n_nodes;
@@ -137,12 +178,12 @@ static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until)
     const uint64_t * column = walk->words[NODE];
     memset(first, 0, (nodes + 2) * sizeof(*first));
     for (uint64_t i = begin; i < until; i++) {
-        if (column[i] < nodes) first[column[i] + 2]++;
+        if (is_wanted(walk, i)) first[column[i] + 2]++;
     }
     for (uint64_t i = 2; i < nodes + 2; i++) first[i] += first[i - 1];
     walk->n_rows = first[nodes + 1];
     for (uint64_t i = begin; i < until; i++) {
-        if (column[i] < nodes) walk->rows[first[column[i] + 1]++] = row_at(walk->words, i);
+        if (is_wanted(walk, i)) walk->rows[first[column[i] + 1]++] = row_at(walk->words, i);
     }
 }
 
@@ -153,8 +194,8 @@ static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error *
     memset(walk->first, 0, (nodes + 2) * sizeof(*walk->first));
     for (;;) {
         for (; walk->at < until && kept < n; walk->at++) {
+            if (!is_wanted(walk, walk->at)) continue;
             struct ggs_op_run row = row_at(walk->words, walk->at);
-            if (row.node >= nodes) continue;
             walk->first[row.node + 2]++;
             walk->parts[kept++] = row;
         }
@@ -172,7 +213,7 @@ static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error *
 static void sum_columns(struct ggs_walk * walk, uint64_t until) {
     const uint64_t * const * words = walk->words;
     for (uint64_t i = walk->at; i < until; i++) {
-        if (words[NODE][i] >= walk->graph->n_nodes) continue;
+        if (!is_wanted(walk, i)) continue;
         struct ggs_node_sum * sum      = &walk->sums[words[NODE][i]];
         uint64_t              duration = sane_duration(words[DURATION][i]),
                  inner                 = words[INNER_WAIT][i] < duration ? words[INNER_WAIT][i] : duration;
@@ -250,10 +291,19 @@ static void see_submit(struct ggs_walk * walk) {
     }
 }
 
+// Is the run of the steps, and of the lane, that are asked for?
+static bool is_run_wanted(const struct ggs_walk * walk) {
+    int64_t slot = walk->sieve == NULL ? GGS_ANY_SLOT : walk->sieve->filter.slot;
+    return ggs_trace_has_step(walk->trace, walk->run.step) && (slot == GGS_ANY_SLOT || walk->run.slot == slot);
+}
+
 int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
+    if (walk->failed < 0) {
+        if (error != NULL) *error = walk->failure;
+        return walk->failed;
+    }
     int more = ggs_cursor_next(walk->runs, &walk->run, error);
-    while (more > 0 && !ggs_trace_has_step(walk->trace, walk->run.step))
-        more = ggs_cursor_next(walk->runs, &walk->run, error);
+    while (more > 0 && !is_run_wanted(walk)) more = ggs_cursor_next(walk->runs, &walk->run, error);
     uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
     if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
@@ -305,7 +355,8 @@ static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint
     op->cut = op->opaque = op->unwaited = false;
 }
 
-// The next node of a run that was seen as a whole. If some nodes were not computed, a flag says which were.
+// The next node of a run that was seen as a whole. If some nodes were not computed, a flag says
+// which were.
 static bool next_opaque(struct ggs_walk * walk) {
     enum { COMPUTE = 16 };
     const struct ggs_graph * graph = walk->graph;
@@ -340,7 +391,7 @@ static bool next_sum(struct ggs_walk * walk) {
     return true;
 }
 
-bool ggs_walk_op(struct ggs_walk * walk) {
+static bool next_op(struct ggs_walk * walk) {
     if (walk->opaque) return next_opaque(walk);
     if (walk->sums_only) return next_sum(walk);
     if (walk->next == walk->n_rows) return false;
@@ -354,6 +405,50 @@ bool ggs_walk_op(struct ggs_walk * walk) {
     walk->op.submit_ns = row->submit_ns;
     sum_up(&walk->op);
     return true;
+}
+
+// ---- filters ----
+
+enum verdict { UNKNOWN, FITS_NOT, FITS };
+
+// Does some operand of the op lie where it is asked for? Kept for ops whose bytes are the same in
+// every run.
+static enum verdict look_at_bytes(struct ggs_walk * walk) {
+    const struct ggs_access_list * list;
+    walk->failed = ggs_walk_accesses(walk, &list, &walk->failure);
+    for (unsigned i = 0; walk->failed == 0 && i < list->n; i++)
+        if (ggs_sieve_fits_access(walk->sieve, walk->op.op, &list->access[i])) return FITS;
+    return FITS_NOT;
+}
+
+static bool op_fits(struct ggs_walk * walk) {
+    const struct ggs_sieve *   sieve = walk->sieve;
+    const struct ggs_op_seen * op    = &walk->op;
+    if (!ggs_sieve_fits_time(sieve, op->begin_ns, op->end_ns)) return false;
+    if (walk->verdicts.graph != walk->graph->row.graph) {
+        uint64_t nodes       = walk->graph->n_nodes;
+        walk->verdicts.graph = walk->graph->row.graph;
+        if (!ggs_array_reserve(walk->verdicts.memory, walk->verdicts.capacity, nodes + 1)) {
+            walk->failed = ggs_fail_memory(&walk->failure);
+            return false;
+        }
+        memset(walk->verdicts.memory, UNKNOWN, nodes);
+    }
+    uint8_t * verdict = &walk->verdicts.memory[op->node];
+    if (*verdict != UNKNOWN) return *verdict == FITS;
+    bool fits = ggs_sieve_fits_node(sieve, walk->graph, op->node, op->name, op->layer);
+    if (fits && ggs_op_filter_asks_bytes(&sieve->filter)) {
+        fits = look_at_bytes(walk) == FITS;
+        if (walk->failed < 0 || ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed)) return fits;
+    }
+    *verdict = fits ? FITS : FITS_NOT;
+    return fits;
+}
+
+bool ggs_walk_op(struct ggs_walk * walk) {
+    while (walk->failed == 0 && next_op(walk))
+        if (walk->sieve == NULL || op_fits(walk)) return walk->failed == 0;
+    return false;
 }
 
 static int take_index(struct ggs_walk * walk, struct ggs_error * error) {

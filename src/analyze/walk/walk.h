@@ -7,13 +7,15 @@
 //             ggs_walk_accesses(walk, &accesses, &error);             // only if wanted: which bytes
 //     ggs_walk_close(walk);
 //
-// Memory: one graph and the op runs of one graph run.
+// Memory: one graph and the op runs of one graph run. With a trace->filter only ops that it leaves
+// come up; all runs do.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "analyze/walk/access.h"
+#include "analyze/walk/op-filter.h"
 #include "analyze/walk/trace.h"
 
 // One op: a node that was computed in a graph run, on one or more threads.
@@ -65,19 +67,32 @@ struct ggs_walk {
     struct ggs_access_list   accesses;
     bool                     indexed; // the run's index data is in `accesses`
     bool                     opaque;  // the run is, and its nodes are wanted
+    struct ggs_sieve *       sieve;   // NULL: every op
+    struct verdicts {
+        uint8_t * memory; // by node of the graph: what is known of it
+        uint64_t  capacity, graph;
+    } verdicts;
+    int              failed; // looking at an op's bytes did: the next ggs_walk_run says so
+    struct ggs_error failure;
 };
 
-// Was the run computed by a server whose recording is there too? Its time and its ops are then those of that one: runs.peer.
+// Was the run computed by a server whose recording is there too? Its time and its ops are then
+// those of that one: runs.peer.
 static inline bool ggs_run_is_elsewhere(const struct ggs_run * run) {
     return (run->flags & GGS_RUN_OPAQUE) != 0 && run->peer != 0 && run->opaque == 0;
 }
 
-// Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up included.
+// Steps first..last (by number, warm-up left out); INT64_MIN and INT64_MAX for everything, warm-up
+// included.
 int ggs_walk_open(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t first_step, int64_t last_step,
                   struct ggs_error * error);
 // Graph runs first..last, by number.
-int  ggs_walk_open_runs(struct ggs_walk ** walk, struct ggs_trace * trace, uint64_t first_run, uint64_t last_run,
-                        struct ggs_error * error);
+int ggs_walk_open_runs(struct ggs_walk ** walk, struct ggs_trace * trace, uint64_t first_run, uint64_t last_run,
+                       struct ggs_error * error);
+// Graph runs that touch the time from begin_ns to end_ns. 1, or 0 if there are none: there is no
+// walk in that case.
+int  ggs_walk_open_window(struct ggs_walk ** walk, struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns,
+                          struct ggs_error * error);
 void ggs_walk_close(struct ggs_walk * walk); // NULL is fine
 
 // 1: there is another run; 0: no more; negative: failure.
@@ -87,8 +102,8 @@ bool ggs_walk_op(struct ggs_walk * walk);
 // The bytes that walk->op reads and writes. Valid until the next call.
 int ggs_walk_accesses(struct ggs_walk * walk, const struct ggs_access_list ** out, struct ggs_error * error);
 
-// A fused op, node by node: 0 is the head, which has all of the time; those up to op.absorbed begin with it and take none,
-// so that times count once. False if the graph has no such node.
+// A fused op, node by node: 0 is the head, which has all of the time; those up to op.absorbed begin
+// with it and take none, so that times count once. False if the graph has no such node.
 bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_seen * out);
 // The bytes of that part: together they are those of the op.
 int ggs_walk_part_accesses(struct ggs_walk * walk, uint64_t part, const struct ggs_access_list ** out,

@@ -13,10 +13,15 @@ const char * ggs_word_phase(uint64_t phase) {
     return phase < GGS_PHASE_COUNT ? names[phase] : "NONE";
 }
 
+const char * ggs_word_output_read(uint64_t read) {
+    return read == GGS_READ_BY_PROGRAM ? "yes" : read == GGS_READ_NEVER ? "no" : NULL;
+}
+
 const char * ggs_word_memory_change(uint64_t kind) {
     static const char * const words[GGS_MEMORY_COUNT] = {
-        [GGS_MEMORY_CLEAR] = "clear", [GGS_MEMORY_REMOVE] = "remove", [GGS_MEMORY_COPY] = "copy",
-        [GGS_MEMORY_KEEP] = "keep",   [GGS_MEMORY_ADD] = "add",       [GGS_MEMORY_DIVIDE] = "divide"};
+        [GGS_MEMORY_CLEAR] = "clear",     [GGS_MEMORY_REMOVE] = "remove", [GGS_MEMORY_COPY] = "copy",
+        [GGS_MEMORY_KEEP] = "keep",       [GGS_MEMORY_ADD] = "add",       [GGS_MEMORY_DIVIDE] = "divide",
+        [GGS_MEMORY_SAMPLER] = "sampler", [GGS_MEMORY_LOAD] = "load"};
     return kind < GGS_MEMORY_COUNT && words[kind] != NULL ? words[kind] : "";
 }
 

@@ -11,13 +11,16 @@ const char * ggs_word_source(uint64_t source);              // "DISK", "BUFFER",
 const char * ggs_word_class(uint64_t class_);               // "weights", "kv", "compute", "io", "other"
 const char * ggs_word_usage(uint64_t usage);                // "any", "weights", "compute"
 const char * ggs_word_window(uint64_t kind);                // "recorded", "mark"
-const char * ggs_word_memory_change(uint64_t kind);         // "clear", "remove", "copy", "keep", "add", "divide"
-const char * ggs_word_streamed(uint64_t place);             // "mapping", "ring", "kept", "slots"
-const char * ggs_word_transfer(uint64_t transfer);          // "host to tensor", "tensor to host", "tensor to tensor"
-const char * ggs_word_device(uint64_t type);                // "cpu", "gpu", "accelerator", "unknown"
-const char * ggs_word_seen(uint64_t seen);                  // "nothing", "graphs", "ops", "kernels"
+const char * ggs_word_output_read(uint64_t read);           // "yes", "no", NULL if that is not known
+const char * ggs_word_memory_change(
+    uint64_t kind);                             // "clear", "remove", "copy", "keep", "add", "divide", "sampler", "load"
+const char * ggs_word_streamed(uint64_t place); // "mapping", "ring", "kept", "slots"
+const char * ggs_word_transfer(uint64_t transfer); // "host to tensor", "tensor to host", "tensor to tensor"
+const char * ggs_word_device(uint64_t type);       // "cpu", "gpu", "accelerator", "unknown"
+const char * ggs_word_seen(uint64_t seen);         // "nothing", "graphs", "ops", "kernels"
 
-// What a node is for, by the weight that it reads or by names: "attention", "ffn", ... as in ggs_category_name.
+// What a node is for, by the weight that it reads or by names: "attention", "ffn", ... as in
+// ggs_category_name.
 const char * ggs_word_category(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K" or "V" for nodes that compute these; NULL for others.
 const char * ggs_word_qkv(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);

@@ -3,123 +3,96 @@
 #include "analyze/walk/words.h"
 #include "answer/ops/operand.h"
 
+// ---- a row ----
+
+struct row {
+    uint64_t                     row;
+    const struct ggs_log_entry * entry;
+    struct ggs_tensor_at         main; // the operand that says where the op's data comes from
+    bool                         operands;
+};
+
+GGS_NEXT(next_operand) {
+    const struct ggs_log_entry * entry = ((const struct row *) at)->entry;
+    if (*i == entry->n_operands) return NULL;
+    const struct ggs_log_operand * o = &entry->operands[(*i)++];
+    *(struct ggs_operand *) room =
+        (struct ggs_operand){{o->tensor, o->first}, o->slot, o->write, o->exact, o->bytes, o->ranges, NULL};
+    return room;
+}
+
+#define ENTRY(member, key, ...)      GGS_FIELD(struct ggs_log_entry, member, key, __VA_ARGS__)
+#define ENTRY_NULL(member, key, ...) GGS_FIELD_OR_NULL(struct ggs_log_entry, member, key, __VA_ARGS__)
+
+GGS_GET_VIEW(times_of, struct ggs_log_entry, (*(struct ggs_op_times *) room = GGS_OP_TIMES(it), room))
+
+static const struct ggs_field entry_fields[] = {
+    ENTRY(run, "run"),
+    ENTRY(node, "node"),
+    ENTRY_NULL(token, "token", "null for warm-up"),
+    ENTRY(op, "op"),
+    ENTRY(tensor, "name", "tensor that it computes"),
+    ENTRY_NULL(layer, "layer"),
+    ENTRY(absorbed, "absorbed", "nodes that were computed together with this one"),
+    ENTRY_NULL(fused, "fused_with", "node that this one was computed together with, which has the times of both"),
+    ENTRY(threads, "threads", "that took part"),
+    ENTRY(read, "bytes_read"),
+    ENTRY(written, "bytes_written"),
+    ENTRY(disk, "bytes_disk", "how much of both lies in mapped files"),
+    ENTRY(cut, "cut", "some thread's end was not seen"),
+    GGS_FIELD_WORD(struct ggs_log_entry, phase, "phase", ggs_word_phase),
+    GGS_MEMBERS_VIEW(times_of, &ggs_op_times_object),
+    {0},
+};
+static const struct ggs_object entry_ = {.fields = entry_fields};
+
+GGS_GET_VIEW(entry_of, struct row, it->entry)
+GGS_GET_TEXT(source_name_of, struct row,
+             it->main.tensor == NULL ? NULL : ggs_reader_string(trace->reader, it->main.tensor->name))
+GGS_GET(bool, wants_operands, struct row, it->operands)
+
+static const struct ggs_field row_fields[] = {
+    GGS_FIELD(struct row, row, "row", "number in the log of everything"),
+    GGS_MEMBERS_VIEW(entry_of, &entry_),
+    GGS_TEXT_OR_NULL("source_name", source_name_of,
+                     "operand that tells where the op's data comes from; the next seven are about it"),
+    GGS_MEMBERS(struct row, main, &ggs_place_object),
+    GGS_EACH("operands", next_operand, &ggs_operand_object, "all of them: ggscope log --json, operands=1",
+             .asked = wants_operands),
+    {0},
+};
+static const struct ggs_object row_ = {
+    .name = "LogRow", .text = "One node that was computed in one graph run.", .fields = row_fields};
+
+// ---- the log ----
+
+struct log {
+    uint64_t of, from;
+    int64_t  total;
+};
+
+static const struct ggs_field log_fields[] = {
+    GGS_ABOUT,
+    GGS_FIELD(struct log, of, "of", "rows without a filter"),
+    GGS_FIELD(struct log, from, "from", "rows that are left out before the first"),
+    GGS_STREAM("ops", &row_),
+    GGS_FIELD_OR_NULL(struct log, total, "total",
+                      "rows that the filter leaves; null if they were not counted to the end"),
+    {0},
+};
+const struct ggs_object ggs_log_object = {
+    .name = "LogAnswer", .text = "Operations in time order.", .fields = log_fields, .lines = true};
+
 void ggs_log_write_begin(struct ggs_json * json, const struct ggs_trace * trace, uint64_t of, uint64_t from) {
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, trace);
-    ggs_json_u64(json, "of", of);
-    ggs_json_u64(json, "from", from);
-    ggs_json_array(json, "ops");
-}
-
-void ggs_log_write_end(struct ggs_json * json, int64_t total) {
-    ggs_json_end(json);
-    ggs_json_natural(json, "total", total);
-    ggs_json_end(json);
-}
-
-// Null if they were not seen: nodes of a backend that is seen as a whole only, and waits on a device.
-static void put_times(struct ggs_json * json, const struct ggs_log_entry * e) {
-    if (e->opaque)
-        ggs_json_null(json, "begin_ns");
-    else
-        ggs_json_i64(json, "begin_ns", e->begin_ns);
-    ggs_json_natural(json, "duration_ns", e->opaque ? -1 : e->end_ns - e->begin_ns);
-    ggs_json_natural(json, "busy_ns", e->opaque ? -1 : (int64_t) e->busy_ns);
-    ggs_json_natural(json, "wait_ns", e->opaque || e->unwaited ? -1 : (int64_t) e->wait_ns);
-    ggs_json_natural(json, "submit_ns", e->submit_ns);
-    ggs_json_natural(json, "host_ns", e->host_ns);
+    ggs_object_begin(json, &ggs_log_object, &(struct log){of, from, -1}, trace);
 }
 
 void ggs_log_write_row(struct ggs_json * json, const struct ggs_trace * trace, uint64_t row,
-                       const struct ggs_log_entry * e, bool operands) {
-    static const struct ggs_field fields[]  = {GGS_FIELD(struct ggs_log_entry, run, "run"),
-                                               GGS_FIELD(struct ggs_log_entry, node, "node"),
-                                               GGS_FIELD_OR_NULL(struct ggs_log_entry, token, "token"),
-                                               GGS_FIELD(struct ggs_log_entry, op, "op"),
-                                               GGS_FIELD(struct ggs_log_entry, tensor, "name"),
-                                               GGS_FIELD_OR_NULL(struct ggs_log_entry, layer, "layer"),
-                                               GGS_FIELD(struct ggs_log_entry, absorbed, "absorbed"),
-                                               GGS_FIELD_OR_NULL(struct ggs_log_entry, fused, "fused_with"),
-                                               GGS_FIELD(struct ggs_log_entry, threads, "threads"),
-                                               GGS_FIELD(struct ggs_log_entry, read, "bytes_read"),
-                                               GGS_FIELD(struct ggs_log_entry, written, "bytes_written"),
-                                               GGS_FIELD(struct ggs_log_entry, disk, "bytes_disk"),
-                                               GGS_FIELD(struct ggs_log_entry, cut, "cut"),
-                                               {0}};
-    const struct ggs_tensor *     main_part = e->main.tensor;
-    ggs_json_object_inline(json, NULL);
-    ggs_json_u64(json, "row", row);
-    ggs_fields_members(json, fields, e);
-    ggs_json_string(json, "phase", ggs_word_phase(e->phase));
-    put_times(json, e);
-    ggs_json_string(json, "source_name", main_part == NULL ? NULL : ggs_reader_string(trace->reader, main_part->name));
-    ggs_answer_place(json, main_part, e->main.first);
-    if (operands) {
-        ggs_json_array(json, "operands");
-        for (uint64_t i = 0; i < e->n_operands; i++) {
-            const struct ggs_log_operand * o = &e->operands[i];
-            struct ggs_operand operand = {o->tensor, o->slot, o->write, o->exact, o->bytes, o->first, o->ranges, NULL};
-            ggs_answer_operand(json, trace, &operand);
-        }
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
+                       const struct ggs_log_entry * entry, bool operands) {
+    ggs_object_row(json, &ggs_log_object, &(struct row){row, entry, {entry->main.tensor, entry->main.first}, operands},
+                   trace);
 }
 
-// ---- what the machine did ----
-
-void ggs_events_write_begin(struct ggs_json * json, const struct ggs_trace * trace, const char * key) {
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, trace);
-    ggs_json_array(json, key);
-}
-
-void ggs_events_write_end(struct ggs_json * json) {
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
-
-// The op that an event happened in.
-static void put_op(struct ggs_json * json, int64_t step, uint64_t run, uint64_t node,
-                   const struct ggs_whereabouts * where) {
-    bool in_op = where->op != NULL;
-    ggs_json_natural(json, "token", step);
-    ggs_json_string(json, "phase", ggs_stage_name(where->stage));
-    ggs_json_natural(json, "run", run != 0 ? (int64_t) run : -1);
-    ggs_json_natural(json, "node", run != 0 ? (int64_t) node : -1);
-    ggs_json_string(json, "op", where->op);
-    ggs_json_string(json, "name", in_op ? where->result : NULL);
-    ggs_json_natural(json, "layer", in_op ? where->layer : -1);
-}
-
-// The bytes that it is about.
-static void put_bytes(struct ggs_json * json, uint64_t file, uint64_t offset, const struct ggs_whereabouts * where) {
-    ggs_json_natural(json, "file", file != 0 ? (int64_t) file : -1);
-    ggs_json_natural(json, "file_offset", file != 0 ? (int64_t) offset : -1);
-    ggs_json_string(json, "weight", where->weight);
-}
-
-void ggs_fault_write_row(struct ggs_json * json, const struct ggs_fault * fault, const struct ggs_whereabouts * where) {
-    ggs_json_object_inline(json, NULL);
-    ggs_json_i64(json, "begin_ns", fault->begin_ns);
-    ggs_json_u64(json, "duration_ns", fault->duration_ns);
-    ggs_json_string(json, "kind", ggs_fault_kind_name(fault->kind));
-    put_op(json, fault->step, fault->run, fault->node, where);
-    ggs_json_u64(json, "os_thread", fault->os_thread);
-    ggs_json_u64(json, "address", fault->address);
-    put_bytes(json, fault->file, fault->file_offset, where);
-    ggs_json_end(json);
-}
-
-void ggs_block_request_write_row(struct ggs_json * json, const struct ggs_block_request * request,
-                                 const struct ggs_whereabouts * where) {
-    ggs_json_object_inline(json, NULL);
-    ggs_json_i64(json, "begin_ns", request->begin_ns);
-    ggs_json_natural(json, "duration_ns", request->duration_ns > 0 ? (int64_t) request->duration_ns : -1);
-    ggs_json_bool(json, "write", request->write != 0);
-    ggs_json_u64(json, "sector", request->sector);
-    ggs_json_u64(json, "bytes", request->bytes);
-    put_op(json, request->step, request->run, request->node, where);
-    put_bytes(json, request->file, request->file_offset, where);
-    ggs_json_end(json);
+void ggs_log_write_end(struct ggs_json * json, int64_t total) {
+    ggs_object_end(json, &ggs_log_object, &(struct log){0, 0, total}, NULL);
 }

@@ -1,6 +1,7 @@
 #include "answer/answer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyze/experts/choices.h"
@@ -18,14 +19,47 @@ struct neighbour {
     bool     found;
 };
 
+// How long each of the op's threads was held up, by thread as op->op_runs. NULL: that was not
+// recorded.
+struct held_up {
+    uint64_t * stalls; // by page faults
+    uint64_t * waits;  // for weights that were streamed
+};
+
+// Nodes as the ops that computed them.
+struct node_list {
+    uint64_t node[GGS_NEIGHBOURS_MOST];
+    uint64_t n;
+};
+
+// Who waited for the op's graph run at the other end of a wire.
+struct client {
+    uint64_t run, process;
+    uint64_t waited_ns;   // from sending the graph to having its results
+    uint64_t computed_ns; // of that, the graph run here
+};
+
+// What it computed, of all tokens together.
+struct computed {
+    uint64_t rows, elements, nan, inf;
+    double   min, max, rms; // of the finite elements
+};
+
 struct card {
-    struct ggs_trace *          trace;
-    const struct ggs_overview * overview;
-    uint64_t                    run, node;
-    struct ggs_graph_view       view;
-    struct ggs_walk *           walk; // stands at the op
-    uint64_t                    number;
-    struct neighbour            previous, next;
+    struct ggs_trace *             trace;
+    const struct ggs_overview *    overview;
+    uint64_t                       run, node, row;
+    struct ggs_graph_view          view;
+    struct ggs_walk *              walk; // stands at the op, and behind it once `next` is known
+    struct ggs_op_seen             op;
+    struct held_up                 held;
+    const struct ggs_access_list * accesses;
+    struct ggs_choices             choices;
+    const struct ggs_choice *      choice; // NULL: none, or not recorded
+    struct node_list               producers, consumers;
+    struct neighbour               previous, next;
+    struct client                  client;   // run 0: none
+    struct computed                computed; // rows 0: not recorded
 };
 
 static const char * name_of(const struct card * card, uint64_t node) {
@@ -33,7 +67,8 @@ static const char * name_of(const struct card * card, uint64_t node) {
     return tensor == NULL ? "" : ggs_reader_string(card->trace->reader, tensor->name);
 }
 
-// node + 1 of the op that computed a node, 0 if none did. Of a run that is seen as a whole it is not known what was computed together.
+// node + 1 of the op that computed a node, 0 if none did. Of a run that is seen as a whole it is
+// not known what was computed together.
 static uint32_t head_of(const struct card * card, uint64_t node) {
     const struct ggs_node_view * view = &card->view.nodes[node];
     return view->state == GGS_NODE_OPAQUE ? (uint32_t) node + 1 : view->head;
@@ -61,7 +96,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
         ggs_walk_close(walk);
         if (status < 0 || neighbour->found) break;
     }
-    ggs_trace_give_back(&trace);
+    ggs_trace_return(&trace);
     return status < 0 ? status : 0;
 }
 
@@ -82,11 +117,14 @@ static int find_op(struct card * card, struct ggs_error * error) {
     int status = ggs_walk_open_runs(&card->walk, card->trace, card->run, card->run, error);
     if (status < 0) return status;
     card->walk->with_opaque = card->walk->with_submits = true;
-    status                                             = ggs_walk_run(card->walk, error);
+
+    card->row = ggs_overview_find(card->overview, card->run)->first_row;
+    status    = ggs_walk_run(card->walk, error);
     while (status > 0 && ggs_walk_op(card->walk)) {
-        if (card->walk->op.node == card->node) return 0;
-        card->previous = (struct neighbour){card->run, card->walk->op.node, true};
-        card->number += 1 + card->walk->op.absorbed; // rows of the log
+        card->op = card->walk->op;
+        if (card->op.node == card->node) return 0;
+        card->previous = (struct neighbour){card->run, card->op.node, true};
+        card->row += 1 + card->op.absorbed;
     }
     if (status < 0) return status;
     return ggs_fail(error, GGS_ABSENT, "node %" PRIu64 " of graph run %" PRIu64 " was not computed", card->node,
@@ -102,56 +140,56 @@ static int find_neighbours(struct card * card, struct ggs_error * error) {
     return status;
 }
 
-// ---- writing it ----
-
-static void put_neighbour(struct ggs_json * json, const char * key, const struct neighbour * neighbour) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD(struct neighbour, run, "run"), GGS_FIELD(struct neighbour, node, "node"), {0}};
-    if (neighbour->found)
-        ggs_fields_object(json, key, fields, neighbour);
-    else
-        ggs_json_null(json, key);
+// The same graph run, as the program that asked for it saw it.
+// Of ops that are fused, the last one has an output.
+static int find_values(struct card * card, struct ggs_error * error) {
+    struct computed *   out     = &card->computed;
+    uint64_t            node    = card->node;
+    double              squares = 0;
+    uint64_t            finite  = 0;
+    struct ggs_cursor * cursor;
+    struct ggs_op_value row;
+    for (uint64_t i = 0; i < card->op.absorbed && node < card->view.graph->n_nodes; i++)
+        node = ggs_trace_next_node(card->trace, card->view.graph, node);
+    int status = ggs_cursor_open(&cursor, card->trace->reader, GGS_TABLE_OP_VALUES, error);
+    if (status != 0) return status;
+    ggs_cursor_keys(cursor, (int64_t) card->run, (int64_t) card->run);
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        uint64_t lost = row.nan + row.inf, n = row.elements > lost ? row.elements - lost : 0;
+        if (row.node != node) continue;
+        out->rows++;
+        out->elements += row.elements;
+        out->nan += row.nan;
+        out->inf += row.inf;
+        if (n == 0) continue;
+        out->min = finite == 0 ? row.min : fmin(out->min, row.min);
+        out->max = finite == 0 ? row.max : fmax(out->max, row.max);
+        squares += row.rms * row.rms * (double) n;
+        finite += n;
+    }
+    out->rms = finite == 0 ? 0 : sqrt(squares / (double) finite);
+    ggs_cursor_close(cursor);
+    return status;
 }
 
-// Null if they were not seen, as in the log.
-static void put_times(struct ggs_json * json, const struct ggs_op_seen * op) {
-    if (op->opaque)
-        ggs_json_null(json, "begin_ns");
-    else
-        ggs_json_i64(json, "begin_ns", op->begin_ns);
-    ggs_json_natural(json, "duration_ns", op->opaque ? -1 : op->end_ns - op->begin_ns);
-    ggs_json_natural(json, "busy_ns", op->opaque ? -1 : (int64_t) op->busy_ns);
-    ggs_json_natural(json, "wait_ns", op->opaque || op->unwaited ? -1 : (int64_t) op->wait_ns);
-    ggs_json_natural(json, "submit_ns", op->submit_ns);
-    ggs_json_natural(json, "host_ns", op->host_ns);
+static int find_client(struct card * card, struct ggs_error * error) {
+    const struct ggs_run * here = &card->walk->run;
+    struct ggs_run *       runs;
+    uint64_t               n;
+    if (here->peer == 0 || ggs_run_is_elsewhere(here) || here->end_ns < here->begin_ns) return 0;
+    int status = ggs_graph_runs(card->trace, -1, here->peer, &runs, &n, error);
+    if (status < 0) return status;
+    if (runs[0].end_ns >= runs[0].begin_ns)
+        card->client = (struct client){here->peer, runs[0].process, (uint64_t) (runs[0].end_ns - runs[0].begin_ns),
+                                       (uint64_t) (here->end_ns - here->begin_ns)};
+    free(runs);
+    return 0;
 }
 
-static void put_head(const struct card * card, struct ggs_json * json) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_op_seen, name, "op"),
-                                              GGS_FIELD_OR_NULL(struct ggs_op_seen, layer, "layer"),
-                                              GGS_FIELD(struct ggs_op_seen, cut, "cut"),
-                                              {0}};
-    const struct ggs_op_seen *    op       = &card->walk->op;
-    const struct ggs_run *        run      = &card->walk->run;
-    ggs_json_u64(json, "row", ggs_overview_find(card->overview, card->run)->first_row + card->number);
-    ggs_json_u64(json, "run", card->run);
-    ggs_json_u64(json, "node", card->node);
-    ggs_json_natural(json, "token", run->step);
-    ggs_json_string(json, "phase", ggs_word_phase(run->phase));
-    ggs_json_string(json, "backend", ggs_reader_string(card->trace->reader, run->backend));
-    ggs_json_string(json, "name", name_of(card, card->node));
-    ggs_fields_members(json, fields, op);
-    put_times(json, op);
-}
-
-// How long each of the op's threads was held up; as op->op_runs. NULL: that was not recorded.
-struct held_up {
-    uint64_t * stalls; // by page faults
-    uint64_t * waits;  // for weights that were streamed
-};
+// ---- what held it up ----
 
 static int find_stalls(const struct card * card, uint64_t * stalls, struct ggs_error * error) {
-    const struct ggs_op_seen * op = &card->walk->op;
+    const struct ggs_op_seen * op = &card->op;
     struct ggs_cursor *        cursor;
     struct ggs_fault           fault;
     int                        more = ggs_cursor_open(&cursor, card->trace->reader, GGS_TABLE_FAULTS, error);
@@ -175,15 +213,16 @@ struct waiting {
 
 static void see_wait(void * context, const struct ggs_disk_wait * wait) {
     struct waiting *           waiting = context;
-    const struct ggs_op_seen * op      = &waiting->card->walk->op;
+    const struct ggs_op_seen * op      = &waiting->card->op;
     if (wait->run != waiting->card->run) return;
     waiting->summed |= wait->node == UINT64_MAX;
     for (uint64_t i = 0; wait->node == op->node && i < op->n_op_runs; i++)
         if (op->op_runs[i].thread == wait->thread) waiting->waits[i] += wait->wait_ns;
 }
 
-static int find_held_up(const struct card * card, struct held_up * held, struct ggs_error * error) {
-    const struct ggs_op_seen * op     = &card->walk->op;
+static int find_held_up(struct card * card, struct ggs_error * error) {
+    struct held_up *           held   = &card->held;
+    const struct ggs_op_seen * op     = &card->op;
     struct ggs_reader *        reader = card->trace->reader;
     bool                       faults = ggs_reader_rows(reader, GGS_TABLE_FAULTS) > 0,
          streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0;
@@ -202,158 +241,235 @@ static int find_held_up(const struct card * card, struct held_up * held, struct 
     return status;
 }
 
-static void put_sum(struct ggs_json * json, const char * key, const uint64_t * list, uint64_t n) {
-    uint64_t sum = 0;
-    for (uint64_t i = 0; list != NULL && i < n; i++) sum += list[i];
-    ggs_json_natural(json, key, list == NULL ? -1 : (int64_t) sum);
-}
+// ---- what it reads, and who reads it ----
 
-// Of n of its threads, from `first` on.
-static void put_held_up(struct ggs_json * json, const struct held_up * held, uint64_t first, uint64_t n) {
-    put_sum(json, "stalled_ns", held->stalls == NULL ? NULL : held->stalls + first, n);
-    put_sum(json, "disk_wait_ns", held->waits == NULL ? NULL : held->waits + first, n);
-}
-
-static int put_threads(const struct card * card, struct ggs_json * json, struct ggs_error * error) {
-    static const struct ggs_field fields[] = {GGS_FIELD(struct ggs_op_run, thread, "thread"),
-                                              GGS_FIELD(struct ggs_op_run, os_thread, "os_thread"),
-                                              GGS_FIELD(struct ggs_op_run, begin_ns, "begin_ns"),
-                                              GGS_FIELD(struct ggs_op_run, duration_ns, "duration_ns"),
-                                              GGS_FIELD_OR_NULL(struct ggs_op_run, submit_ns, "submit_ns"),
-                                              {0}};
-    const struct ggs_op_seen *    op       = &card->walk->op;
-    struct held_up                held;
-    int                           status = find_held_up(card, &held, error);
-    put_held_up(json, op->opaque ? &(struct held_up){0} : &held, 0, op->n_op_runs);
-    ggs_json_array(json, "threads");
-    for (uint64_t i = 0; i < op->n_op_runs; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_fields_members(json, fields, &op->op_runs[i]);
-        bool unseen = (op->op_runs[i].flags & GGS_OP_RUN_WAIT_UNSEEN) != 0;
-        bool whole  = (op->op_runs[i].flags & GGS_OP_RUN_INNER_UNSEEN) != 0;
-        ggs_json_natural(json, "inner_wait_ns", whole ? -1 : (int64_t) op->op_runs[i].inner_wait_ns);
-        ggs_json_natural(json, "wait_ns", unseen ? -1 : (int64_t) op->op_runs[i].wait_ns);
-        put_held_up(json, &held, i, 1);
-        ggs_json_bool(json, "cut", (op->op_runs[i].flags & GGS_OP_RUN_ENDED) == 0);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    free(held.stalls);
-    free(held.waits);
+static int find_experts(struct card * card, struct ggs_error * error) {
+    if (ggs_trace_op_kind(card->trace, card->op.op) != GGS_KIND_MUL_MAT_ID) return 0;
+    int status = ggs_choices_of(&card->choices, card->walk, error);
+    if (status == 0) card->choice = ggs_choice_of_node(&card->choices, card->trace, card->walk->graph, card->node);
     return status;
 }
 
-static void put_absorbed(const struct card * card, struct ggs_json * json) {
-    const struct ggs_graph * graph = card->view.graph;
-    ggs_json_array(json, "absorbed");
-    for (uint64_t i = card->node + 1; i < graph->n_nodes; i++) {
-        if (head_of(card, i) != card->node + 1) continue;
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "node", i);
-        ggs_json_string(json, "op", ggs_trace_op_name(card->trace, graph->nodes[i].op));
-        ggs_json_string(json, "name", name_of(card, i));
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-}
-
-static int put_operands(struct card * card, struct ggs_json * json, struct ggs_error * error) {
-    const struct ggs_access_list * list;
-    int                            status = ggs_walk_accesses(card->walk, &list, error);
-    ggs_json_array(json, "operands");
-    for (unsigned i = 0; status == 0 && i < list->n; i++) {
-        const struct ggs_access * a       = &list->access[i];
-        struct ggs_operand        operand = {a->tensor,   a->slot,  a->write,
-                                             a->exact,    a->bytes, a->n_ranges > 0 ? a->ranges[0].offset : 0,
-                                             a->n_ranges, a->ranges};
-        ggs_answer_operand(json, card->trace, &operand);
-    }
-    ggs_json_end(json);
-    return status;
-}
-
-static void put_chosen(struct ggs_json * json, const struct ggs_choice * choice) {
-    uint64_t n = choice->used * choice->tokens;
-    for (uint64_t i = 0; i < n && i < EXPERTS_MOST; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "input", i / choice->used);
-        ggs_json_u64(json, "rank", i % choice->used);
-        ggs_json_i64(json, "expert", choice->experts[i]);
-        if (choice->weights != NULL)
-            ggs_json_double(json, "weight", (double) choice->weights[i]);
-        else
-            ggs_json_null(json, "weight");
-        ggs_json_end(json);
-    }
-}
-
-static int put_experts(struct card * card, struct ggs_json * json, struct ggs_error * error) {
-    struct ggs_choices        choices = {0};
-    const struct ggs_choice * choice  = NULL;
-    int                       status  = 0;
-    if (ggs_trace_op_kind(card->trace, card->walk->op.op) == GGS_KIND_MUL_MAT_ID) {
-        status = ggs_choices_of(&choices, card->walk, error);
-        if (status == 0) choice = ggs_choice_of_node(&choices, card->trace, card->walk->graph, card->node);
-    }
-    if (choice == NULL) {
-        ggs_json_null(json, "experts");
-    } else {
-        ggs_json_array(json, "experts");
-        put_chosen(json, choice);
-        ggs_json_end(json);
-    }
-    ggs_choices_release(&choices);
-    return status;
-}
-
-// Nodes as the ops that computed them, each once and without the op itself.
-static void put_ops(const struct card * card, struct ggs_json * json, const char * key, const uint32_t * nodes,
-                    unsigned n) {
-    uint32_t told[GGS_NEIGHBOURS_MOST];
-    unsigned n_told = 0;
-    ggs_json_array_inline(json, key);
-    for (unsigned i = 0; i < n; i++) {
+// Each op once, and without the op itself.
+static void add_ops(const struct card * card, struct node_list * list, const uint32_t * nodes, unsigned n) {
+    for (unsigned i = 0; i < n && list->n < GGS_NEIGHBOURS_MOST; i++) {
         uint32_t head  = head_of(card, nodes[i]);
         bool     known = head == 0 || head - 1 == card->node;
-        for (unsigned k = 0; k < n_told; k++) known |= told[k] == head;
-        if (known) continue;
-        told[n_told++] = head;
-        ggs_json_u64(json, NULL, head - 1);
+        for (uint64_t k = 0; k < list->n; k++) known |= list->node[k] == head - 1;
+        if (!known) list->node[list->n++] = head - 1;
     }
-    ggs_json_end(json);
 }
 
 // What the op and the nodes that it absorbed read; and who reads what the last of them wrote.
-static void put_edges(const struct card * card, struct ggs_json * json) {
-    uint32_t nodes[GGS_NEIGHBOURS_MOST], more[GGS_NEIGHBOURS_MOST];
-    unsigned n    = 0;
+static void find_edges(struct card * card) {
+    uint32_t nodes[GGS_NEIGHBOURS_MOST];
     uint64_t last = card->node;
     for (uint64_t i = card->node; i < card->view.graph->n_nodes; i++) {
         if (head_of(card, i) != card->node + 1) continue;
-        unsigned found = ggs_graph_view_producers(&card->view, i, more);
-        for (unsigned k = 0; k < found && n < GGS_NEIGHBOURS_MOST; k++) nodes[n++] = more[k];
+        add_ops(card, &card->producers, nodes, ggs_graph_view_producers(&card->view, i, nodes));
         last = i;
     }
-    put_ops(card, json, "producers", nodes, n);
-    n = ggs_graph_view_consumers(&card->view, last, nodes);
-    put_ops(card, json, "consumers", nodes, n);
+    add_ops(card, &card->consumers, nodes, ggs_graph_view_consumers(&card->view, last, nodes));
 }
 
-static int put_card(struct card * card, struct ggs_json * json, struct ggs_error * error) {
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, card->trace);
-    put_head(card, json);
-    int status = put_threads(card, json, error);
-    put_absorbed(card, json);
-    if (status == 0) status = put_operands(card, json, error);
-    if (status == 0) status = put_experts(card, json, error);
-    put_edges(card, json);
-    if (status == 0) status = find_neighbours(card, error);
-    put_neighbour(json, "previous", &card->previous);
-    put_neighbour(json, "next", &card->next);
-    ggs_json_end(json);
-    return status;
+// ---- threads ----
+
+struct thread_row {
+    const struct ggs_op_run * run;
+    int64_t                   stalled_ns, disk_wait_ns; // -1: not recorded
+};
+
+GGS_NEXT(next_thread) {
+    const struct card * card = at;
+    if (*i == card->op.n_op_runs) return NULL;
+    *(struct thread_row *) room =
+        (struct thread_row){&card->op.op_runs[*i], card->held.stalls == NULL ? -1 : (int64_t) card->held.stalls[*i],
+                            card->held.waits == NULL ? -1 : (int64_t) card->held.waits[*i]};
+    ++*i;
+    return room;
 }
+
+#define RUN(get, expression) GGS_GET(int64_t, get, struct ggs_op_run, expression)
+RUN(inner_wait_of, (it->flags & GGS_OP_RUN_INNER_UNSEEN) != 0 ? -1 : (int64_t) it->inner_wait_ns)
+RUN(wait_of, (it->flags & GGS_OP_RUN_WAIT_UNSEEN) != 0 ? -1 : (int64_t) it->wait_ns)
+GGS_GET(bool, is_cut, struct thread_row, (it->run->flags & GGS_OP_RUN_ENDED) == 0)
+
+static const struct ggs_field run_fields[] = {
+    GGS_FIELD(struct ggs_op_run, thread, "thread", "index in the engine's pool"),
+    GGS_FIELD(struct ggs_op_run, os_thread, "os_thread", "the operating system's number"),
+    GGS_FIELD(struct ggs_op_run, begin_ns, "begin_ns"),
+    GGS_FIELD(struct ggs_op_run, duration_ns, "duration_ns", "waits inside included"),
+    GGS_FIELD_OR_NULL(struct ggs_op_run, submit_ns, "submit_ns",
+                      "when the host handed it to the device; null on the CPU"),
+    GGS_NATURAL("inner_wait_ns", inner_wait_of,
+                "in barriers inside, or between the kernels of the op; part of duration_ns; null if not seen"),
+    GGS_NATURAL("wait_ns", wait_of, "in the barrier after the end; null if not seen: on a device"),
+    {0},
+};
+static const struct ggs_object run_ = {.fields = run_fields};
+
+GGS_GET_VIEW(run_of, struct thread_row, it->run)
+
+#define STALLED   "held up by page faults; part of busy_ns; null if they were not recorded"
+#define DISK_WAIT "waiting for streamed weights; part of busy_ns; null if nothing was streamed, or it was not seen"
+
+static const struct ggs_field thread_fields[] = {
+    GGS_MEMBERS_VIEW(run_of, &run_),
+    GGS_FIELD_OR_NULL(struct thread_row, stalled_ns, "stalled_ns", STALLED),
+    GGS_FIELD_OR_NULL(struct thread_row, disk_wait_ns, "disk_wait_ns", DISK_WAIT),
+    GGS_TEST("cut", is_cut, "its end was not seen"),
+    {0},
+};
+static const struct ggs_object thread_ = {.fields = thread_fields};
+
+// ---- nodes that were computed with it ----
+
+struct absorbed_row {
+    uint64_t     node;
+    const char * op;
+    const char * name;
+};
+
+GGS_NEXT(next_absorbed) {
+    const struct card *      card  = at;
+    const struct ggs_graph * graph = card->view.graph;
+    if (*i == 0) *i = card->node + 1;
+    while (*i < graph->n_nodes && head_of(card, *i) != card->node + 1) ++*i;
+    if (*i >= graph->n_nodes) return NULL;
+    *(struct absorbed_row *) room =
+        (struct absorbed_row){*i, ggs_trace_op_name(card->trace, graph->nodes[*i].op), name_of(card, *i)};
+    ++*i;
+    return room;
+}
+
+static const struct ggs_field absorbed_fields[] = {
+    GGS_FIELD(struct absorbed_row, node, "node"),
+    GGS_FIELD(struct absorbed_row, op, "op"),
+    GGS_FIELD(struct absorbed_row, name, "name"),
+    {0},
+};
+static const struct ggs_object absorbed = {.fields = absorbed_fields};
+
+// ---- operands and experts ----
+
+GGS_NEXT(next_operand) {
+    const struct ggs_access_list * list = ((const struct card *) at)->accesses;
+    if (*i == list->n) return NULL;
+    const struct ggs_access * a     = &list->access[(*i)++];
+    uint64_t                  first = a->n_ranges > 0 ? a->ranges[0].offset : 0;
+    *(struct ggs_operand *) room =
+        (struct ggs_operand){{a->tensor, first}, a->slot, a->write, a->exact, a->bytes, a->n_ranges, a->ranges};
+    return room;
+}
+
+struct expert_row {
+    uint64_t input, rank;
+    int64_t  expert;
+    double   weight; // NaN: not known
+};
+
+GGS_NEXT(next_expert) {
+    const struct ggs_choice * choice = ((const struct card *) at)->choice;
+    if (*i == choice->used * choice->tokens || *i == EXPERTS_MOST) return NULL;
+    *(struct expert_row *) room =
+        (struct expert_row){*i / choice->used, *i % choice->used, choice->experts[*i],
+                            choice->weights == NULL ? (double) NAN : (double) choice->weights[*i]};
+    ++*i;
+    return room;
+}
+
+static const struct ggs_field expert_fields[] = {
+    GGS_FIELD(struct expert_row, input, "input", "which token of the batch"),
+    GGS_FIELD(struct expert_row, rank, "rank", "0 is the first choice"),
+    GGS_FIELD(struct expert_row, expert, "expert"),
+    GGS_FIELD_OR_NULL(struct expert_row, weight, "weight", "multiplies the expert's output"),
+    {0},
+};
+static const struct ggs_object expert = {.fields = expert_fields};
+
+// ---- the card ----
+
+static int64_t sum_of(const uint64_t * list, const struct ggs_op_seen * op) {
+    int64_t sum = 0;
+    for (uint64_t i = 0; list != NULL && i < op->n_op_runs; i++) sum += (int64_t) list[i];
+    return list == NULL || op->opaque ? -1 : sum;
+}
+
+#define CARD(get, expression)      GGS_GET(int64_t, get, struct card, expression)
+#define CARD_TEXT(get, expression) GGS_GET_TEXT(get, struct card, expression)
+CARD(token_of, it->walk->run.step)
+CARD(stalled_of, sum_of(it->held.stalls, &it->op))
+CARD(disk_wait_of, sum_of(it->held.waits, &it->op))
+CARD_TEXT(phase_of, ggs_word_phase(it->walk->run.phase))
+CARD_TEXT(backend_of, ggs_reader_string(trace->reader, it->walk->run.backend))
+CARD_TEXT(node_name_of, name_of(it, it->node))
+GGS_GET(bool, has_experts, struct card, it->choice != NULL)
+GGS_GET_VIEW(times_of, struct card, (*(struct ggs_op_times *) room = GGS_OP_TIMES(&it->op), room))
+GGS_GET_VIEW(previous_of, struct card, it->previous.found ? &it->previous : NULL)
+GGS_GET_VIEW(computed_of, struct card, it->computed.rows != 0 ? &it->computed : NULL)
+GGS_GET_VIEW(client_of, struct card, it->client.run != 0 ? &it->client : NULL)
+GGS_GET_VIEW(next_of, struct card, it->next.found ? &it->next : NULL)
+
+static const struct ggs_field neighbour_fields[] = {
+    GGS_FIELD(struct neighbour, run, "run"), GGS_FIELD(struct neighbour, node, "node"), {0}};
+static const struct ggs_object neighbour = {.fields = neighbour_fields};
+
+static const struct ggs_field computed_fields[] = {
+    GGS_FIELD(struct computed, rows, "rows", "tokens; 1 if the output is not divided by tokens"),
+    GGS_FIELD(struct computed, elements, "elements", "of all rows"),
+    GGS_FIELD(struct computed, nan, "nan", "elements that are NaN"),
+    GGS_FIELD(struct computed, inf, "inf", "elements that are infinite"),
+    GGS_FIELD(struct computed, min, "min", "of the finite elements; 0 if there are none, as the next two"),
+    GGS_FIELD(struct computed, max, "max"),
+    GGS_FIELD(struct computed, rms, "rms", "root of the mean square"),
+    {0},
+};
+static const struct ggs_object computed = {.fields = computed_fields};
+
+static const struct ggs_field client_fields[] = {
+    GGS_FIELD(struct client, run, "run", "the same graph run there"),
+    GGS_FIELD(struct client, process, "process"),
+    GGS_FIELD(struct client, waited_ns, "waited_ns", "from sending the graph to having its results"),
+    GGS_FIELD(struct client, computed_ns, "computed_ns", "of that, the graph run here; the rest is the wire"),
+    {0},
+};
+static const struct ggs_object client = {.fields = client_fields};
+
+static const struct ggs_field fields[] = {
+    GGS_ABOUT,
+    GGS_FIELD(struct card, row, "row", "in the log of everything"),
+    GGS_FIELD(struct card, run, "run"),
+    GGS_FIELD(struct card, node, "node"),
+    GGS_NATURAL("token", token_of, ""),
+    GGS_TEXT("phase", phase_of, "", .word = ggs_word_phase),
+    GGS_TEXT("backend", backend_of, ""),
+    GGS_TEXT("name", node_name_of, "tensor that it computes"),
+    GGS_FIELD(struct card, op.name, "op"),
+    GGS_FIELD_OR_NULL(struct card, op.layer, "layer"),
+    GGS_FIELD(struct card, op.cut, "cut", "some thread's end was not seen"),
+    GGS_MEMBERS_VIEW(times_of, &ggs_op_times_object),
+    GGS_NATURAL("stalled_ns", stalled_of, STALLED),
+    GGS_NATURAL("disk_wait_ns", disk_wait_of, DISK_WAIT),
+    GGS_EACH("threads", next_thread, &thread_),
+    GGS_EACH("absorbed", next_absorbed, &absorbed, "nodes that were computed together with it"),
+    GGS_EACH("operands", next_operand, &ggs_ranged_operand_object),
+    GGS_EACH("experts", next_expert, &expert, "of MUL_MAT_ID, if they were recorded", .known = has_experts),
+    GGS_LIST(struct card, producers.node, producers.n, "producers", "nodes whose results it reads", .inside = true),
+    GGS_LIST(struct card, consumers.node, consumers.n, "consumers", "nodes that read its result", .inside = true),
+    GGS_OBJECT_OR_NULL("previous", previous_of, &neighbour, "op before it"),
+    GGS_OBJECT_OR_NULL("next", next_of, &neighbour, "op behind it"),
+    GGS_OBJECT_OR_NULL("values", computed_of, &computed, "what it computed; null: not recorded (record --values)"),
+    GGS_OBJECT_OR_NULL("client", client_of, &client, "joined recordings: the process that waited for its graph run"),
+    {0},
+};
+const struct ggs_object ggs_op_object = {
+    .name = "OpAnswer",
+    .text =
+        "One op: its times by thread, its operands with their bytes, and the ops around it. A node of a backend that "
+        "is seen as a whole has no times.",
+    .fields = fields,
+    .lines  = true,
+};
 
 int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_overview * overview, uint64_t run,
                  uint64_t node, struct ggs_error * error) {
@@ -363,7 +479,17 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
     int status = look_at_run(&card, error);
     if (status < 0) return status;
     status = find_op(&card, error);
-    if (status == 0) status = put_card(&card, json, error);
+    if (status == 0) status = find_held_up(&card, error);
+    if (status == 0) status = ggs_walk_accesses(card.walk, &card.accesses, error);
+    if (status == 0) status = find_experts(&card, error);
+    if (status == 0) find_edges(&card);
+    if (status == 0) status = find_client(&card, error);
+    if (status == 0) status = find_values(&card, error);
+    if (status == 0) status = find_neighbours(&card, error);
+    if (status == 0) ggs_answer_write(json, &ggs_op_object, &card, trace);
+    free(card.held.stalls);
+    free(card.held.waits);
+    ggs_choices_release(&card.choices);
     ggs_walk_close(card.walk);
     ggs_graph_view_release(&card.view);
     return status;

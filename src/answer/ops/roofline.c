@@ -4,59 +4,74 @@
 #include "answer/answer.h"
 #include "base/limits.h"
 
-static void put_bins(struct ggs_json * json, const uint64_t bins[GGS_ROOFLINE_BINS]) {
-    unsigned n = GGS_ROOFLINE_BINS;
-    while (n > 0 && bins[n - 1] == 0) n--;
-    ggs_json_array_inline(json, "duration_bins");
-    for (unsigned i = 0; i < n; i++) ggs_json_u64(json, NULL, bins[i]);
-    ggs_json_end(json);
+#define ROW(member, key, ...) GGS_FIELD(struct ggs_roofline_row, member, key, __VA_ARGS__)
+
+static const struct ggs_field shared_fields[] = {
+    ROW(shared, "ops"),
+    ROW(shared_ns, "busy_ns"),
+    ROW(uneven_ns, "uneven_ns", "waits because another thread had more to do"),
+    ROW(barrier_ns, "barrier_ns", "waits beyond that: what meeting costs"),
+    {0},
+};
+static const struct ggs_object shared = {.fields = shared_fields};
+
+GGS_GET(bool, is_shared, struct ggs_roofline_row, it->shared > 0)
+
+static struct ggs_list bins_of(const void * at, const void * trace, void * room) {
+    const struct ggs_roofline_row * row = at;
+    (void) trace, (void) room;
+    return ggs_answer_bins(row->bins, GGS_ROOFLINE_BINS);
 }
 
-static void put_row(struct ggs_json * json, const struct ggs_roofline_row * row) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD_WORD(struct ggs_roofline_row, phase, "phase", ggs_word_phase),
-        GGS_FIELD(struct ggs_roofline_row, op, "op"),
-        GGS_FIELD(struct ggs_roofline_row, component, "component"),
-        GGS_FIELD(struct ggs_roofline_row, on_device, "on_device"),
-        GGS_FIELD(struct ggs_roofline_row, ops, "ops"),
-        GGS_FIELD(struct ggs_roofline_row, op_runs, "op_runs"),
-        GGS_FIELD(struct ggs_roofline_row, wall_ns, "wall_ns"),
-        GGS_FIELD(struct ggs_roofline_row, busy_ns, "busy_ns"),
-        GGS_FIELD(struct ggs_roofline_row, read, "bytes_read"),
-        GGS_FIELD(struct ggs_roofline_row, written, "bytes_written"),
-        GGS_FIELD_OR_NULL(struct ggs_roofline_row, flops, "flops"),
-        {0},
-    };
-    static const struct ggs_field shared[] = {
-        GGS_FIELD(struct ggs_roofline_row, shared, "ops"),
-        GGS_FIELD(struct ggs_roofline_row, shared_ns, "busy_ns"),
-        GGS_FIELD(struct ggs_roofline_row, uneven_ns, "uneven_ns"),
-        GGS_FIELD(struct ggs_roofline_row, barrier_ns, "barrier_ns"),
-        {0},
-    };
-    ggs_json_object(json, NULL);
-    ggs_fields_members(json, fields, row);
-    if (row->shared > 0)
-        ggs_fields_object(json, "shared", shared, row);
-    else
-        ggs_json_null(json, "shared");
-    put_bins(json, row->bins);
-    ggs_json_end(json);
-}
+static const struct ggs_field row_fields[] = {
+    GGS_FIELD_WORD(struct ggs_roofline_row, phase, "phase", ggs_word_phase),
+    ROW(op, "op"),
+    ROW(component, "component", "of the weight that it reads"),
+    ROW(on_device, "on_device", "a device computed them: the limits are those of the host, not of the device"),
+    ROW(ops, "ops", "with times"),
+    ROW(op_runs, "op_runs"),
+    ROW(wall_ns, "wall_ns", "first thread's begin to last thread's end, summed over ops"),
+    ROW(busy_ns, "busy_ns", "in ops, summed over threads"),
+    ROW(read, "bytes_read"),
+    ROW(written, "bytes_written"),
+    GGS_FIELD_OR_NULL(struct ggs_roofline_row, flops, "flops",
+                      "two for each multiply-add of matrix products and attention; null for other ops"),
+    GGS_OBJECT_OF("shared", &shared, "ops on more than one thread, with waits that were seen; null if there are none",
+                  .known = is_shared),
+    GGS_LIST_OF(U64, "duration_bins", bins_of, "ops by duration: entry i counts those of 2^i to 2^(i+1) ns"),
+    {0},
+};
+static const struct ggs_object row = {.name = "RooflineRow", .fields = row_fields, .lines = true};
+
+struct roofline {
+    const struct ggs_roofline * roofline;
+    const struct ggs_rates *    limits;
+};
+
+GGS_GET_VIEW(limits_of, struct roofline, it->limits->memory_bytes_per_second > 0 ? it->limits : NULL)
+GGS_GET_VIEW(roofline_of, struct roofline, it->roofline)
+
+static const struct ggs_field list_fields[] = {
+    GGS_ROWS(struct ggs_roofline, row, n, "by_op", &row, "by phase, op and component; longest first"),
+    {0},
+};
+static const struct ggs_object list = {.fields = list_fields};
+
+static const struct ggs_field fields[] = {
+    GGS_ABOUT,
+    GGS_OBJECT_OR_NULL("limits", limits_of, &ggs_rates_object,
+                       "what the machine can do with so many threads; null if that was not measured"),
+    GGS_MEMBERS_VIEW(roofline_of, &list),
+    {0},
+};
+const struct ggs_object ggs_roofline_object = {
+    .name   = "Roofline",
+    .text   = "What ops reach, by phase, op and component, against what the machine can do.",
+    .fields = fields,
+    .lines  = true,
+};
 
 void ggs_roofline_write(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_roofline * roofline,
                         const struct ggs_rates * limits) {
-    ggs_json_object(json, NULL);
-    ggs_answer_experiment(json, trace);
-    if (limits->memory_bytes_per_second > 0) {
-        ggs_json_object_inline(json, "limits");
-        ggs_rates_members(json, limits);
-        ggs_json_end(json);
-    } else {
-        ggs_json_null(json, "limits");
-    }
-    ggs_json_array(json, "by_op");
-    for (uint64_t i = 0; i < roofline->n; i++) put_row(json, &roofline->row[i]);
-    ggs_json_end(json);
-    ggs_json_end(json);
+    ggs_object_write(json, NULL, &ggs_roofline_object, &(struct roofline){roofline, limits}, trace);
 }

@@ -1,197 +1,265 @@
-// The machine's part of stats: the conditions of a recording, page faults, block requests, how models were loaded, what was in memory.
+// The machine's part of stats: the conditions of a recording, page faults, block requests, how
+// models were loaded, what was in memory.
+#include <math.h>
+
 #include "answer/answer.h"
 #include "answer/ops/stats.h"
 
-static bool has_faults(const struct ggs_stats * stats) {
-    const struct ggs_fault_sum * all = &stats->faults.all;
-    return all->minor + all->major + all->open + stats->faults.lost > 0;
-}
-
-static bool has_requests(const struct ggs_stats * stats) {
-    const struct ggs_request_totals * r = &stats->requests;
-    return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0;
-}
-
 // ---- page faults ----
 
+#define FAULT(member, key, ...) GGS_FIELD(struct ggs_fault_sum, member, key, __VA_ARGS__)
+
 static const struct ggs_field fault_fields[] = {
-    GGS_FIELD(struct ggs_fault_sum, minor, "minor"),
-    GGS_FIELD(struct ggs_fault_sum, major, "major"),
-    GGS_FIELD(struct ggs_fault_sum, open, "open"),
-    GGS_FIELD(struct ggs_fault_sum, stalled_ns, "stalled_ns"),
+    FAULT(minor, "minor", "the page was in memory, or read ahead"),
+    FAULT(major, "major", "the page had to be read"),
+    FAULT(open, "open", "the end was not seen; they count no time"),
+    FAULT(stalled_ns, "stalled_ns", "how long threads were held up"),
     {0},
 };
+static const struct ggs_object fault = {.name = "FaultSum", .text = "Page faults.", .fields = fault_fields};
 
-static void write_fault_groups(struct ggs_json * json, const char * list, const struct ggs_field * key,
-                               const struct ggs_fault_groups * groups) {
-    ggs_json_array(json, list);
-    for (uint64_t i = 0; i < groups->n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_fields_members(json, key, &groups->group[i]);
-        ggs_fields_members(json, fault_fields, &groups->group[i].sum);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
+struct fault_stage {
+    uint64_t             stage;
+    struct ggs_fault_sum sum;
+};
+
+GGS_NEXT(next_fault_stage) {
+    const struct ggs_fault_totals * faults = at;
+    if (*i == GGS_STAGES) return NULL;
+    *(struct fault_stage *) room = (struct fault_stage){*i, faults->stages[*i]};
+    ++*i;
+    return room;
 }
 
-static void write_faults(struct ggs_json * json, const struct ggs_fault_totals * faults) {
-    static const struct ggs_field op[]    = {GGS_FIELD_OR_NULL(struct ggs_fault_group, name, "op"), {0}};
-    static const struct ggs_field layer[] = {GGS_FIELD_OR_NULL(struct ggs_fault_group, order, "layer"), {0}};
-    static const struct ggs_field token[] = {GGS_FIELD_OR_NULL(struct ggs_fault_group, order, "token"), {0}};
-    static const struct ggs_field name[]  = {GGS_FIELD_OR_NULL(struct ggs_fault_group, name, "name"), {0}};
-    ggs_json_object(json, "faults");
-    ggs_fields_members(json, fault_fields, &faults->all);
-    ggs_json_u64(json, "lost", faults->lost);
-    ggs_fields_object(json, "model", fault_fields, &faults->model);
-    ggs_fields_object(json, "in_ops", fault_fields, &faults->in_ops);
-    ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_STAGES; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
-        ggs_fields_members(json, fault_fields, &faults->stages[i]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    write_fault_groups(json, "by_op", op, &faults->by_op);
-    write_fault_groups(json, "by_layer", layer, &faults->by_layer);
-    write_fault_groups(json, "by_token", token, &faults->by_token);
-    write_fault_groups(json, "by_weight", name, &faults->by_weight);
-    ggs_json_end(json);
+static const struct ggs_field fault_stage_fields[] = {
+    GGS_FIELD_WORD(struct fault_stage, stage, "phase", ggs_stage_name, "part of the recording"),
+    GGS_MEMBERS(struct fault_stage, sum, &fault),
+    {0},
+};
+static const struct ggs_object fault_stage = {.fields = fault_stage_fields};
+
+#define FAULTS_BY(key, member)                                   \
+    static const struct ggs_field faults_by_##key##_fields[] = { \
+        GGS_FIELD_OR_NULL(struct ggs_fault_group, member, #key), \
+        GGS_MEMBERS(struct ggs_fault_group, sum, &fault),        \
+        {0},                                                     \
+    };                                                           \
+    static const struct ggs_object faults_by_##key = {.fields = faults_by_##key##_fields};
+FAULTS_BY(op, name)
+FAULTS_BY(layer, order)
+FAULTS_BY(token, order)
+FAULTS_BY(name, name)
+
+static const struct ggs_field faults_by_expert_fields[] = {
+    GGS_FIELD_OR_NULL(struct ggs_fault_group, name, "name"),
+    GGS_FIELD_OR_NULL(struct ggs_fault_group, order, "expert", "null for a weight without experts"),
+    GGS_MEMBERS(struct ggs_fault_group, sum, &fault),
+    {0},
+};
+static const struct ggs_object faults_by_expert = {.fields = faults_by_expert_fields};
+
+#define FAULT_GROUPS(list, object, ...) \
+    GGS_ROWS(struct ggs_fault_totals, list.group, list.n, #list, object, __VA_ARGS__)
+
+static const struct ggs_field faults_fields[] = {
+    GGS_MEMBERS(struct ggs_fault_totals, all, &fault),
+    GGS_FIELD(struct ggs_fault_totals, lost, "lost", "for which the kernel had no room"),
+    GGS_OBJECT(struct ggs_fault_totals, model, "model", &fault, "at bytes of the recording's files"),
+    GGS_OBJECT(struct ggs_fault_totals, in_ops, "in_ops", &fault, "while an op was computed"),
+    GGS_EACH("by_phase", next_fault_stage, &fault_stage),
+    FAULT_GROUPS(by_op, &faults_by_op, "longest stall first"),
+    FAULT_GROUPS(by_layer, &faults_by_layer),
+    FAULT_GROUPS(by_token, &faults_by_token),
+    FAULT_GROUPS(by_weight, &faults_by_name, "longest stall first"),
+    FAULT_GROUPS(by_expert, &faults_by_expert, "the same, expert by expert"),
+    {0},
+};
+static const struct ggs_object faults = {.fields = faults_fields, .lines = true};
+
+static const void * faults_of(const void * at, const void * trace, void * room) {
+    const struct ggs_fault_totals * f = &((const struct ggs_stats *) at)->faults;
+    (void) trace, (void) room;
+    return f->all.minor + f->all.major + f->all.open + f->lost > 0 ? f : NULL;
 }
 
 // ---- block requests ----
 
 static const struct ggs_field request_fields[] = {
-    GGS_FIELD(struct ggs_request_sum, requests, "count"), GGS_FIELD(struct ggs_request_sum, bytes, "bytes"), {0}};
+    GGS_FIELD(struct ggs_request_sum, requests, "count", "requests"),
+    GGS_FIELD(struct ggs_request_sum, bytes, "bytes"),
+    {0},
+};
+static const struct ggs_object request = {.name = "RequestSum", .text = "Requests to disks.", .fields = request_fields};
 
-static void write_quartiles(struct ggs_json * json, const char * key, const struct ggs_histogram * histogram) {
-    ggs_json_object_inline(json, key);
-    ggs_json_u64(json, "quarter", ggs_histogram_quantile(histogram, 0.25));
-    ggs_json_u64(json, "median", ggs_histogram_quantile(histogram, 0.5));
-    ggs_json_u64(json, "three_quarters", ggs_histogram_quantile(histogram, 0.75));
-    ggs_json_end(json);
+#define QUARTILE(name, share) \
+    GGS_GET(int64_t, name##_of, struct ggs_histogram, (int64_t) ggs_histogram_quantile(it, share))
+QUARTILE(quarter, 0.25)
+QUARTILE(median, 0.5)
+QUARTILE(three_quarters, 0.75)
+
+static const struct ggs_field quartile_fields[] = {
+    GGS_COUNT("quarter", quarter_of, ""),
+    GGS_COUNT("median", median_of, ""),
+    GGS_COUNT("three_quarters", three_quarters_of, ""),
+    {0},
+};
+static const struct ggs_object quartiles = {.name = "Quartiles", .fields = quartile_fields};
+
+struct request_stage {
+    uint64_t               stage;
+    struct ggs_request_sum sum;
+};
+
+GGS_NEXT(next_request_stage) {
+    const struct ggs_request_totals * requests = at;
+    if (*i == GGS_STAGES) return NULL;
+    *(struct request_stage *) room = (struct request_stage){*i, requests->stages[*i]};
+    ++*i;
+    return room;
 }
 
-static void write_over_time(struct ggs_json * json, const struct ggs_request_totals * r) {
-    ggs_json_object(json, "over_time");
-    ggs_json_i64(json, "begin_ns", r->bin_begin_ns);
-    ggs_json_u64(json, "bin_ns", r->bin_ns);
-    ggs_json_array_inline(json, "bytes");
-    for (uint64_t i = 0; i < r->n_bins; i++) ggs_json_u64(json, NULL, r->bins[i]);
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
+static const struct ggs_field request_stage_fields[] = {
+    GGS_FIELD_WORD(struct request_stage, stage, "phase", ggs_stage_name, "part of the recording"),
+    GGS_MEMBERS(struct request_stage, sum, &request),
+    {0},
+};
+static const struct ggs_object request_stage = {.fields = request_stage_fields};
 
-static void write_requests(struct ggs_json * json, const struct ggs_request_totals * r) {
-    static const struct ggs_field token[] = {GGS_FIELD_OR_NULL(struct ggs_request_group, order, "token"),
-                                             GGS_FIELD(struct ggs_request_group, sum.requests, "count"),
-                                             GGS_FIELD(struct ggs_request_group, sum.bytes, "bytes"),
-                                             {0}};
-    static const struct ggs_field name[]  = {GGS_FIELD_OR_NULL(struct ggs_request_group, name, "name"),
-                                             GGS_FIELD(struct ggs_request_group, sum.requests, "count"),
-                                             GGS_FIELD(struct ggs_request_group, sum.bytes, "bytes"),
-                                             {0}};
-    ggs_json_object(json, "block_requests");
-    ggs_fields_object(json, "model", request_fields, &r->model);
-    ggs_fields_object(json, "other", request_fields, &r->other);
-    ggs_fields_object(json, "writes", request_fields, &r->writes);
-    ggs_json_u64(json, "lost", r->lost);
-    ggs_json_u64(json, "bytes_sequential", r->sequential);
-    write_quartiles(json, "bytes", &r->sizes);
-    write_quartiles(json, "duration_ns", &r->latencies);
-    ggs_json_array(json, "by_phase");
-    for (int i = 0; i < GGS_STAGES; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "phase", ggs_stage_name((enum ggs_stage) i));
-        ggs_fields_members(json, request_fields, &r->stages[i]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_fields_rows(json, "by_token", token, r->by_token, sizeof(*r->by_token), r->n_by_token);
-    ggs_fields_rows(json, "by_weight", name, r->by_weight, sizeof(*r->by_weight), r->n_by_weight);
-    write_over_time(json, r);
-    ggs_json_end(json);
+#define REQUESTS_BY(key, member)                                   \
+    static const struct ggs_field requests_by_##key##_fields[] = { \
+        GGS_FIELD_OR_NULL(struct ggs_request_group, member, #key), \
+        GGS_MEMBERS(struct ggs_request_group, sum, &request),      \
+        {0},                                                       \
+    };                                                             \
+    static const struct ggs_object requests_by_##key = {.fields = requests_by_##key##_fields};
+REQUESTS_BY(token, order)
+REQUESTS_BY(name, name)
+
+#define REQUESTS(member, key, ...) GGS_FIELD(struct ggs_request_totals, member, key, __VA_ARGS__)
+
+static const struct ggs_field over_time_fields[] = {
+    REQUESTS(bin_begin_ns, "begin_ns"),
+    REQUESTS(bin_ns, "bin_ns", "width of an entry"),
+    GGS_LIST(struct ggs_request_totals, bins, n_bins, "bytes", "", .inside = true),
+    {0},
+};
+static const struct ggs_object over_time = {.fields = over_time_fields, .lines = true};
+
+static const struct ggs_field requests_fields[] = {
+    GGS_OBJECT(struct ggs_request_totals, model, "model", &request,
+               "reads of the recording's files; what follows is about these"),
+    GGS_OBJECT(struct ggs_request_totals, other, "other", &request, "other reads of the same disks"),
+    GGS_OBJECT(struct ggs_request_totals, writes, "writes", &request, "to the same disks"),
+    REQUESTS(lost, "lost", "for which the kernel had no room"),
+    REQUESTS(sequential, "bytes_sequential", "of requests that begin where the one before ended"),
+    GGS_OBJECT(struct ggs_request_totals, sizes, "bytes", &quartiles, "of one request"),
+    GGS_OBJECT(struct ggs_request_totals, latencies, "duration_ns", &quartiles, "of one request"),
+    GGS_EACH("by_phase", next_request_stage, &request_stage),
+    GGS_ROWS(struct ggs_request_totals, by_token, n_by_token, "by_token", &requests_by_token),
+    GGS_ROWS(struct ggs_request_totals, by_weight, n_by_weight, "by_weight", &requests_by_name, "most bytes first"),
+    GGS_OBJECT_OF("over_time", &over_time, "bytes that were asked for"),
+    {0},
+};
+static const struct ggs_object requests = {.fields = requests_fields, .lines = true};
+
+static const void * requests_of(const void * at, const void * trace, void * room) {
+    const struct ggs_request_totals * r = &((const struct ggs_stats *) at)->requests;
+    (void) trace, (void) room;
+    return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0 ? r : NULL;
 }
 
 // ---- conditions ----
 
-static void write_conditions(struct ggs_json * json, const struct ggs_conditions * c) {
-    static const struct ggs_field memory[] = {
-        GGS_FIELD(struct ggs_conditions, memory_limit, "limit"),
-        GGS_FIELD(struct ggs_conditions, mechanism, "mechanism"),
-        GGS_FIELD(struct ggs_conditions, memory_peak, "peak"),
-        GGS_FIELD(struct ggs_conditions, memory_anonymous, "anonymous"),
-        GGS_FIELD(struct ggs_conditions, memory_shared, "shared"),
-        GGS_FIELD(struct ggs_conditions, limit_hits, "limit_hits"),
-        GGS_FIELD(struct ggs_conditions, oom_kills, "oom_kills"),
-        {0},
-    };
-    static const struct ggs_field cold[]     = {GGS_FIELD(struct ggs_conditions, cold_bytes, "bytes"), {0}};
-    static const struct ggs_field resident[] = {GGS_FIELD(struct ggs_conditions, resident_before, "resident_before"),
-                                                GGS_FIELD(struct ggs_conditions, resident_after, "resident_after"),
-                                                {0}};
-    if (c->memory_limit > 0) {
-        ggs_fields_object(json, "memory", memory, c);
-    } else {
-        ggs_json_null(json, "memory");
-    }
-    if (c->cold) {
-        ggs_json_object_inline(json, "cold");
-        ggs_fields_members(json, cold, c);
-        if (c->resident_known) {
-            ggs_fields_members(json, resident, c);
-        } else {
-            for (size_t i = 0; resident[i].key != NULL; i++) ggs_json_null(json, resident[i].key);
-        }
-        ggs_json_end(json);
-    } else {
-        ggs_json_null(json, "cold");
-    }
-    if (c->memory_limit > 0 || c->cold) {
-        ggs_json_u64(json, "bytes_read", c->read_bytes);
-    } else {
-        ggs_json_null(json, "bytes_read");
-    }
-    if (c->others_cpu_share >= 0) {
-        ggs_json_double(json, "others_cpu_share", c->others_cpu_share);
-    } else {
-        ggs_json_null(json, "others_cpu_share");
-    }
+#define CONDITION(member, key, ...) GGS_FIELD(struct ggs_conditions, member, key, __VA_ARGS__)
+
+static const struct ggs_field memory_fields[] = {
+    CONDITION(memory_limit, "limit", "bytes"),
+    CONDITION(mechanism, "mechanism", "of the kernel that held it"),
+    CONDITION(memory_peak, "peak", "bytes"),
+    CONDITION(memory_anonymous, "anonymous", "bytes of the peak that are the program's own"),
+    CONDITION(memory_shared, "shared", "bytes"),
+    CONDITION(limit_hits, "limit_hits"),
+    CONDITION(oom_kills, "oom_kills"),
+    {0},
+};
+static const struct ggs_object memory = {.fields = memory_fields};
+
+GGS_GET(bool, is_resident_known, struct ggs_conditions, it->resident_known)
+
+static const struct ggs_field cold_fields[] = {
+    CONDITION(cold_bytes, "bytes", "dropped from the page cache first"),
+    CONDITION(resident_before, "resident_before", "bytes that were in memory", .known = is_resident_known),
+    CONDITION(resident_after, "resident_after", "", .known = is_resident_known),
+    {0},
+};
+static const struct ggs_object cold = {.fields = cold_fields};
+
+GGS_GET(bool, is_limited, struct ggs_conditions, it->memory_limit > 0)
+GGS_GET(bool, is_cold, struct ggs_conditions, it->cold)
+GGS_GET(bool, is_read_known, struct ggs_conditions, it->memory_limit > 0 || it->cold)
+GGS_GET(bool, is_busy, struct ggs_conditions, ggs_conditions_are_busy(it))
+GGS_GET(double, others_of, struct ggs_conditions, it->others_cpu_share < 0 ? (double) NAN : it->others_cpu_share)
+
+GGS_GET(double, steal_of, struct ggs_conditions, it->steal_share < 0 ? (double) NAN : it->steal_share)
+
+static const struct ggs_field condition_fields[] = {
+    GGS_OBJECT_OF("memory", &memory, "null without a limit on memory", .known = is_limited),
+    GGS_OBJECT_OF("cold", &cold, "null if the page cache was left as it was", .known = is_cold),
+    CONDITION(read_bytes, "bytes_read", "by the program from disks, by its own count; null without a limit and cold",
+              .known = is_read_known),
+    GGS_REAL_OR_NULL("others_cpu_share", others_of,
+                     "share of the CPU time that others used while the program ran; null if not seen", .most = 1),
+    CONDITION(forked_unrecorded, "forked_unrecorded", "forked children that computed graphs and were not recorded"),
+    CONDITION(started_unrecorded, "started_unrecorded", "started programs that ran engines and were not recorded"),
+    GGS_REAL_OR_NULL("steal_share", steal_of,
+                     "share that the hypervisor gave to other machines; null if not seen, others_cpu_share may then "
+                     "include it",
+                     .most = 1),
+    GGS_TEST("busy", is_busy, "others used so much of the CPUs that times say little"),
+    {0},
+};
+static const struct ggs_object conditions = {.fields = condition_fields};
+
+// ---- loading ----
+
+struct loading_row {
+    uint64_t                kind;
+    struct ggs_loading_kind sum;
+};
+
+GGS_NEXT(next_kind) {
+    const struct ggs_loading * loading = at;
+    while (*i < GGS_LOADING_KINDS && loading->by_kind[*i].reads == 0) ++*i;
+    if (*i == GGS_LOADING_KINDS) return NULL;
+    *(struct loading_row *) room = (struct loading_row){*i, loading->by_kind[*i]};
+    ++*i;
+    return room;
 }
 
-// ---- loading, and what was in memory ----
+static const struct ggs_field kind_fields[] = {
+    GGS_FIELD_WORD(struct loading_row, kind, "kind", ggs_loading_name),
+    GGS_FIELD(struct loading_row, sum.reads, "reads"),
+    GGS_FIELD(struct loading_row, sum.bytes, "bytes", "bytes that are asked for again count again"),
+    GGS_FIELD(struct loading_row, sum.ns, "duration_ns", "in the calls"),
+    {0},
+};
+static const struct ggs_object kind = {.fields = kind_fields};
 
-static void write_loading(struct ggs_json * json, const struct ggs_loading * loading) {
-    static const struct ggs_field all[] = {
-        GGS_FIELD(struct ggs_loading, models, "models"),
-        GGS_FIELD(struct ggs_loading, wall_ns, "wall_ns"),
-        GGS_FIELD(struct ggs_loading, bytes, "bytes"),
-        GGS_FIELD(struct ggs_loading, ns, "duration_ns"),
-        {0},
-    };
-    static const struct ggs_field each[] = {
-        GGS_FIELD(struct ggs_loading_kind, reads, "reads"),
-        GGS_FIELD(struct ggs_loading_kind, bytes, "bytes"),
-        GGS_FIELD(struct ggs_loading_kind, ns, "duration_ns"),
-        {0},
-    };
-    if (loading->reads == 0) {
-        ggs_json_null(json, "load");
-        return;
-    }
-    ggs_json_object(json, "load");
-    ggs_fields_members(json, all, loading);
-    ggs_json_array(json, "by_kind");
-    for (uint64_t i = 0; i < GGS_LOADING_KINDS; i++) {
-        if (loading->by_kind[i].reads == 0) continue;
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "kind", ggs_loading_name(i));
-        ggs_fields_members(json, each, &loading->by_kind[i]);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
+#define LOADING(member, key, ...) GGS_FIELD(struct ggs_loading, member, key, __VA_ARGS__)
+
+static const struct ggs_field loading_fields[] = {
+    LOADING(models, "models", "loads whose end was seen"),
+    LOADING(wall_ns, "wall_ns", "of these, begin to end"),
+    LOADING(bytes, "bytes", "of files, each once"),
+    LOADING(ns, "duration_ns", "in the calls"),
+    GGS_EACH("by_kind", next_kind, &kind),
+    {0},
+};
+static const struct ggs_object loading = {.fields = loading_fields, .lines = true};
+
+GGS_GET(bool, has_loading, struct ggs_stats, it->loading.reads > 0)
+
+// ---- what was in memory ----
 
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot) {
     const struct ggs_resident * at = &list->snapshot[snapshot];
@@ -202,55 +270,55 @@ bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapsh
     return true;
 }
 
-static void write_snapshot(struct ggs_json * json, const char * key, const struct ggs_resident * snapshot) {
-    static const struct ggs_field fields[] = {
-        GGS_FIELD_OR_NULL(struct ggs_resident, step, "token"),
-        GGS_FIELD(struct ggs_resident, ns, "begin_ns"),
-        GGS_FIELD(struct ggs_resident, bytes, "bytes"),
-        GGS_FIELD(struct ggs_resident, untouched, "bytes_untouched"),
-        {0},
-    };
-    if (snapshot == NULL) {
-        ggs_json_null(json, key);
-    } else {
-        ggs_fields_object(json, key, fields, snapshot);
-    }
+static const struct ggs_field snapshot_fields[] = {
+    GGS_FIELD_OR_NULL(struct ggs_resident, step, "token"),
+    GGS_FIELD(struct ggs_resident, ns, "begin_ns", "when it was taken"),
+    GGS_FIELD(struct ggs_resident, bytes, "bytes", "in memory"),
+    GGS_FIELD(struct ggs_resident, untouched, "bytes_untouched",
+              "of these, in pages that no op of the recording touches"),
+    {0},
+};
+static const struct ggs_object snapshot_ = {
+    .name = "Snapshot", .text = "What was in memory at a moment.", .fields = snapshot_fields};
+
+GGS_NEXT(next_snapshot) {
+    const struct ggs_resident_list * list = at;
+    while (*i < list->n && !ggs_stats_ends_token(list, *i)) ++*i;
+    return *i == list->n ? NULL : &list->snapshot[(*i)++];
 }
 
-static void write_residency(struct ggs_json * json, const struct ggs_stats * stats) {
-    static const struct ggs_field    method[] = {GGS_FIELD_OR_NULL(struct ggs_conditions, residency, "method"), {0}};
-    const struct ggs_resident_list * list     = &stats->resident;
-    if (stats->conditions.residency[0] == '\0' && list->n == 0) {
-        ggs_json_null(json, "residency");
-        return;
-    }
-    ggs_json_object(json, "residency");
-    ggs_fields_members(json, method, &stats->conditions);
-    ggs_json_u64(json, "bytes", list->bytes);
-    write_snapshot(json, "load", ggs_resident_last(list, GGS_MOMENT_LOAD));
-    ggs_json_array(json, "by_token");
-    for (uint64_t i = 0; i < list->n; i++) {
-        if (ggs_stats_ends_token(list, i)) write_snapshot(json, NULL, &list->snapshot[i]);
-    }
-    ggs_json_end(json);
-    write_snapshot(json, "end", ggs_resident_last(list, GGS_MOMENT_END));
-    ggs_json_end(json);
-}
+GGS_GET_VIEW(load_of, struct ggs_resident_list, ggs_resident_last(it, GGS_MOMENT_LOAD))
+GGS_GET_VIEW(end_of, struct ggs_resident_list, ggs_resident_last(it, GGS_MOMENT_END))
 
-void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats) {
-    ggs_json_object(json, "machine");
-    if (has_faults(stats)) {
-        write_faults(json, &stats->faults);
-    } else {
-        ggs_json_null(json, "faults");
-    }
-    if (has_requests(stats)) {
-        write_requests(json, &stats->requests);
-    } else {
-        ggs_json_null(json, "block_requests");
-    }
-    write_conditions(json, &stats->conditions);
-    write_loading(json, &stats->loading);
-    write_residency(json, stats);
-    ggs_json_end(json);
-}
+static const struct ggs_field snapshots_fields[] = {
+    GGS_FIELD(struct ggs_resident_list, bytes, "bytes", "of the files"),
+    GGS_OBJECT_OR_NULL("load", load_of, &snapshot_, "after the model was loaded"),
+    GGS_EACH("by_token", next_snapshot, &snapshot_, "at the end of each token step"),
+    GGS_OBJECT_OR_NULL("end", end_of, &snapshot_, "at the end of the program"),
+    {0},
+};
+static const struct ggs_object snapshots = {.fields = snapshots_fields};
+
+static const char * const methods[] = {"mincore", "pagemap", "none", NULL};
+GGS_GET(bool, has_residency, struct ggs_stats, it->conditions.residency[0] != '\0' || it->resident.n > 0)
+
+static const struct ggs_field residency_fields[] = {
+    GGS_FIELD_OR_NULL(struct ggs_stats, conditions.residency, "method", "how snapshots were taken", .words = methods),
+    GGS_MEMBERS(struct ggs_stats, resident, &snapshots),
+    {0},
+};
+static const struct ggs_object residency = {.fields = residency_fields, .lines = true};
+
+// ---- the part ----
+
+static const struct ggs_field fields[] = {
+    GGS_OBJECT_OR_NULL("faults", faults_of, &faults, "page faults; null if none were recorded"),
+    GGS_OBJECT_OR_NULL("block_requests", requests_of, &requests, "requests to disks; null if none were recorded"),
+    GGS_MEMBERS(struct ggs_stats, conditions, &conditions),
+    GGS_OBJECT(struct ggs_stats, loading, "load", &loading,
+               "what the engine asked the kernel for while it loaded models; null if nothing was seen",
+               .known = has_loading),
+    GGS_OBJECT_OF("residency", &residency, "null without snapshots of what is in memory", .known = has_residency),
+    {0},
+};
+const struct ggs_object ggs_stats_machine_object = {.name = "Machine", .fields = fields, .lines = true};

@@ -1,19 +1,20 @@
-// What a recording amounts to: docs/schemas/stats.schema.json.
+// What a recording amounts to.
 #pragma once
 
 #include <limits.h>
 
 #include "analyze/lanes/processes.h"
+#include "analyze/machine/block-requests.h"
 #include "analyze/machine/conditions.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
-#include "analyze/machine/requests.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
 #include "analyze/memory/weights.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/requests/requests.h"
+#include "answer/fields.h"
 #include "base/limits.h"
 
 struct ggs_json;
@@ -46,22 +47,19 @@ struct ggs_stats {
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
                        struct ggs_error * error);
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
-// So many tokens in each row by token, under the number of the first: what is drawn does not grow with the recording.
+// So many tokens in each row by token, under the number of the first: what is drawn does not grow
+// with the recording.
 void ggs_stats_fold(struct ggs_stats * stats, uint64_t per_row);
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
-
-// "op", "layer", "component", "tensor", "thread", "token", "device", "context", "process", "host", "request", "sequence".
-const char * ggs_stats_by_name(enum ggs_by by);
-// "layer,thread" as bits; false if a name is none of them.
-bool ggs_stats_parse_by(const char * text, unsigned * by);
 
 // Is this snapshot the last one of its token step?
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 
 // Where the probe of an experiment lies.
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory);
-// What the machine can do at most: as that probe says, else as the recording itself does. `directory` may be NULL.
+// What the machine can do at most: as that probe says, else as the recording itself does.
+// `directory` may be NULL.
 void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace, const char * directory);
 
-// In stats-machine.c: the member "machine".
-void ggs_stats_write_machine(struct ggs_json * json, const struct ggs_stats * stats);
+extern const struct ggs_object ggs_stats_object;         // of a struct ggs_stats
+extern const struct ggs_object ggs_stats_machine_object; // its member "machine", in stats-machine.c

@@ -2,25 +2,23 @@
 
 #include "analyze/walk/words.h"
 
-void ggs_windows_answer(struct ggs_json * json, const struct ggs_trace * trace, const struct ggs_windows * windows) {
-    if (windows->n == 0) {
-        ggs_json_null(json, "windows");
-        return;
-    }
-    ggs_json_object(json, "windows");
-    ggs_json_u64(json, "recorded_ns", windows->recorded_ns);
-    ggs_json_u64(json, "whole_ns", windows->whole_ns);
-    ggs_json_array(json, "list");
-    for (uint64_t i = 0; i < windows->n; i++) {
-        const struct ggs_window * w = &windows->window[i];
-        ggs_json_object_inline(json, NULL);
-        ggs_json_u64(json, "window", w->window);
-        ggs_json_string(json, "kind", ggs_word_window(w->kind));
-        ggs_json_i64(json, "begin_ns", w->begin_ns);
-        ggs_json_i64(json, "end_ns", w->end_ns);
-        ggs_json_string(json, "text", w->kind == GGS_WINDOW_MARK ? ggs_reader_string(trace->reader, w->text) : NULL);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
-    ggs_json_end(json);
-}
+GGS_GET(bool, is_mark, struct ggs_window, it->kind == GGS_WINDOW_MARK)
+
+static const struct ggs_field window_fields[] = {
+    GGS_FIELD(struct ggs_window, window, "window", "number, from 1", .least = 1),
+    GGS_FIELD_WORD(struct ggs_window, kind, "kind", ggs_word_window,
+                   "graph runs were recorded, or a moment was marked"),
+    GGS_FIELD(struct ggs_window, begin_ns, "begin_ns", "", .from_0 = true),
+    GGS_FIELD(struct ggs_window, end_ns, "end_ns", "", .from_0 = true),
+    GGS_FIELD_NUMBER(struct ggs_window, text, "text", "of a mark", .known = is_mark),
+    {0},
+};
+static const struct ggs_object window = {.fields = window_fields};
+
+static const struct ggs_field fields[] = {
+    GGS_FIELD(struct ggs_windows, recorded_ns, "recorded_ns", "time in windows"),
+    GGS_FIELD(struct ggs_windows, whole_ns, "whole_ns", "from the program's begin to the recording's end"),
+    GGS_ROWS(struct ggs_windows, window, n, "list", &window, "in order of time"),
+    {0},
+};
+const struct ggs_object ggs_windows_object = {.name = "Windows", .fields = fields, .lines = true};

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-// How many letters must be added, removed, changed or swapped with their neighbour to make one word of the other.
+// How many letters must be added, removed, changed or swapped with their neighbour to make one word
+// of the other.
 static unsigned edit_distance(const char * a, const char * b) {
     enum { MOST = 64 };
     unsigned rows[3][MOST + 1];

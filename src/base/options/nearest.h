@@ -11,5 +11,6 @@ struct ggs_nearest {
 };
 void ggs_nearest_try(struct ggs_nearest * nearest, const char * candidate);
 
-// The best one if it is near enough to be what was meant: it begins with the word, or a third of its letters are wrong at most; else NULL.
+// The best one if it is near enough to be what was meant: it begins with the word, or a third of
+// its letters are wrong at most; else NULL.
 const char * ggs_nearest_likely(const struct ggs_nearest * nearest);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 enum { MOST_NUMBER_TEXT = 40 };
 
@@ -19,7 +20,7 @@ static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
     return length > 0 || dots != NULL;
 }
 
-bool ggs_take_tokens(void * member, const char * text) {
+bool ggs_set_tokens(void * member, const char * text) {
     int64_t *    range = member;
     char         a[MOST_NUMBER_TEXT];
     const char * b;
@@ -33,7 +34,7 @@ bool ggs_take_tokens(void * member, const char * text) {
     return (b[0] == '\0' || ggs_parse_i64(b, 0, INT64_MAX, &range[1])) && range[0] <= range[1];
 }
 
-bool ggs_take_offsets(void * member, const char * text) {
+bool ggs_set_offsets(void * member, const char * text) {
     uint64_t *   range = member;
     char         a[MOST_NUMBER_TEXT];
     const char * b;
@@ -48,7 +49,7 @@ bool ggs_take_offsets(void * member, const char * text) {
     return (b[0] == '\0' || ggs_parse_bytes(b, &range[1])) && range[0] < range[1];
 }
 
-bool ggs_take_time(void * member, const char * text) {
+bool ggs_set_time(void * member, const char * text) {
     static const struct {
         const char * name;
         double       ns;
@@ -66,37 +67,42 @@ bool ggs_take_time(void * member, const char * text) {
     return false;
 }
 
-bool ggs_take_text(void * member, const char * text) {
+bool ggs_set_text(void * member, const char * text) {
     *(const char **) member = text;
     return true;
 }
 
-bool ggs_take_path(void * member, const char * text) {
-    return text[0] != '\0' && ggs_take_text(member, text);
+bool ggs_set_path(void * member, const char * text) {
+    return text[0] != '\0' && ggs_set_text(member, text);
 }
 
-bool ggs_take_count(void * member, const char * text) {
+bool ggs_set_count(void * member, const char * text) {
     return ggs_parse_u64(text, 0, UINT64_MAX, member);
 }
 
-bool ggs_take_size(void * member, const char * text) {
+bool ggs_set_size(void * member, const char * text) {
     return ggs_parse_bytes(text, member);
 }
 
-bool ggs_take_chosen(void * member, const char * text) {
+bool ggs_set_chosen(void * member, const char * text) {
     int64_t number;
-    if (!ggs_take_index(&number, text)) return false;
+    if (!ggs_set_index(&number, text)) return false;
     *(uint64_t *) member = (uint64_t) number + 1;
     return true;
 }
 
-bool ggs_take_index(void * member, const char * text) {
+bool ggs_set_index(void * member, const char * text) {
     return ggs_parse_i64(text, 0, INT64_MAX, member);
 }
 
-bool ggs_take_layer(void * member, const char * text) {
+bool ggs_set_layer(void * member, const char * text) {
     int64_t layer;
     if (!ggs_parse_i64(text, 0, INT_MAX, &layer)) return false;
     *(int *) member = (int) layer;
     return true;
+}
+
+void ggs_words_append(struct ggs_text * text, ggs_words words) {
+    for (unsigned i = 0; words(i).word != NULL; i++)
+        ggs_text_printf(text, "%s%s", i == 0 ? "" : words(i + 1).word == NULL ? " or " : ", ", words(i).word);
 }

@@ -21,7 +21,7 @@ bool ggs_lock_is_held(const char * directory) {
     return held;
 }
 
-int ggs_lock_take(const char * directory) {
+int ggs_lock_acquire(const char * directory) {
     int         fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat here, there;
     if (fd < 0) return -1;

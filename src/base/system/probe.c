@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
+
+#include "base/system/clock.h"
 
 enum { MOST_THREADS = 256, BLOCK = 1 << 20 };
 static const uint64_t READ_NS = 500000000u, COMPUTE_NS = 250000000u;
@@ -23,16 +24,10 @@ struct reader {
     uint64_t         bytes, sum; // the sum keeps the reads
 };
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
 static void * read_on(void * data) {
     struct reader * r  = data;
     size_t          at = 0;
-    while (now_ns() < r->until_ns) {
+    while (ggs_clock_now() < r->until_ns) {
         size_t   n = BLOCK / sizeof(uint64_t);
         uint64_t a = 0, b = 0, c = 0, d = 0;
         for (size_t i = 0; i < n; i += 4)
@@ -55,7 +50,7 @@ static uint64_t bandwidth(unsigned threads) {
     char *        data = malloc(size);
     if (data == NULL) return 0;
     memset(data, 1, size); // every page is there before the clock starts
-    uint64_t begin = now_ns(), bytes = 0;
+    uint64_t begin = ggs_clock_now(), bytes = 0;
     unsigned started = 0;
     for (; started < threads; started++) {
         size_t part      = size / threads / BLOCK * BLOCK;
@@ -68,7 +63,7 @@ static uint64_t bandwidth(unsigned threads) {
         pthread_join(readers[i].thread, NULL);
         bytes += readers[i].bytes;
     }
-    uint64_t spent = now_ns() - begin;
+    uint64_t spent = ggs_clock_now() - begin;
     free(data);
     return per_second(bytes, spent);
 }
@@ -139,14 +134,14 @@ struct computer {
 
 static void * compute_on(void * data) {
     struct computer * c = data;
-    while (now_ns() < c->until_ns) c->flops += c->compute(&c->sum);
+    while (ggs_clock_now() < c->until_ns) c->flops += c->compute(&c->sum);
     return NULL;
 }
 
 static uint64_t peak_flops(unsigned threads) {
     struct computer computers[MOST_THREADS];
     computing       compute = find_computing();
-    uint64_t        begin = now_ns(), flops = 0;
+    uint64_t        begin = ggs_clock_now(), flops = 0;
     unsigned        started = 0;
     if (compute == NULL) return 0;
     for (; started < threads; started++) {
@@ -157,21 +152,12 @@ static uint64_t peak_flops(unsigned threads) {
         pthread_join(computers[i].thread, NULL);
         flops += computers[i].flops;
     }
-    return per_second(flops, now_ns() - begin);
+    return per_second(flops, ggs_clock_now() - begin);
 }
 
 struct ggs_rates ggs_probe_rates(unsigned threads) {
     if (threads == 0) threads = 1;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    return (struct ggs_rates){threads, bandwidth(threads), peak_flops(threads)};
-}
-
-void ggs_probe_machine(struct ggs_limits * limits) {
-    cpu_set_t usable;
-    unsigned  cores = sched_getaffinity(0, sizeof(usable), &usable) == 0 ? (unsigned) CPU_COUNT(&usable) : 1;
-    *limits         = (struct ggs_limits){0};
-    for (unsigned threads = 1; limits->n < GGS_LIMITS_MOST; threads = threads * 2 < cores ? threads * 2 : cores) {
-        limits->rate[limits->n++] = ggs_probe_rates(threads);
-        if (threads >= cores) break;
-    }
+    return (struct ggs_rates){
+        .threads = threads, .memory_bytes_per_second = bandwidth(threads), .flops_per_second = peak_flops(threads)};
 }

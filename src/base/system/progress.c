@@ -3,28 +3,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/system/clock.h"
 #include "base/system/terminal.h"
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 void ggs_progress_start(struct ggs_progress * progress, const char * label, uint64_t total) {
     *progress         = (struct ggs_progress){.label = label, .total = total};
     const char * term = getenv("TERM");
     progress->active  = isatty(STDERR_FILENO) == 1 && term != NULL && strcmp(term, "dumb") != 0;
-    if (progress->active) progress->started_ns = now_ns();
+    if (progress->active) progress->started_ns = ggs_clock_now();
 }
 
 void ggs_progress_update(struct ggs_progress * progress, uint64_t done) {
     if (!progress->active || progress->total == 0) return;
-    uint64_t now = now_ns();
+    uint64_t now = ggs_clock_now();
     if (now - progress->drawn_ns < 100000000u) return;
     progress->drawn_ns = now;
 

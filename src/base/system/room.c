@@ -11,8 +11,9 @@ bool ggs_room_is_memory(int fd) {
     return fstatfs(fd, &space) == 0 && space.f_type == TMPFS_MAGIC;
 }
 
-// In memory, writing takes half of the time of allocating and touching, because each page is filled once.
-int ggs_room_take(int fd, uint64_t size) {
+// In memory, writing takes half of the time of allocating and touching, because each page is filled
+// once.
+int ggs_room_allocate(int fd, uint64_t size) {
     enum { PIECES = 64 };
     static const char zeros[4096];
     struct iovec      pieces[PIECES];

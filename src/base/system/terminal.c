@@ -72,6 +72,13 @@ size_t ggs_terminal_next(const char * s, size_t length, unsigned * columns) {
     return size == 0 ? 1 : size;
 }
 
+void ggs_terminal_disarm(char * text) {
+    for (unsigned char * p = (unsigned char *) text; *p != '\0'; p++) {
+        if (*p < 0x20 || *p == 0x7f) *p = '?';
+        if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) p[0] = p[1] = '?';
+    }
+}
+
 size_t ggs_terminal_columns(const char * string) {
     size_t total = 0, length = strlen(string);
     for (size_t i = 0; i < length;) {

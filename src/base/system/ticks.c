@@ -10,7 +10,8 @@
 GGS_WITH_EVERY_OP bool ggs_ticks_are_ns = true;
 
 #if defined(__x86_64__)
-// The kernel distrusts a time stamp counter that is not the same on all cores, whatever the processor says of it.
+// The kernel distrusts a time stamp counter that is not the same on all cores, whatever the
+// processor says of it.
 static bool kernel_trusts_tsc(void) {
     char text[64] = "";
     int  fd       = open("/sys/devices/system/clocksource/clocksource0/available_clocksource", O_RDONLY | O_CLOEXEC);
@@ -35,7 +36,7 @@ void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns) {
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 3; i++) {
         uint64_t before = ggs_ticks_now();
-        uint64_t now    = ggs_ticks_monotonic();
+        uint64_t now    = ggs_clock_now();
         uint64_t after  = ggs_ticks_now();
         if (after - before >= best) continue;
         best          = after - before;
@@ -47,13 +48,12 @@ void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns) {
 uint64_t ggs_ticks_utc(uint64_t monotonic_ns) {
     uint64_t best = UINT64_MAX, apart = 0;
     for (int i = 0; i < 5; i++) {
-        struct timespec utc;
-        uint64_t        before = ggs_ticks_monotonic();
-        clock_gettime(CLOCK_REALTIME, &utc);
-        uint64_t took = ggs_ticks_monotonic() - before;
+        uint64_t before = ggs_clock_now();
+        uint64_t utc    = ggs_clock_read(CLOCK_REALTIME);
+        uint64_t took   = ggs_clock_now() - before;
         if (took >= best) continue;
         best  = took;
-        apart = (uint64_t) utc.tv_sec * 1000000000u + (uint64_t) utc.tv_nsec - (before + took / 2);
+        apart = utc - (before + took / 2);
     }
     return monotonic_ns + apart;
 }

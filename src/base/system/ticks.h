@@ -1,28 +1,26 @@
-// Ticks: the processor's counter if it counts at one rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
+// Ticks: the processor's counter if it counts at one rate on all cores, else CLOCK_MONOTONIC in
+// nanoseconds.
 //
 //     x86-64     the time stamp counter, if the processor calls it invariant and the kernel has not distrusted it
 //     AArch64    the virtual counter of the generic timer, which the architecture promises to be so
 //
-// Reading it takes half the time of clock_gettime. What a tick is in nanoseconds, only pairs of both tell (ggs_ticks_pair).
+// Reading it takes half the time of clock_gettime. What a tick is in nanoseconds, only pairs of
+// both tell (ggs_ticks_pair).
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
-// What the capture library reads with every op lies side by side: ops drive everything else out of the nearest cache.
+#include "base/system/clock.h"
+
+// What the capture library reads with every op lies side by side: ops drive everything else out of
+// the nearest cache.
 #define GGS_WITH_EVERY_OP __attribute__((section("ggs_with_every_op")))
 
 extern bool ggs_ticks_are_ns; // true until ggs_ticks_choose has found a counter
 
 // Decides, once, before the first tick is read. Opens a file.
 void ggs_ticks_choose(void);
-
-static inline uint64_t ggs_ticks_monotonic(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 // The counter itself, whatever was chosen; 0 on machines that have none.
 static inline uint64_t ggs_ticks_counter(void) {
@@ -38,14 +36,15 @@ static inline uint64_t ggs_ticks_counter(void) {
 }
 
 static inline uint64_t ggs_ticks_now(void) {
-    return __builtin_expect(!ggs_ticks_are_ns, 1) ? ggs_ticks_counter() : ggs_ticks_monotonic();
+    return __builtin_expect(!ggs_ticks_are_ns, 1) ? ggs_ticks_counter() : ggs_clock_now();
 }
 
 // Both clocks at one moment: the tightest of a few tries.
 void ggs_ticks_pair(uint64_t * ticks, uint64_t * monotonic_ns);
 
-// UTC when CLOCK_MONOTONIC was `monotonic_ns`, not long ago: both clocks at one moment now, likewise the tightest of a few tries, because a
-// process that loses the processor between two readings has them milliseconds apart.
+// UTC when CLOCK_MONOTONIC was `monotonic_ns`, not long ago: both clocks at one moment now,
+// likewise the tightest of a few tries, because a process that loses the processor between two
+// readings has them milliseconds apart.
 uint64_t ggs_ticks_utc(uint64_t monotonic_ns);
 
 #if defined(__aarch64__)
@@ -57,5 +56,6 @@ static inline uint64_t ggs_ticks_rate(void) {
 }
 #endif
 
-// Could `ticks` and `ns` be the same time on this machine's counter? Its rate is known (AArch64), or between 1 and 16 GHz.
+// Could `ticks` and `ns` be the same time on this machine's counter? Its rate is known (AArch64),
+// or between 1 and 16 GHz.
 bool ggs_ticks_plausible(uint64_t ticks, uint64_t ns);

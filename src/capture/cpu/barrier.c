@@ -24,7 +24,7 @@ static _Atomic int * state_of(void * engine) {
         if (atomic_compare_exchange_strong(&engines[i].engine, &known, engine) || known == engine)
             return &engines[i].state;
     }
-    return NULL; // as if it were seen
+    return NULL; // treated as seen
 }
 
 bool ggs_barrier_is_hidden(const void * engine) {
@@ -40,7 +40,7 @@ static _Bool on_node_done(void * data) {
     if (watch->alone && ggs_prove_active()) {
         uint32_t run, node;
         ggs_op_current(&run, &node);
-        ggs_prove_tell(run, node);
+        ggs_prove_emit(run, node);
     }
     return watch->abort != NULL && watch->abort(watch->abort_data);
 }

@@ -1,17 +1,18 @@
 // CUDA: the times of kernels, copies and sets, by CUPTI.
 //
-// A call that puts work into a stream has a correlation id, and the record of what it did carries the same id: so a launch belongs to the
-// node under way on the thread that made it. With CUDA graphs the engine's loop runs only while a graph is captured; then each launch
-// adds a node to the graph, which the stream's capture info names, and whose id belongs to the node under way. Instantiation clones
-// graph nodes, which CUPTI tells, and replays carry the ids of the clones: so their kernels are known though no loop runs.
+// A call that puts work into a stream has a correlation id, and the record of what it did carries
+// the same id: so a launch belongs to the node under way on the thread that made it. With CUDA
+// graphs the engine's loop runs only while a graph is captured; then each launch adds a node to the
+// graph, which the stream's capture info names, and whose id belongs to the node under way.
+// Instantiation clones graph nodes, which CUPTI tells, and replays carry the ids of the clones: so
+// their kernels are known though no loop runs.
 //
-// Tracing every kernel costs a third of the speed and more, so it is done for a window: from the start to N graph runs after the first
-// generated token (GGSCOPE_GPU_OPS=first:N, all or none). Then CUPTI ends for good: it cannot be switched on again in a process.
+// Tracing every kernel costs a third of the speed and more, so it is done for a window: from the
+// start to N graph runs after the first generated token (--gpu-ops first:N, all or none). Then
+// CUPTI ends for good: it cannot be switched on again in a process.
 //
-// Kernels may overlap. Each is kept with its own times; an op is from its first kernel's start, or the end of the op before if that is
-// later, to its last kernel's end.
-#include "capture/device/cuda.h"
-
+// Kernels may overlap. Each is kept with its own times; an op is from its first kernel's start, or
+// the end of the op before if that is later, to its last kernel's end.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -20,11 +21,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/map.h"
 #include "base/search.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/cupti.h"
 #include "capture/device/device.h"
+#include "capture/device/kernels.h"
+#include "preload/objects.h"
 
 enum {
     BUFFER_BYTES   = 1 << 20,
@@ -59,7 +64,7 @@ struct launch {
 
 enum { WHOLE_GRAPH = UINT32_MAX }; // the node of a launch that replays a graph
 
-struct traced {                     // ggs_device_run.clock_state
+struct traced {                     // ggs_device_run.state
     struct ggs_device_run *    run; // NULL: not under way
     struct launch *            launches;
     uint32_t                   n_launches, launches_capacity;
@@ -70,61 +75,20 @@ struct traced {                     // ggs_device_run.clock_state
 
 static struct traced * under_way; // runs that records may still come for
 
-// Nodes of CUDA graphs, by CUPTI's id: an open-addressing table, never emptied.
-static struct {
-    uint64_t id; // 0: free
-    uint32_t node;
-} * graph_nodes;
-static uint64_t graph_capacity, graph_used;
-
-static uint64_t graph_home(uint64_t id) {
-    return (id * 0x9e3779b97f4a7c15ull >> 20) & (graph_capacity - 1);
-}
+static struct ggs_map graph_nodes; // node + 1 of CUDA graphs' nodes, by CUPTI's id; never emptied
 
 static bool graph_find(uint64_t id, uint32_t * node) {
-    if (graph_capacity == 0 || id == 0) return false;
-    for (uint64_t i = graph_home(id); graph_nodes[i].id != 0; i = (i + 1) & (graph_capacity - 1)) {
-        if (graph_nodes[i].id != id) continue;
-        *node = graph_nodes[i].node;
-        return true;
-    }
-    return false;
+    uint64_t value = id == 0 ? 0 : ggs_map_get(&graph_nodes, ggs_map_key_number(id));
+    if (value != 0) *node = (uint32_t) (value - 1);
+    return value != 0;
 }
 
 static void graph_put(uint64_t id, uint32_t node) {
-    if (id == 0) return;
-    if (2 * (graph_used + 1) > graph_capacity) {
-        uint64_t                old_capacity = graph_capacity;
-        __typeof__(graph_nodes) old          = graph_nodes,
-                                bigger       = calloc(old_capacity == 0 ? 4096 : 2 * old_capacity, sizeof(*bigger));
-        if (bigger == NULL) return;
-        graph_nodes    = bigger;
-        graph_capacity = old_capacity == 0 ? 4096 : 2 * old_capacity;
-        graph_used     = 0;
-        for (uint64_t i = 0; i < old_capacity; i++) graph_put(old[i].id, old[i].node);
-        free(old);
-    }
-    uint64_t i = graph_home(id);
-    while (graph_nodes[i].id != 0 && graph_nodes[i].id != id) i = (i + 1) & (graph_capacity - 1);
-    if (graph_nodes[i].id == 0) graph_used++;
-    graph_nodes[i].id   = id;
-    graph_nodes[i].node = node;
-}
-
-// Grows by hand: base/array.h is not part of this library, which links libc alone.
-static bool room(void ** array, uint32_t * capacity, uint32_t needed, size_t size) {
-    if (needed <= *capacity) return true;
-    uint32_t more   = *capacity == 0 ? 1024 : 2 * *capacity;
-    void *   bigger = realloc(*array, more * size);
-    if (bigger == NULL) return false;
-    *array    = bigger;
-    *capacity = more;
-    return true;
+    uint64_t * value = id == 0 ? NULL : ggs_map_put(&graph_nodes, ggs_map_key_number(id));
+    if (value != NULL) *value = (uint64_t) node + 1;
 }
 
 // ---- launches ----
-
-static const struct ggs_device_clock cuda_clock;
 
 static const struct cuda_launch * find_launch(uint32_t id) {
     for (size_t i = 0; i < sizeof(cuda_launches) / sizeof(cuda_launches[0]); i++) {
@@ -133,7 +97,7 @@ static const struct cuda_launch * find_launch(uint32_t id) {
     return NULL;
 }
 
-static void note_captured(const struct cuda_launch * launch, const void * parameters, uint32_t node) {
+static void map_captured(const struct cuda_launch * launch, const void * parameters, uint32_t node) {
     const char *   from = parameters;
     void *         stream;
     void * const * nodes  = NULL;
@@ -149,19 +113,18 @@ static void note_captured(const struct cuda_launch * launch, const void * parame
 
 static void on_launch(uint32_t id, const struct cupti_callback * call) {
     struct ggs_device_run * run = ggs_device_current;
-    if (call->site != CUPTI_SITE_EXIT || run == NULL || run->clock != &cuda_clock) return;
-    struct traced * traced = run->clock_state;
+    if (call->site != CUPTI_SITE_EXIT || run == NULL || run->kind != &ggs_backend_kind_cuda || !run->timed) return;
+    struct traced * traced = run->state;
     bool            whole  = id == CUDA_GRAPH_LAUNCH || id == CUDA_GRAPH_LAUNCH_PER_THREAD;
     if (!whole && run->n_ops == 0) return;
     uint32_t node = whole ? WHOLE_GRAPH : run->ops[run->n_ops - 1].node;
     run->commands++;
     run->replayed = run->replayed || (whole && run->commands == 1);
     pthread_mutex_lock(&lock);
-    if (room((void **) &traced->launches, &traced->launches_capacity, traced->n_launches + 1,
-             sizeof(*traced->launches)))
-        traced->launches[traced->n_launches++] = (struct launch){call->correlation, node};
+    struct launch made = {call->correlation, node};
+    (void) ggs_array_push(traced->launches, traced->n_launches, traced->launches_capacity, made);
     const struct cuda_launch * launch = whole ? NULL : find_launch(id);
-    if (launch != NULL) note_captured(launch, call->parameters, node);
+    if (launch != NULL) map_captured(launch, call->parameters, node);
     pthread_mutex_unlock(&lock);
 }
 
@@ -198,11 +161,8 @@ static void add_kernel(uint32_t correlation, uint64_t graph_node, const struct g
     struct traced * traced = find_run(correlation, &node);
     if (traced == NULL) return; // work outside of graphs
     if (node == WHOLE_GRAPH && !graph_find(graph_node, &node)) node = GGS_DEVICE_NO_NODE;
-    if (!room((void **) &traced->kernels, &traced->kernels_capacity, traced->n_kernels + 1, sizeof(*traced->kernels)))
-        return;
-    traced->kernels[traced->n_kernels]      = *kernel;
-    traced->kernels[traced->n_kernels].node = node;
-    traced->n_kernels++;
+    if (ggs_array_push(traced->kernels, traced->n_kernels, traced->kernels_capacity, *kernel))
+        traced->kernels[traced->n_kernels - 1].node = node;
 }
 
 static void on_record(const void * record) {
@@ -247,7 +207,7 @@ static void on_buffer_full(void * context, uint32_t stream, uint8_t * buffer, si
 // ---- switching on and off ----
 
 static uint64_t on_clock(void) {
-    return ggs_ticks_monotonic();
+    return ggs_clock_now();
 }
 
 struct search {
@@ -256,7 +216,7 @@ struct search {
     int      major; // of its runtime, 0 if unknown
 };
 
-static int note_library(struct dl_phdr_info * info, size_t size, void * data) {
+static int collect_folder(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     struct search * search = data;
     const char *    slash  = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
@@ -272,7 +232,7 @@ static int note_library(struct dl_phdr_info * info, size_t size, void * data) {
 static void * open_cupti(void) {
     static const char * const below[] = {"", "/../extras/CUPTI/lib64", "/../../../extras/CUPTI/lib64"};
     struct search             search  = {.n = 0};
-    dl_iterate_phdr(note_library, &search);
+    ggs_objects_visit(collect_folder, &search);
     snprintf(search.folders[search.n < 4 ? search.n++ : 3], sizeof(search.folders[0]), "/usr/local/cuda/lib64");
     for (int major = 13; major >= 12; major--) {
         char path[600];
@@ -291,7 +251,7 @@ static void * open_cupti(void) {
 }
 
 // NULL, or why not.
-static const char * look_up(void) {
+static const char * load_functions(void) {
     void * library = open_cupti();
     void * driver  = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (library == NULL) return "libcupti is not there (package cuda-cupti, or nvidia-cuda-cupti)";
@@ -333,23 +293,23 @@ static void switch_off(void) {
 
 // "first:N", "all", "none".
 static uint64_t read_window(void) {
-    const char * text = getenv("GGSCOPE_GPU_OPS");
-    if (text == NULL || text[0] == '\0') return WINDOW_DEFAULT;
+    const char * text = ggs_capture.gpu_ops;
+    if (text[0] == '\0') return WINDOW_DEFAULT;
     if (strcmp(text, "all") == 0) return UINT64_MAX;
     if (strcmp(text, "none") == 0) return 0;
     return strncmp(text, "first:", 6) == 0 ? strtoull(text + 6, NULL, 10) : WINDOW_DEFAULT;
 }
 
-static void begin(void) {
+static void start(void) {
     window    = read_window();
     runs_left = window;
     if (window == 0) {
         state = STATE_OVER;
         return;
     }
-    const char * why = look_up();
+    const char * why = load_functions();
     if (why == NULL && !switch_on()) why = "another profiler is attached";
-    if (why != NULL) ggs_capture_note("ops on CUDA devices have no times: %s", why);
+    if (why != NULL) ggs_capture_warn("ops on CUDA devices have no times: %s", why);
     __atomic_store_n(&state, why == NULL ? STATE_ON : STATE_OVER, __ATOMIC_RELAXED);
 }
 
@@ -367,12 +327,8 @@ static void forget(struct traced * traced) {
 
 static void drop(struct ggs_device_run * run) {
     pthread_mutex_lock(&lock);
-    if (run->clock_state != NULL) forget(run->clock_state);
+    if (run->state != NULL) forget(run->state);
     pthread_mutex_unlock(&lock);
-}
-
-static void nothing(struct ggs_device_run * run) {
-    (void) run;
 }
 
 static int by_begin(const void * a, const void * b) {
@@ -380,19 +336,21 @@ static int by_begin(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// A replay has come to no node: its ops are the nodes that its kernels belong to. Ops are in the order of their nodes either way.
+// A replay has come to no node: its ops are the nodes that its kernels belong to. Ops are in the
+// order of their nodes either way.
 static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) {
     uint64_t i = ggs_search(run->n_ops, at, run->ops[at].node < node);
     return i < run->n_ops && run->ops[i].node == node ? &run->ops[i] : NULL;
 }
 
-// Asking CUPTI for its records costs as much as half a token, so it is done for several runs at once.
+// Asking CUPTI for its records costs as much as half a token, so it is done for several runs at
+// once.
 static bool read_records(struct ggs_device_run * run, unsigned waiting) {
     static uint64_t flushed_ns;
-    struct traced * traced = run->clock_state;
+    struct traced * traced = run->state;
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) == STATE_ON && run->results_ns > flushed_ns) {
         if (waiting < FLUSH_RUNS && (!generating || runs_left > waiting)) return false;
-        flushed_ns = ggs_ticks_monotonic();
+        flushed_ns = ggs_clock_now();
         cuda.cuptiActivityFlushAll(0);
     }
     pthread_mutex_lock(&lock);
@@ -405,7 +363,7 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
         if (kernel->end_ns > op->end_ns) op->end_ns = kernel->end_ns;
         op->queue = kernel->stream;
     }
-    ggs_device_write_kernels(run, traced->kernels, traced->n_kernels);
+    ggs_kernels_emit(run->run, traced->kernels, traced->n_kernels);
     forget(traced);
     pthread_mutex_unlock(&lock);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;
@@ -415,17 +373,14 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
     return true;
 }
 
-static const struct ggs_device_clock cuda_clock = {
-    .name = "CUDA", .node = nothing, .submitted = nothing, .read = read_records, .drop = drop};
-
-bool ggs_cuda_begin(struct ggs_device_run * run) {
+static bool begin(struct ggs_device_run * run) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, begin);
+    pthread_once(&once, start);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON) return false;
-    if (run->clock_state == NULL) run->clock_state = calloc(1, sizeof(struct traced));
-    struct traced * traced = run->clock_state;
+    if (run->state == NULL) run->state = calloc(1, sizeof(struct traced));
+    struct traced * traced = run->state;
     if (traced == NULL) return false;
-    run->clock  = &cuda_clock;
+    run->timed  = true;
     traced->run = run;
     pthread_mutex_lock(&lock);
     traced->next = under_way;
@@ -434,6 +389,10 @@ bool ggs_cuda_begin(struct ggs_device_run * run) {
     return true;
 }
 
-void ggs_cuda_generates(void) {
-    generating = 1;
+// The window counts from the first token that is generated.
+static void set_generating(void) {
+    __atomic_store_n(&generating, 1, __ATOMIC_RELAXED);
 }
+
+const struct ggs_backend_kind ggs_backend_kind_cuda = {
+    .prefix = "CUDA", .asks = true, .begin = begin, .read = read_records, .drop = drop, .generating = set_generating};

@@ -1,5 +1,6 @@
-// The little of CUPTI and of the CUDA driver that cuda.c uses, declared here so that building needs no CUDA. The layouts are those of
-// CUDA 12 and 13, where the members below lie at the same places; cuda.c refuses other versions.
+// The little of CUPTI and of the CUDA driver that cuda.c uses, declared here so that building needs
+// no CUDA. The layouts are those of CUDA 12 and 13, where the members below lie at the same places;
+// cuda.c refuses other versions.
 #pragma once
 
 #include <stddef.h>

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/device/cuda.h"
+#include "capture/device/backends.h"
 #include "capture/graph-run.h"
 #include "capture/journal.h"
 
@@ -19,104 +20,70 @@ _Thread_local struct ggs_device_run * ggs_device_followed;
 // Runs whose results are not there yet, oldest first, and runs to be used again.
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ggs_device_run * pending;
-static struct ggs_device_run * done; // results are there, times not yet read; oldest first
+static _Atomic uint32_t        n_pending; // changed with the lock held, read without
+static struct ggs_device_run * done;      // results are there, times not yet read; oldest first
 static struct ggs_device_run * spare;
 
 // ---- the call that submits ----
 
-static struct ggs_device_run * take_spare(void) {
+// False saves the lock: hooks of transfers ask, also where there is no device.
+static bool has_pending(void) {
+    return atomic_load_explicit(&n_pending, memory_order_relaxed) > 0;
+}
+
+// One that was of the same kind, whose state fits; else a new one. NULL if there is no memory.
+static struct ggs_device_run * acquire_run(const struct ggs_backend_kind * kind) {
     pthread_mutex_lock(&lock);
-    struct ggs_device_run * run = spare;
-    if (run != NULL) spare = run->next;
+    struct ggs_device_run ** at = &spare;
+    while (*at != NULL && (*at)->kind != kind) at = &(*at)->next;
+    struct ggs_device_run * run = *at;
+    if (run != NULL) *at = run->next;
     pthread_mutex_unlock(&lock);
     return run != NULL ? run : calloc(1, sizeof(*run));
 }
 
-// Backends that were seen: what follows an entry is unused.
-enum { BACKENDS_MOST = 64 };
-static struct {
-    const void * backend;
-    uint32_t     type; // 0 while it is not known
-} backends[BACKENDS_MOST];
-
-static uint32_t type_of(const void * backend) {
-    for (unsigned i = 0; backend != NULL && i < BACKENDS_MOST; i++) {
-        const void * known = __atomic_load_n(&backends[i].backend, __ATOMIC_RELAXED);
-        if (known == NULL) return 0;
-        if (known == backend) return __atomic_load_n(&backends[i].type, __ATOMIC_RELAXED);
-    }
-    return 0;
+static void release_run(struct ggs_device_run * run) {
+    if (run->timed && run->kind->drop != NULL) run->kind->drop(run);
+    run->timed = false;
+    pthread_mutex_lock(&lock);
+    run->next = spare;
+    spare     = run;
+    pthread_mutex_unlock(&lock);
 }
 
-bool ggs_device_is_gpu(const void * backend) {
-    return type_of(backend) == GGS_DEVICE_GPU;
-}
-
-// Tells of the device that a backend computes on, once.
-static void describe(void * backend, const char * name) {
-    unsigned i = 0;
-    for (; i < BACKENDS_MOST; i++) {
-        const void * known = __atomic_load_n(&backends[i].backend, __ATOMIC_RELAXED);
-        if (known == backend) return;
-        if (known != NULL) continue;
-        if (!__atomic_compare_exchange_n(&backends[i].backend, &known, backend, false, __ATOMIC_RELAXED,
-                                         __ATOMIC_RELAXED))
-            return;
-        break;
-    }
-    static const uint32_t        types[] = {GGS_DEVICE_CPU, GGS_DEVICE_GPU, GGS_DEVICE_GPU, GGS_DEVICE_ACCELERATOR};
-    const struct abi_functions * f       = &ggs_engine;
-    void *                       device  = f->backend_device == NULL ? NULL : f->backend_device(backend);
-    if (device == NULL) return;
-    struct ggs_journal_device record = {0};
-    size_t                    unused, memory = 0;
-    int                       type = f->device_type == NULL ? -1 : f->device_type(device);
-    // Releases before the GPU that shares memory got a number of its own have the accelerator at 2.
-    if (type >= 0 && type < 4) record.type = types[type];
-    if (i < BACKENDS_MOST) __atomic_store_n(&backends[i].type, record.type, __ATOMIC_RELAXED);
-    if (f->device_memory != NULL) f->device_memory(device, &unused, &memory);
-    record.memory             = memory;
-    const char *     text     = f->device_description == NULL ? "" : f->device_description(device);
-    struct ggs_piece pieces[] = {{&record, sizeof(record)}, {name, strlen(name)}, {"\n", 1}, {text, strlen(text) + 1}};
-    ggs_journal_append(GGS_JOURNAL_DEVICE, pieces, 4);
-}
-
-// Follows the nodes of the run, unless its clock says that this is not worth its price. The CPU has no queue: it asks of each node while it
-// plans the run, where nothing of it is known yet, and what it computes other hooks see.
-static bool worth_following(struct ggs_device_run * run, const char * name) {
-    if (type_of(run->backend) == GGS_DEVICE_CPU) return false;
-    return strncmp(name, "CUDA", 4) != 0 || ggs_cuda_begin(run);
+// The CPU has no queue: it asks of each node while it plans the run, and what it computes other
+// hooks see.
+static bool is_worth_following(struct ggs_device_run * run, uint32_t type) {
+    if (type == GGS_DEVICE_CPU) return false;
+    return run->kind == NULL || run->kind->begin == NULL || run->kind->begin(run);
 }
 
 void ggs_device_begin(void * backend, const struct abi_graph * graph) {
     if (ggs_in.depth != 1 || ggs_in.run == 0) return; // a call inside another one, or not recorded
-    struct ggs_device_run * run = take_spare();
+    const char *            name = ggs_engine.backend_name(backend);
+    struct ggs_backend      seen = ggs_backend_get(backend, name);
+    struct ggs_device_run * run  = acquire_run(seen.kind);
     if (run == NULL) return; // the run is then seen as a whole
-    struct ggs_device_run kept = *run;
-    *run                       = (struct ggs_device_run){.run         = ggs_in.run,
-                                                         .backend     = backend,
-                                                         .nodes       = graph->nodes,
-                                                         .n_nodes     = (uint32_t) graph->n_nodes,
-                                                         .ops         = kept.ops,
-                                                         .capacity    = kept.capacity,
-                                                         .clock_state = kept.clock_state,
-                                                         .begin_ns    = ggs_ticks_monotonic()};
-    if (run->capacity < run->n_nodes) {
-        free(run->ops);
-        run->ops      = malloc(run->n_nodes * sizeof(*run->ops));
-        run->capacity = run->ops == NULL ? 0 : run->n_nodes;
-    }
-    const char * name = ggs_engine.backend_name(backend);
-    describe(backend, name);
-    if (strncmp(name, "RPC", 3) == 0) snprintf(run->remote, sizeof(run->remote), "%s", name);
-    ggs_device_followed = worth_following(run, name) ? run : NULL;
+    *run = (struct ggs_device_run){.run      = ggs_in.run,
+                                   .backend  = backend,
+                                   .kind     = seen.kind,
+                                   .state    = run->state,
+                                   .nodes    = graph->nodes,
+                                   .n_nodes  = (uint32_t) graph->n_nodes,
+                                   .ops      = run->ops,
+                                   .capacity = run->capacity,
+                                   .begin_ns = ggs_clock_now(),
+                                   .on_cpu   = seen.type == GGS_DEVICE_CPU};
+    (void) ggs_array_reserve(run->ops, run->capacity, run->n_nodes); // nodes without room are not followed
+    if (run->kind != NULL && run->kind->remote) snprintf(run->remote, sizeof(run->remote), "%s", name);
+    ggs_device_followed = is_worth_following(run, seen.type) ? run : NULL;
     ggs_device_current  = run;
 }
 
 void ggs_device_end(void) {
     struct ggs_device_run * run = ggs_device_current;
     if (run == NULL || ggs_in.depth != 1) return;
-    if (run->clock != NULL) run->clock->submitted(run);
+    if (run->timed && run->kind->submitted != NULL) run->kind->submitted(run);
     ggs_device_current = ggs_device_followed = NULL;
     run->submitted                           = ggs_ticks_now();
     run->nodes                               = NULL; // the engine's, and it may use the memory for another graph now
@@ -125,19 +92,13 @@ void ggs_device_end(void) {
     while (*end != NULL) end = &(*end)->next;
     run->next = NULL;
     *end      = run;
-    pthread_mutex_unlock(&lock);
-}
-
-static void put_spare(struct ggs_device_run * run) {
-    pthread_mutex_lock(&lock);
-    run->next = spare;
-    spare     = run;
+    n_pending++;
     pthread_mutex_unlock(&lock);
 }
 
 void ggs_device_cancel(void) {
     if (ggs_device_current == NULL) return;
-    put_spare(ggs_device_current);
+    release_run(ggs_device_current);
     ggs_device_current = ggs_device_followed = NULL;
 }
 
@@ -153,31 +114,66 @@ static bool find_node(struct ggs_device_run * run, const struct abi_tensor * nod
     return false;
 }
 
-void ggs_device_node(const struct abi_tensor * node, const void * caller) {
+// A backend may compute a norm with sums that the ADD before it left behind (Vulkan's does for one
+// row): the two stay together. `before`: where the group before begins.
+static bool is_coupled(const struct ggs_device_run * run, uint32_t before, uint32_t head) {
+    const struct abi_tensor * norm = run->nodes[head];
+    return norm->src[0] == run->nodes[head - 1] && norm->ne[1] * norm->ne[2] * norm->ne[3] == 1 &&
+           strcmp(ggs_engine.op_name(norm->op), "RMS_NORM") == 0 &&
+           strcmp(ggs_engine.op_name(run->nodes[before]->op), "ADD") == 0;
+}
+
+// Before its loop a backend looks for its last node, from the end: as it is told that there is
+// none, it closes what it submits with the first group.
+static bool is_in_piece(struct ggs_device_run * run, const struct abi_tensor * node) {
+    struct ggs_device_piece * piece = &run->piece;
+    uint32_t                  i     = piece->first;
+    while (i < piece->end && run->nodes[i] != node) i++;
+    if (i == piece->first) {
+        piece->asked   = true;
+        piece->next    = piece->end;
+        piece->n_heads = 0;
+        return true;
+    }
+    if (i == piece->end) return true; // not one of its nodes
+    if (!piece->asked || i >= piece->next) return false;
+    uint32_t before = piece->n_heads == 0 ? piece->first : piece->heads[piece->n_heads - 1];
+    if (piece->n_heads < GGS_DEVICE_PIECE_HEADS && is_coupled(run, before, i)) {
+        piece->heads[piece->n_heads++] = i;
+        return true;
+    }
+    piece->next = i;
+    return false;
+}
+
+bool ggs_device_node(const struct abi_tensor * node, const void * caller) {
     struct ggs_device_run * run = ggs_device_followed;
+    if (run->piece.on && !is_in_piece(run, node)) return false;
     if (run->commands == 0 && node == run->nodes[0]) {
         run->loop   = caller;
         run->cursor = run->n_ops = 0;
     }
-    if (run->loop != caller) return;
+    if (run->loop != caller) return true;
     uint32_t i;
-    if (!find_node(run, node, &i) || run->n_ops == run->capacity) return;
-    if (run->clock != NULL) run->clock->node(run);
+    if (!find_node(run, node, &i) || run->n_ops == run->capacity) return true;
+    if (run->timed && run->kind->node != NULL) run->kind->node(run);
     run->ops[run->n_ops++] = (struct ggs_device_op){.node = i, .submit = ggs_ticks_now()};
     run->cursor            = i + 1;
+    return true;
 }
 
 // ---- results ----
 
-static void write_run(struct ggs_device_run * run) {
+static void emit_run(struct ggs_device_run * run) {
+    if (!ggs_capture_recording()) return;
     struct ggs_journal_device_run  head = {.run            = run->run,
                                            .submitted      = run->submitted,
                                            .results_ns     = run->results_ns,
                                            .clock_error_ns = run->clock_error_ns,
                                            .ops            = run->n_ops,
-                                           .timed          = run->clock == NULL ? GGS_DEVICE_UNTIMED
-                                                             : run->replayed    ? GGS_DEVICE_REPLAYED
-                                                                                : GGS_DEVICE_TIMED};
+                                           .timed          = !run->timed     ? GGS_DEVICE_UNTIMED
+                                                             : run->replayed ? GGS_DEVICE_REPLAYED
+                                                                             : GGS_DEVICE_TIMED};
     struct ggs_journal_device_op * ops  = run->n_ops == 0 ? NULL : malloc(run->n_ops * sizeof(*ops));
     if (ops == NULL) head.ops = 0;
     for (uint32_t i = 0; i < head.ops; i++) {
@@ -190,48 +186,9 @@ static void write_run(struct ggs_device_run * run) {
     free(ops);
 }
 
-void ggs_device_write_kernels(const struct ggs_device_run * run, const struct ggs_device_kernel * kernels, uint32_t n) {
-    enum { NAMES_MOST = 512 };
-    const char *                names[NAMES_MOST];
-    uint64_t                    offsets[NAMES_MOST], text_bytes = 0;
-    unsigned                    n_names = 0;
-    struct ggs_journal_kernel * rows    = n == 0 ? NULL : malloc(n * sizeof(*rows));
-    if (rows == NULL || !ggs_capture_recording()) {
-        free(rows);
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ggs_device_kernel * kernel = &kernels[i];
-        const char *                     name   = kernel->name == NULL ? "" : kernel->name;
-        unsigned                         k      = 0;
-        while (k < n_names && names[k] != name) k++;
-        if (k == n_names && n_names < NAMES_MOST) {
-            names[n_names]     = name;
-            offsets[n_names++] = text_bytes;
-            text_bytes += strlen(name) + 1;
-        }
-        rows[i] = (struct ggs_journal_kernel){.node     = kernel->node,
-                                              .queue    = kernel->stream,
-                                              .begin_ns = kernel->begin_ns,
-                                              .end_ns   = kernel->end_ns,
-                                              .bytes    = kernel->bytes,
-                                              .grid     = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
-                                              .block    = {kernel->block[0], kernel->block[1], kernel->block[2]},
-                                              .name     = k < n_names ? offsets[k] : 0};
-    }
-    char * text = malloc(text_bytes + 1);
-    if (text != NULL) {
-        for (unsigned k = 0; k < n_names; k++) memcpy(text + offsets[k], names[k], strlen(names[k]) + 1);
-        struct ggs_journal_kernels head     = {.run = run->run, .count = n};
-        struct ggs_piece           pieces[] = {{&head, sizeof(head)}, {rows, n * sizeof(*rows)}, {text, text_bytes}};
-        ggs_journal_append(GGS_JOURNAL_KERNELS, pieces, 3);
-    }
-    free(text);
-    free(rows);
-}
-
-void ggs_device_generates(void) {
-    ggs_cuda_generates();
+void ggs_device_generating(void) {
+    for (unsigned i = 0; ggs_backend_kinds[i] != NULL; i++)
+        if (ggs_backend_kinds[i]->generating != NULL) ggs_backend_kinds[i]->generating();
 }
 
 // Events that were recorded, and backends that wait for one; the oldest makes room.
@@ -249,8 +206,9 @@ static bool is_done(const struct ggs_device_run * run, const void * backend, con
     return run->backend == backend && (run->remote[0] == '\0' || run->asked);
 }
 
-// Moves the runs of a backend, or of the server of that name, up to `last` to those that are done, in order.
-static void take_results(const void * backend, const char * remote, uint64_t last, uint64_t now) {
+// Moves the runs of a backend, or of the server of that name, up to `last` to those that are done,
+// in order.
+static void collect_results(const void * backend, const char * remote, uint64_t last, uint64_t now) {
     struct ggs_device_run ** end = &done;
     while (*end != NULL) end = &(*end)->next;
     for (struct ggs_device_run ** at = &pending; *at != NULL;) {
@@ -259,7 +217,8 @@ static void take_results(const void * backend, const char * remote, uint64_t las
             at = &run->next;
             continue;
         }
-        *at             = run->next;
+        *at = run->next;
+        n_pending--;
         run->results_ns = now;
         run->next       = NULL;
         *end            = run;
@@ -267,7 +226,8 @@ static void take_results(const void * backend, const char * remote, uint64_t las
     }
 }
 
-// Writes what can be read, oldest first. One thread at a time; another one's runs are left to the next call.
+// Writes what can be read, oldest first. One thread at a time; another one's runs are left to the
+// next call.
 static void write_done(bool last) {
     static _Atomic bool busy;
     if (atomic_exchange(&busy, true)) return;
@@ -277,24 +237,25 @@ static void write_done(bool last) {
         struct ggs_device_run * run = done;
         for (const struct ggs_device_run * r = done; r != NULL; r = r->next) waiting++;
         pthread_mutex_unlock(&lock);
-        if (run == NULL || (run->clock != NULL && !run->clock->read(run, last ? UINT_MAX : waiting))) break;
+        if (run == NULL || (run->timed && !run->kind->read(run, last ? UINT_MAX : waiting))) break;
         pthread_mutex_lock(&lock);
         done = run->next;
         pthread_mutex_unlock(&lock);
-        if (ggs_capture_recording()) write_run(run);
-        put_spare(run);
+        emit_run(run);
+        run->timed = false; // it was read
+        release_run(run);
     }
     atomic_store(&busy, false);
 }
 
 void ggs_device_results(void * backend) {
-    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
-    uint64_t now = ggs_ticks_monotonic();
+    if (!has_pending()) return;
+    uint64_t now = ggs_clock_now();
     pthread_mutex_lock(&lock);
-    take_results(backend, NULL, UINT64_MAX, now);
+    collect_results(backend, NULL, UINT64_MAX, now);
     for (unsigned i = 0; i < n_events && i < EVENTS_MOST; i++) {
         if (events[i].waiting != backend) continue;
-        take_results(events[i].backend, NULL, events[i].run, now);
+        collect_results(events[i].backend, NULL, events[i].run, now);
         events[i].waiting = NULL;
     }
     pthread_mutex_unlock(&lock);
@@ -302,7 +263,7 @@ void ggs_device_results(void * backend) {
 }
 
 void ggs_device_asked(const void * backend) {
-    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
+    if (!has_pending()) return;
     pthread_mutex_lock(&lock);
     for (struct ggs_device_run * run = pending; run != NULL; run = run->next)
         if (run->backend == backend) run->asked = true;
@@ -311,13 +272,14 @@ void ggs_device_asked(const void * backend) {
 
 void ggs_device_answered(void * buffer) {
     const struct abi_functions * f = &ggs_engine;
-    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL || buffer == NULL || f->buffer_type == NULL) return;
+    if (!has_pending() || buffer == NULL || f->buffer_type == NULL) return;
     void *       type = f->buffer_type(buffer);
     const char * name = type == NULL || f->buffer_type_name == NULL ? NULL : f->buffer_type_name(type);
-    if (name == NULL || strncmp(name, "RPC", 3) != 0) return;
-    uint64_t now = ggs_ticks_monotonic();
+    const struct ggs_backend_kind * kind = ggs_backend_kind_of(name);
+    if (kind == NULL || !kind->remote) return;
+    uint64_t now = ggs_clock_now();
     pthread_mutex_lock(&lock);
-    take_results(NULL, name, UINT64_MAX, now);
+    collect_results(NULL, name, UINT64_MAX, now);
     pthread_mutex_unlock(&lock);
     write_done(false);
 }
@@ -342,11 +304,11 @@ void ggs_device_event_record(void * event, void * backend) {
 }
 
 void ggs_device_event_results(void * event) {
-    if (__atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL) return;
-    uint64_t now = ggs_ticks_monotonic();
+    if (!has_pending()) return;
+    uint64_t now = ggs_clock_now();
     pthread_mutex_lock(&lock);
     const struct event * known = find_event(event);
-    if (known != NULL) take_results(known->backend, NULL, known->run, now);
+    if (known != NULL) collect_results(known->backend, NULL, known->run, now);
     pthread_mutex_unlock(&lock);
     if (known != NULL) write_done(false);
 }
@@ -358,16 +320,58 @@ void ggs_device_event_wait(void * backend, void * event) {
     pthread_mutex_unlock(&lock);
 }
 
+// Of runs whose results are not seen, so that nothing of their times is read.
+static void emit_without_results(struct ggs_device_run * run) {
+    while (run != NULL) {
+        struct ggs_device_run * next = run->next;
+        if (run->timed && run->kind->drop != NULL) run->kind->drop(run);
+        run->timed = false;
+        emit_run(run);
+        release_run(run);
+        run = next;
+    }
+}
+
+struct ggs_device_run * ggs_device_remove_begin(void * backend) {
+    ggs_backend_remove(backend);
+    struct ggs_device_run * removed = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct ggs_device_run **at = &pending, **end = &removed; *at != NULL;) {
+        struct ggs_device_run * run = *at;
+        if (run->backend != backend) {
+            at = &run->next;
+            continue;
+        }
+        *at = run->next;
+        n_pending--;
+        run->next = NULL;
+        *end      = run;
+        end       = &run->next;
+    }
+    pthread_mutex_unlock(&lock);
+    return removed;
+}
+
+void ggs_device_remove_end(struct ggs_device_run * runs) {
+    emit_without_results(runs);
+}
+
 void ggs_device_finish(void) {
     write_done(true);
     pthread_mutex_lock(&lock);
-    struct ggs_device_run * run = pending;
-    pending                     = NULL;
+    struct ggs_device_run * runs = pending;
+    pending                      = NULL;
+    n_pending                    = 0;
     pthread_mutex_unlock(&lock);
-    while (run != NULL) {
-        struct ggs_device_run * next = run->next;
-        run->clock                   = NULL; // its device may be gone
-        if (ggs_capture_recording()) write_run(run);
-        run = next;
-    }
+    emit_without_results(runs);
+}
+
+bool ggs_device_is_idle(void) {
+    return __atomic_load_n(&pending, __ATOMIC_RELAXED) == NULL;
+}
+
+void ggs_device_reset(void) {
+    lock     = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    n_events = 0;
+    memset(events, 0, sizeof(events));
 }

@@ -1,13 +1,15 @@
 // Vulkan: time stamps in the engine's own command buffers.
 //
-// The engine takes Vulkan's functions from vkGetInstanceProcAddr and vkGetDeviceProcAddr, or imports them by name; both ways lead
-// here. A command recorded on a thread that is in a graph run belongs to the node under way. Before the first one of a node a time
-// stamp is written at the top of the pipe; after its last one, when the next node begins or the command buffer ends, one at the
-// bottom. The bottom waits for all commands before it, so bottoms ascend, and a node ran from the later of its own top and the
-// bottom before it, to its own bottom.
+// The engine takes Vulkan's functions from vkGetInstanceProcAddr and vkGetDeviceProcAddr, or
+// imports them by name; both ways lead here. A command recorded on a thread that is in a graph run
+// belongs to the node under way. Before the first one of a node a time stamp is written at the top
+// of the pipe; after its last one, when the next node begins or the command buffer ends, one at the
+// bottom. The bottom waits for all commands before it, so bottoms ascend, and a node ran from the
+// later of its own top and the bottom before it, to its own bottom.
 //
-// Stamps are queries of one pool per device, handed out to runs in blocks. They are read without waiting, after the engine itself has
-// waited for the results, and reset by the host; if the device cannot do that, by a command before each use.
+// Stamps are queries of one pool per device, handed out to runs in blocks. They are read without
+// waiting, after the engine itself has waited for the results, and reset by the host; if the device
+// cannot do that, by a command before each use.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/device/device.h"
-#include "capture/hooks/resolve.h"
+#include "preload/resolve.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
@@ -27,8 +29,8 @@ enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // 32768 stamps: some twen
 
 // ---- devices ----
 
-// Functions of a device that are taken over.
-#define TAKEN(F)             \
+// Functions of a device that are hooked.
+#define HOOKED(F)            \
     F(vkDestroyDevice)       \
     F(vkEndCommandBuffer)    \
     F(vkCmdDispatch)         \
@@ -37,7 +39,7 @@ enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // 32768 stamps: some twen
     F(vkCmdCopyBuffer)       \
     F(vkCmdFillBuffer)       \
     F(vkCmdUpdateBuffer)
-// Functions of a device that are called besides.
+// Further functions of a device that are called.
 #define CALLED(F)            \
     F(vkCmdWriteTimestamp)   \
     F(vkCmdResetQueryPool)   \
@@ -49,12 +51,13 @@ enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // 32768 stamps: some twen
 
 struct functions {
 #define MEMBER(name) PFN_##name name;
-    TAKEN(MEMBER) CALLED(MEMBER)
+    HOOKED(MEMBER) CALLED(MEMBER)
 #undef MEMBER
 };
 
 struct device {
-    void *           key; // what the loader puts first into every handle of a device; NULL: free
+    void *           key;    // what the loader puts first into every handle of a device; NULL: free
+    uint64_t         serial; // of all devices that were made; 0: gone
     VkDevice         handle;
     struct functions real;
     VkQueryPool      pool; // VK_NULL_HANDLE: no time stamps on this device
@@ -65,12 +68,15 @@ struct device {
     uint16_t         free_blocks[BLOCKS];
     unsigned         n_free;
     uint64_t         last_bottom; // the newest that was read
-    // Without calibration: device time * period + offset is CLOCK_MONOTONIC for an offset in [least, most].
+    // Without calibration: device time * period + offset is CLOCK_MONOTONIC for an offset in
+    // [least, most].
     double least, most;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for the table, and the blocks of each device
+// For the table, and for the pool and the blocks of each device.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device   devices[DEVICES_MOST];
+static uint64_t        n_devices; // that were made
 
 // `handle` is any that can be dispatched on: of the device, a queue or a command buffer.
 static struct device * device_of(const void * handle) {
@@ -91,8 +97,9 @@ static struct device * device_of(const void * handle) {
 
 // ---- stamps of a run ----
 
-struct stamps { // ggs_device_run.clock_state
+struct stamps { // ggs_device_run.state
     struct device * device;
+    uint64_t        serial; // of the device: another one may have its place in the table
     uint16_t        blocks[BLOCKS];
     unsigned        n_blocks;
     unsigned        used; // of the last block
@@ -101,32 +108,27 @@ struct stamps { // ggs_device_run.clock_state
     uint32_t        open_op;
 };
 
-static const struct ggs_device_clock vulkan_clock;
-
-// GGSCOPE_GPU_OPS=none: no stamps. Ops of a run are then known by when the host came to them.
+// --gpu-ops none: no stamps. Ops then have only the time when the host came to them.
 static bool are_wanted(void) {
-    static int wanted; // 0: not looked yet
-    if (wanted == 0) {
-        const char * text = getenv("GGSCOPE_GPU_OPS");
-        wanted            = text != NULL && strcmp(text, "none") == 0 ? -1 : 1;
-    }
-    return wanted > 0;
+    return strcmp(ggs_capture.gpu_ops, "none") != 0;
 }
 
 static struct stamps * stamps_of(struct ggs_device_run * run, struct device * device) {
-    struct stamps * stamps = run->clock_state;
+    struct stamps * stamps = run->state;
     if (!are_wanted()) return NULL;
-    if (stamps == NULL) stamps = run->clock_state = calloc(1, sizeof(*stamps));
+    if (stamps == NULL) stamps = run->state = calloc(1, sizeof(*stamps));
     if (stamps == NULL) return NULL;
-    if (run->clock == NULL) {
-        run->clock     = &vulkan_clock;
+    if (!run->timed) {
+        run->timed     = true;
         stamps->device = device;
+        stamps->serial = device->serial;
     }
-    return stamps->device == device && device->pool != VK_NULL_HANDLE ? stamps : NULL;
+    bool same = stamps->device == device && stamps->serial == device->serial;
+    return same && device->pool != VK_NULL_HANDLE ? stamps : NULL;
 }
 
 // The next stamp, UINT32_MAX if there is none left.
-static uint32_t take(struct stamps * stamps) {
+static uint32_t acquire_stamp(struct stamps * stamps) {
     struct device * device = stamps->device;
     if (stamps->n_blocks == 0 || stamps->used == BLOCK) {
         pthread_mutex_lock(&lock);
@@ -141,7 +143,7 @@ static uint32_t take(struct stamps * stamps) {
 
 static uint32_t stamp(struct stamps * stamps, VkCommandBuffer buffer, VkPipelineStageFlagBits stage) {
     struct device * device = stamps->device;
-    uint32_t        query  = take(stamps);
+    uint32_t        query  = acquire_stamp(stamps);
     if (query == UINT32_MAX) return query;
     if (!device->host_reset) device->real.vkCmdResetQueryPool(buffer, device->pool, query, 1);
     device->real.vkCmdWriteTimestamp(buffer, stage, device->pool, query);
@@ -149,8 +151,8 @@ static uint32_t stamp(struct stamps * stamps, VkCommandBuffer buffer, VkPipeline
 }
 
 static void close_op(struct ggs_device_run * run) {
-    struct stamps * stamps = run->clock_state;
-    if (stamps == NULL || stamps->open == NULL) return;
+    struct stamps * stamps = run->state;
+    if (stamps == NULL || stamps->open == NULL || stamps->device->serial != stamps->serial) return;
     uint32_t query = stamp(stamps, stamps->open, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     stamps->open   = NULL;
     if (query != UINT32_MAX) run->ops[stamps->open_op].last = query + 1;
@@ -160,6 +162,7 @@ static void close_op(struct ggs_device_run * run) {
 static inline void on_command(struct device * device, VkCommandBuffer buffer) {
     struct ggs_device_run * run = ggs_device_current;
     if (__builtin_expect(run == NULL || device == NULL || run->n_ops == 0, 0)) return;
+    if (run->kind != &ggs_backend_kind_vulkan) return; // another program's interface on top of Vulkan
     run->commands++;
     struct stamps * stamps = stamps_of(run, device);
     if (stamps == NULL || stamps->open == buffer) return;
@@ -215,29 +218,31 @@ static const uint64_t * answer(const struct answers * answers, const struct stam
     return NULL;
 }
 
-static void release_blocks(struct stamps * stamps) {
+// The lock is held. False if the device is gone, and its pool with it.
+static bool has_device(const struct stamps * stamps) {
+    return stamps != NULL && stamps->device != NULL && stamps->device->serial == stamps->serial;
+}
+
+// The lock is held.
+static void release_stamps(struct stamps * stamps) {
     struct device * device = stamps->device;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < stamps->n_blocks; i++) {
+    for (unsigned i = 0; has_device(stamps) && i < stamps->n_blocks; i++) {
         if (device->host_reset)
             device->real.vkResetQueryPool(device->handle, device->pool, (uint32_t) stamps->blocks[i] * BLOCK, BLOCK);
         device->free_blocks[device->n_free++] = stamps->blocks[i];
     }
-    pthread_mutex_unlock(&lock);
-    stamps->n_blocks = stamps->used = 0;
-    stamps->open                    = NULL;
+    *stamps = (struct stamps){0};
 }
 
 static void drop(struct ggs_device_run * run) {
-    struct stamps * stamps = run->clock_state;
-    // A device that is gone took its pool with it.
-    if (stamps != NULL && stamps->device != NULL && stamps->device->key != NULL) release_blocks(stamps);
-    if (stamps != NULL) *stamps = (struct stamps){0};
+    pthread_mutex_lock(&lock);
+    if (run->state != NULL) release_stamps(run->state);
+    pthread_mutex_unlock(&lock);
 }
 
 // Stamps of the ops into begin_ns and end_ns, as device ticks first.
 static void read_ticks(struct ggs_device_run * run, const struct answers * answers, uint64_t * first, uint64_t * last) {
-    struct stamps * stamps = run->clock_state;
+    struct stamps * stamps = run->state;
     struct device * device = stamps->device;
     uint64_t        before = 0; // bottom of the op before
     *first = UINT64_MAX, *last = 0;
@@ -247,7 +252,8 @@ static void read_ticks(struct ggs_device_run * run, const struct answers * answe
         if (top == NULL || bottom == NULL) continue;
         uint64_t begin = top[0] & device->mask, end = bottom[0] & device->mask;
         if (begin < before) begin = before;
-        // Another run may have been read before that shared the queue with this one: what it did after this op does not count.
+        // Another run that shared the queue may have been read already: what it did until then is
+        // not this op's.
         if (begin < device->last_bottom && device->last_bottom <= end) begin = device->last_bottom;
         if (end < begin) end = begin;
         before       = end;
@@ -258,39 +264,52 @@ static void read_ticks(struct ggs_device_run * run, const struct answers * answe
     }
 }
 
-static bool read_stamps(struct ggs_device_run * run, unsigned waiting) {
-    struct stamps * stamps = run->clock_state;
-    struct device * device = stamps == NULL ? NULL : stamps->device;
-    (void) waiting;
-    if (device == NULL || device->key == NULL || stamps->n_blocks == 0) return true;
-    struct answers * answers = calloc(stamps->n_blocks, sizeof(*answers));
+// The lock is held, the device is there. NULL if there is no memory.
+static struct answers * query_stamps(const struct stamps * stamps) {
+    const struct device * device  = stamps->device;
+    struct answers *      answers = calloc(stamps->n_blocks, sizeof(*answers));
     for (unsigned i = 0; answers != NULL && i < stamps->n_blocks; i++) {
         uint32_t n = i + 1 == stamps->n_blocks ? stamps->used : BLOCK;
         device->real.vkGetQueryPoolResults(device->handle, device->pool, (uint32_t) stamps->blocks[i] * BLOCK, n,
                                            sizeof(answers[i]), answers[i].values, 2 * sizeof(uint64_t),
                                            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
     }
-    uint64_t first = UINT64_MAX, last = 0;
+    return answers;
+}
+
+// The lock is held, the device is there.
+static void read_times(struct ggs_device_run * run) {
+    struct stamps *  stamps  = run->state;
+    struct device *  device  = stamps->device;
+    struct answers * answers = query_stamps(stamps);
+    uint64_t         first = UINT64_MAX, last = 0;
     if (answers != NULL) read_ticks(run, answers, &first, &last);
-    if (last > device->last_bottom) device->last_bottom = last;
-    if (first <= last) {
-        double offset = offset_of(device, run, first, last, &run->clock_error_ns);
-        for (uint32_t i = 0; i < run->n_ops; i++) {
-            struct ggs_device_op * op = &run->ops[i];
-            if (op->end_ns == 0) continue;
-            op->begin_ns = (uint64_t) ((double) op->begin_ns * device->period + offset);
-            op->end_ns   = (uint64_t) ((double) op->end_ns * device->period + offset);
-        }
-    }
     free(answers);
-    drop(run);
+    if (last > device->last_bottom) device->last_bottom = last;
+    if (first > last) return; // none was stamped
+    double offset = offset_of(device, run, first, last, &run->clock_error_ns);
+    for (uint32_t i = 0; i < run->n_ops; i++) {
+        struct ggs_device_op * op = &run->ops[i];
+        if (op->end_ns == 0) continue;
+        op->begin_ns = (uint64_t) ((double) op->begin_ns * device->period + offset);
+        op->end_ns   = (uint64_t) ((double) op->end_ns * device->period + offset);
+    }
+}
+
+static bool read_stamps(struct ggs_device_run * run, unsigned waiting) {
+    struct stamps * stamps = run->state;
+    (void) waiting;
+    pthread_mutex_lock(&lock);
+    if (has_device(stamps) && stamps->n_blocks > 0) read_times(run);
+    if (stamps != NULL) release_stamps(stamps);
+    pthread_mutex_unlock(&lock);
     return true;
 }
 
-static const struct ggs_device_clock vulkan_clock = {
-    .name = "Vulkan", .node = close_op, .submitted = close_op, .read = read_stamps, .drop = drop};
+const struct ggs_backend_kind ggs_backend_kind_vulkan = {
+    .prefix = "Vulkan", .asks = true, .node = close_op, .submitted = close_op, .read = read_stamps, .drop = drop};
 
-// ---- the functions that are taken over ----
+// ---- hooks ----
 
 #define COMMAND(name, parameters, arguments)            \
     EXPORT VKAPI_ATTR void VKAPI_CALL name parameters;  \
@@ -316,8 +335,8 @@ COMMAND(vkCmdUpdateBuffer,
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEndCommandBuffer(VkCommandBuffer buffer);
 EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkEndCommandBuffer(VkCommandBuffer buffer) {
     REAL(vkEndCommandBuffer, buffer, CALLER);
-    struct ggs_device_run * run    = ggs_device_current;
-    struct stamps *         stamps = run == NULL || run->clock != &vulkan_clock ? NULL : run->clock_state;
+    struct ggs_device_run * run = ggs_device_current;
+    struct stamps * stamps = run == NULL || run->kind != &ggs_backend_kind_vulkan || !run->timed ? NULL : run->state;
     if (stamps != NULL && stamps->open == buffer) close_op(run);
     return real(buffer);
 }
@@ -327,9 +346,12 @@ EXPORT VKAPI_ATTR void VKAPI_CALL vkDestroyDevice(VkDevice handle, const VkAlloc
     if (handle == VK_NULL_HANDLE) return; // as the specification has it
     REAL(vkDestroyDevice, handle, CALLER);
     if (device != NULL) {
+        pthread_mutex_lock(&lock);
         if (device->pool != VK_NULL_HANDLE) device->real.vkDestroyQueryPool(handle, device->pool, NULL);
-        device->pool = VK_NULL_HANDLE;
+        device->pool   = VK_NULL_HANDLE;
+        device->serial = 0;
         __atomic_store_n(&device->key, NULL, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&lock);
     }
     real(handle, allocator);
 }
@@ -366,7 +388,7 @@ static bool asks_for(const VkDeviceCreateInfo * info, const char * extension) {
     return false;
 }
 
-// With the extension for the clock where the device has it; as the engine asked where that fails.
+// With the extension for calibrated clocks if the device has it; as the engine asked if that fails.
 static VkResult create(const struct loader * loader, VkPhysicalDevice physical, const VkDeviceCreateInfo * info,
                        const VkAllocationCallbacks * allocator, VkDevice * handle, bool * calibrated) {
     *calibrated = asks_for(info, CALIBRATED);
@@ -436,13 +458,14 @@ static void add_device(const struct loader * loader, VkPhysicalDevice physical, 
         if (devices[i].key == NULL) device = &devices[i];
     }
     if (device != NULL) {
-        *device = (struct device){.handle = handle,
+        *device = (struct device){.serial = ++n_devices,
+                                  .handle = handle,
                                   .period = properties.limits.timestampPeriod,
                                   .mask   = valid_bits(loader, physical, info),
                                   .least  = -1e300,
                                   .most   = 1e300};
 #define LOOK_UP(name) device->real.name = (PFN_##name) loader->get(handle, #name);
-        TAKEN(LOOK_UP)
+        HOOKED(LOOK_UP)
         CALLED(LOOK_UP)
 #undef LOOK_UP
         device->host_reset = resets_from_host(info) && device->real.vkResetQueryPool != NULL;
@@ -480,7 +503,7 @@ EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice physical, 
     return result;
 }
 
-// ---- where the engine takes the functions from ----
+// ---- where the engine gets its functions ----
 
 static PFN_vkVoidFunction ours(const char * name) {
     static const struct {
@@ -488,7 +511,7 @@ static PFN_vkVoidFunction ours(const char * name) {
         PFN_vkVoidFunction function;
     } table[] = {{"vkCreateDevice", (PFN_vkVoidFunction) vkCreateDevice},
 #define ROW(name) {#name, (PFN_vkVoidFunction) name},
-                 TAKEN(ROW)
+                 HOOKED(ROW)
 #undef ROW
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

@@ -1,51 +1,61 @@
-// Runtime buffers by the engine's buffer object: ids that are never used again.
 #include "capture/memory/buffers.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
-enum { MOST_BUFFERS = 4096 };
+#include "base/array.h"
+#include "base/map.h"
 
-struct entry {
-    const void * buffer; // NULL: free
+static struct buffer {
+    const void * object; // the engine's
     uint64_t     id;
     uint64_t     address, size;
-};
-
-static struct entry    entries[MOST_BUFFERS];
-static unsigned        n_entries; // entries beyond are unused
+} * buffers; // in no order
+static uint32_t        n_buffers, capacity;
+static struct ggs_map  numbers; // index in `buffers` + 1, by object
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct entry * find(const void * buffer) {
-    for (unsigned i = 0; i < n_entries; i++) {
-        if (entries[i].buffer == buffer) return &entries[i];
-    }
-    return NULL;
+static struct buffer * find(const void * object) {
+    uint64_t number = object == NULL ? 0 : ggs_map_get(&numbers, ggs_map_key_pointer(object));
+    return number == 0 ? NULL : &buffers[number - 1];
 }
 
-void ggs_buffer_add(const void * buffer, uint64_t id, uint64_t address, uint64_t size) {
+// An object that is known has been freed unseen, and its memory used again.
+static struct buffer * find_or_add(const void * object) {
+    struct buffer * buffer = find(object);
+    if (buffer != NULL || !ggs_array_reserve(buffers, capacity, n_buffers + 1)) return buffer;
+    uint64_t * number = ggs_map_put(&numbers, ggs_map_key_pointer(object));
+    if (number == NULL) return NULL;
+    *number = ++n_buffers;
+    return &buffers[n_buffers - 1];
+}
+
+void ggs_buffer_add(const void * object, uint64_t id, uint64_t address, uint64_t size) {
     pthread_mutex_lock(&lock);
-    struct entry * entry = find(buffer); // its memory may have been used by a buffer that we did not see die
-    if (entry == NULL) entry = find(NULL);
-    if (entry == NULL && n_entries < MOST_BUFFERS) entry = &entries[n_entries++];
-    if (entry != NULL) *entry = (struct entry){buffer, id, address, size};
+    struct buffer * buffer = find_or_add(object);
+    if (buffer != NULL) *buffer = (struct buffer){object, id, address, size};
     pthread_mutex_unlock(&lock);
 }
 
-uint64_t ggs_buffer_remove(const void * buffer) {
+uint64_t ggs_buffer_remove(const void * object) {
     pthread_mutex_lock(&lock);
-    struct entry * entry = find(buffer);
-    uint64_t       id    = entry == NULL ? 0 : entry->id;
-    if (entry != NULL) entry->buffer = NULL;
+    struct buffer * buffer = find(object);
+    uint64_t        id     = buffer == NULL ? 0 : buffer->id;
+    if (buffer != NULL) { // the last one takes its place
+        *buffer                                                     = buffers[n_buffers - 1];
+        *ggs_map_put(&numbers, ggs_map_key_pointer(buffer->object)) = (uint64_t) (buffer - buffers) + 1;
+        ggs_map_remove(&numbers, ggs_map_key_pointer(object));
+        n_buffers--;
+    }
     pthread_mutex_unlock(&lock);
     return id;
 }
 
-uint64_t ggs_buffer_id(const void * buffer) {
-    if (buffer == NULL) return 0;
+uint64_t ggs_buffer_id(const void * object) {
+    if (object == NULL) return 0;
     pthread_mutex_lock(&lock);
-    struct entry * entry = find(buffer);
-    uint64_t       id    = entry == NULL ? 0 : entry->id;
+    const struct buffer * buffer = find(object);
+    uint64_t              id     = buffer == NULL ? 0 : buffer->id;
     pthread_mutex_unlock(&lock);
     return id;
 }
@@ -53,9 +63,18 @@ uint64_t ggs_buffer_id(const void * buffer) {
 bool ggs_buffer_holds(uint64_t address) {
     bool held = false;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; !held && i < n_entries; i++)
-        held = entries[i].buffer != NULL && address >= entries[i].address &&
-               address - entries[i].address < entries[i].size;
+    for (uint32_t i = 0; !held && i < n_buffers; i++) held = address - buffers[i].address < buffers[i].size;
     pthread_mutex_unlock(&lock);
     return held;
+}
+
+void ggs_buffers_reset(bool forked) {
+    lock      = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    n_buffers = 0;
+    if (forked) {
+        buffers  = NULL;
+        capacity = 0;
+        numbers  = (struct ggs_map){0};
+    }
+    ggs_map_release(&numbers);
 }

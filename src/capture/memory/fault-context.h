@@ -10,8 +10,9 @@
 
 enum ggs_fault_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
 
-// AArch64: a signal frame ends in records, each with a magic number and its size, until one of magic 0. That of the exception
-// syndrome may be missing: emulators leave it out. (This is compiled everywhere, so that it is tested everywhere.)
+// AArch64: a signal frame ends in records, each with a magic number and its size, until one of
+// magic 0. That of the exception syndrome may be missing: emulators leave it out. (This is compiled
+// everywhere, so that it is tested everywhere.)
 static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * records, size_t size) {
     enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 }; // linux: ESR_MAGIC
     struct {
@@ -47,15 +48,15 @@ static inline enum ggs_fault_access ggs_fault_access(const void * context) {
 #endif
 }
 
-// An access that faults on a page which was opened for it is one that the page does not allow: a write that the processor does not
-// report as one, or a jump. Each thread keeps the last page that it was given; `generation` is another whenever pages were closed again, and odd while
-// that goes on.
+// An access that faults again on a page that was opened for it is one that the page does not allow:
+// a write that the processor does not report as such, or a jump. Each thread keeps the last page
+// that was opened for it. `generation` changes whenever pages are closed, and is odd meanwhile.
 struct ggs_fault_last {
     uintptr_t page;
     uint64_t  generation;
 };
 
-// True if it is the same page once more and nothing was closed meanwhile. Else it is remembered.
+// True if it is the same page once more and nothing was closed meanwhile. Else keeps the page.
 static inline bool ggs_fault_repeated(struct ggs_fault_last * last, uintptr_t page, uint64_t generation) {
     if (last->page == page && last->generation == generation && generation % 2 == 0) return true;
     *last = (struct ggs_fault_last){page, generation};

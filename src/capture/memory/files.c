@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "capture/hooks/sandbox.h"
+#include "capture/sandbox.h"
 
 static struct ggs_model_file * files[GGS_FILES_MOST];
 static int                     n_files; // published with release order

@@ -2,29 +2,28 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/system/maps.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/hooks/sandbox.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
 #include "capture/memory/fault-context.h"
 #include "capture/memory/files.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
-enum { MOST_AREAS = 256, MOST_TOLD = 4096, WORD = 64, BLOCK = 64 };
+enum { MOST_AREAS = 256, MOST_PAGES = 4096, WORD = 64, BLOCK = 64 };
 
-// A mapping of a model file. `touched` has a bit per page, `blocks` a bit per word of `touched` that is not zero.
+// A mapping of a model file. `touched` has a bit per page, `blocks` a bit per word of `touched`
+// that is not zero.
 struct area {
     uintptr_t          start, end;
     int                protection; // as the engine made it
@@ -45,8 +44,8 @@ static struct {
     uintptr_t        page;     // size
     struct sigaction theirs;   // the program's own handler while ours is installed
     bool             installed;
-    bool             told_nothing; // that there is nothing to prove was said
-    _Atomic uint64_t generation;   // two for each time that pages were closed; odd meanwhile
+    bool             reported_unmapped; // the user knows that there is nothing to prove
+    _Atomic uint64_t generation;        // two for each time that pages were closed; odd meanwhile
 } prove = {.one_run = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool leads;
@@ -55,13 +54,13 @@ static _Thread_local bool leads;
 
 static _Thread_local struct ggs_fault_last last_fault;
 
-// Would the access be wrong without us too? Then it is the program's own mistake.
+// True if the access would fail without us too: the program's own mistake.
 static bool is_forbidden(const struct area * area, uintptr_t page, const void * context) {
     if ((area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE) return true;
     return ggs_fault_repeated(&last_fault, page, atomic_load(&prove.generation));
 }
 
-static void note(struct area * area, uintptr_t page) {
+static void mark_touched(struct area * area, uintptr_t page) {
     size_t   index = (page - area->start) / prove.page;
     size_t   word  = index / WORD;
     uint64_t bit   = 1ull << index % WORD;
@@ -70,16 +69,17 @@ static void note(struct area * area, uintptr_t page) {
     atomic_store_explicit(&prove.any, true, memory_order_relaxed);
 }
 
-// Is this a touch of a protected page? Then it is noted and the page opened.
-static bool take(const siginfo_t * info, const void * context) {
+// If a protected page was touched: marks and opens it, and returns true.
+static bool handle_touch(const siginfo_t * info, const void * context) {
     uintptr_t address = (uintptr_t) info->si_addr, page = address & ~(prove.page - 1);
     for (unsigned i = 0; i < prove.n_areas; i++) {
         struct area * area = &prove.area[i];
         if (address < area->start || address >= area->end) continue;
         if (info->si_code != SEGV_ACCERR || is_forbidden(area, page, context)) return false;
-        note(area, page);
+        mark_touched(area, page);
         if (mprotect((void *) page, prove.page, area->protection) == 0) return true;
-        // Scattered pages cost two map entries each, and their number is limited. The program must go on.
+        // Scattered pages cost two map entries each, of which there is a limited number. The
+        // program must go on.
         atomic_store_explicit(&prove.overflow, true, memory_order_relaxed);
         return mprotect((void *) area->start, area->end - area->start, area->protection) == 0;
     }
@@ -98,9 +98,10 @@ static void pass_on(int number, siginfo_t * info, void * context) {
     if ((prove.theirs.sa_flags & SA_SIGINFO) != 0) {
         prove.theirs.sa_sigaction(number, info, context);
     } else if (prove.theirs.sa_handler == SIG_DFL || prove.theirs.sa_handler == SIG_IGN) {
-        // Back to what the program has: the access is tried again, and ends it as it would have without us.
+        // With the default handler the access is tried again, and ends the program as it would
+        // without us.
         real_sigaction()(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-        if (info->si_code <= 0) raise(number); // somebody sent it: there is nothing to try again
+        if (info->si_code <= 0) raise(number); // it was sent: there is no access to try again
     } else {
         prove.theirs.sa_handler(number);
     }
@@ -108,12 +109,12 @@ static void pass_on(int number, siginfo_t * info, void * context) {
 
 static void on_touch(int number, siginfo_t * info, void * context) {
     int  before = errno;
-    bool taken  = take(info, context);
+    bool taken  = handle_touch(info, context);
     errno       = before;
     if (!taken) pass_on(number, info, context);
 }
 
-// A program that changes its SIGSEGV handler while a run is being proved changes the one behind ours.
+// A program that sets its SIGSEGV handler while a run is being proved sets the one behind ours.
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction * action,
                                                      struct sigaction * before) {
     sigaction_function real = real_sigaction();
@@ -154,11 +155,11 @@ void ggs_prove_thread(void) {
 
 // ---- areas ----
 
-// A mapping of a file that the program opened as a model, or that is called like one.
-static bool is_model(unsigned major, unsigned minor, uint64_t inode, const char * path) {
-    size_t length = strlen(path);
-    return ggs_files_find_inode(makedev(major, minor), inode) >= 0 ||
-           (length > 5 && strcmp(path + length - 5, ".gguf") == 0);
+// True for a mapping of a file that the program opened as a model, or that is named like one.
+static bool is_model(const struct ggs_maps_entry * entry) {
+    size_t length = strlen(entry->path);
+    return ggs_files_find_inode(entry->device, entry->inode) >= 0 ||
+           (length > 5 && strcmp(entry->path + length - 5, ".gguf") == 0);
 }
 
 static bool provide_bits(struct area * area) {
@@ -173,36 +174,27 @@ static bool provide_bits(struct area * area) {
     return area->words > 0;
 }
 
-static void add_area(const char * line) {
-    unsigned long long start, end, inode;
-    unsigned           major, minor;
-    char               permissions[8];
-    int                at = 0;
-    if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, permissions, &major, &minor, &inode, &at) < 6)
-        return;
-    if (at == 0 || permissions[0] != 'r' || permissions[2] == 'x' || !is_model(major, minor, inode, line + at)) return;
-    int           protection = PROT_READ | (permissions[1] == 'w' ? PROT_WRITE : 0);
+static void add_area(const struct ggs_maps_entry * entry) {
+    if (!entry->readable || entry->executable || !is_model(entry)) return;
+    int           protection = PROT_READ | (entry->writable ? PROT_WRITE : 0);
     struct area * last       = prove.n_areas == 0 ? NULL : &prove.area[prove.n_areas - 1];
-    if (last != NULL && last->end == start && last->protection == protection) { // one, whatever the kernel made of it
-        last->end = end;
+    if (last != NULL && last->end == entry->start && last->protection == protection) { // the kernel may have split it
+        last->end = entry->end;
     } else if (prove.n_areas < MOST_AREAS) {
         struct area * area = &prove.area[prove.n_areas++];
-        area->start        = start;
-        area->end          = end;
+        area->start        = entry->start;
+        area->end          = entry->end;
         area->protection   = protection;
     }
 }
 
 static void find_areas(void) {
-    FILE * file   = fopen("/proc/self/maps", "re");
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
     prove.n_areas = 0;
-    if (file == NULL) return;
-    char line[PATH_MAX + 128];
-    while (fgets(line, sizeof(line), file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        add_area(line);
-    }
-    fclose(file);
+    if (!ggs_maps_open(&maps, "self")) return;
+    while (ggs_maps_next(&maps, &entry)) add_area(&entry);
+    ggs_maps_close(&maps);
     unsigned kept = 0;
     for (unsigned i = 0; i < prove.n_areas; i++) {
         if (!provide_bits(&prove.area[i])) continue;
@@ -234,11 +226,11 @@ bool ggs_prove_begin(void) {
     prove.page = (uintptr_t) sysconf(_SC_PAGESIZE);
     find_areas();
     if (prove.n_areas == 0) {
-        if (!prove.told_nothing)
-            ggs_capture_note(
+        if (!prove.reported_unmapped)
+            ggs_capture_warn(
                 "no model file is mapped into memory, so there are no pages to prove; with mmap and --no-repack "
                 "there would be");
-        prove.told_nothing = true;
+        prove.reported_unmapped = true;
         return false;
     }
     leads = true;
@@ -267,76 +259,78 @@ void ggs_prove_forget(void) {
 void ggs_prove_refuse(void) {
     ggs_prove_wanted = false;
     ggs_losses_count(GGS_LOSS_PAGES, 1);
-    ggs_capture_note(
+    ggs_capture_warn(
         "this engine's ggml_barrier is not called where it could be seen, so pages can be proved only with one "
         "thread (-t 1)");
 }
 
 // ---- writing an op's pages to the journal ----
 
-struct told {
+struct pages {
     struct ggs_journal_pages head;
-    struct ggs_journal_area  areas[MOST_TOLD];
+    struct ggs_journal_area  areas[MOST_PAGES];
 };
 
-static void flush(struct told * told) {
-    struct ggs_piece pieces[] = {{&told->head, sizeof(told->head)},
-                                 {told->areas, told->head.count * sizeof(told->areas[0])}};
+static void flush(struct pages * pages) {
+    struct ggs_piece pieces[] = {{&pages->head, sizeof(pages->head)},
+                                 {pages->areas, pages->head.count * sizeof(pages->areas[0])}};
     if (ggs_journal_append(GGS_JOURNAL_PAGES, pieces, 2) != 0) ggs_losses_count(GGS_LOSS_PAGES, 1);
-    told->head.count = 0;
+    pages->head.count = 0;
 }
 
-static void add_pages(struct told * told, uintptr_t start, uint64_t bytes) {
-    struct ggs_journal_area * last = told->head.count == 0 ? NULL : &told->areas[told->head.count - 1];
+static void add_pages(struct pages * pages, uintptr_t start, uint64_t bytes) {
+    struct ggs_journal_area * last = pages->head.count == 0 ? NULL : &pages->areas[pages->head.count - 1];
     if (last != NULL && last->start + last->bytes == start) {
         last->bytes += bytes;
         return;
     }
-    if (told->head.count == MOST_TOLD) flush(told);
-    told->areas[told->head.count++] = (struct ggs_journal_area){start, bytes};
+    if (pages->head.count == MOST_PAGES) flush(pages);
+    pages->areas[pages->head.count++] = (struct ggs_journal_area){start, bytes};
 }
 
-static void take_word(struct told * told, const struct area * area, size_t word) {
+static void collect_word(struct pages * pages, const struct area * area, size_t word) {
     uint64_t bits = atomic_exchange_explicit(&area->touched[word], 0, memory_order_relaxed);
-    while (told != NULL && bits != 0) {
+    while (pages != NULL && bits != 0) {
         unsigned first = (unsigned) __builtin_ctzll(bits);
         uint64_t rest  = ~(bits >> first);
         unsigned count = rest == 0 ? WORD : (unsigned) __builtin_ctzll(rest);
         if (count > WORD - first) count = WORD - first;
-        add_pages(told, area->start + (word * WORD + first) * prove.page, count * prove.page);
+        add_pages(pages, area->start + (word * WORD + first) * prove.page, count * prove.page);
         bits = first + count >= WORD ? 0 : bits & (~0ull << (first + count));
     }
 }
 
-// Takes all bits; adds them to `told` if that is not NULL. True if the area had any.
-static bool take_bits(struct told * told, const struct area * area) {
+// Clears all bits of the area and adds their pages to `pages`, which may be NULL. True if there
+// were any.
+static bool collect_bits(struct pages * pages, const struct area * area) {
     bool any = false;
     for (size_t block = 0; block < area->n_blocks; block++) {
         uint64_t words = atomic_exchange_explicit(&area->blocks[block], 0, memory_order_relaxed);
         any |= words != 0;
-        for (; words != 0; words &= words - 1) take_word(told, area, block * BLOCK + (size_t) __builtin_ctzll(words));
+        for (; words != 0; words &= words - 1)
+            collect_word(pages, area, block * BLOCK + (size_t) __builtin_ctzll(words));
     }
     return any;
 }
 
 static void clear(void) {
-    for (unsigned i = 0; i < prove.n_areas; i++) take_bits(NULL, &prove.area[i]);
+    for (unsigned i = 0; i < prove.n_areas; i++) collect_bits(NULL, &prove.area[i]);
     atomic_store_explicit(&prove.any, false, memory_order_relaxed);
     atomic_store_explicit(&prove.overflow, false, memory_order_relaxed);
 }
 
-void ggs_prove_tell(uint32_t run, uint32_t node) {
-    static struct told told; // of the one run that is proved
+void ggs_prove_emit(uint32_t run, uint32_t node) {
+    static struct pages pages; // of the one run that is proved
     if (!leads || !atomic_load_explicit(&prove.any, memory_order_relaxed)) return;
     bool overflow = atomic_exchange_explicit(&prove.overflow, false, memory_order_relaxed);
-    told.head     = (struct ggs_journal_pages){.run = run, .node = node, .flags = overflow ? 1 : 0};
+    pages.head    = (struct ggs_journal_pages){.run = run, .node = node, .flags = overflow ? 1 : 0};
     atomic_store_explicit(&prove.any, false, memory_order_relaxed);
     for (unsigned i = 0; i < prove.n_areas; i++) {
-        if (take_bits(run == 0 ? NULL : &told, &prove.area[i])) protect(&prove.area[i], PROT_NONE);
+        if (collect_bits(run == 0 ? NULL : &pages, &prove.area[i])) protect(&prove.area[i], PROT_NONE);
     }
     if (run == 0) {
         ggs_losses_count(GGS_LOSS_PAGES, 1);
     } else {
-        flush(&told);
+        flush(&pages);
     }
 }

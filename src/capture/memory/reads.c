@@ -9,39 +9,39 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/system/maps.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/hooks/libc.h"
-#include "capture/hooks/sandbox.h"
 #include "capture/journal.h"
 #include "capture/memory/files.h"
 #include "capture/memory/fills.h"
+#include "capture/sandbox.h"
 #include "capture/thread.h"
+#include "preload/libc.h"
 #include "trace/spool.h"
 
-enum { TOGETHER = 4 << 20 }; // bytes: no more calls are told as one then
+enum { TOGETHER = 4 << 20 }; // bytes: longer sequences of calls are written as several records
 
 int ggs_reads_loading; // loads under way
 
 // ---- loads ----
 
-static int                    expected; // 1: a load whose end nobody tells is among them
+static int                    expected; // 1: one of them is a load whose end no hook sees
 static int                    filling;  // 1: and weights may be read by hand
 static int                    by_llama; // 1: llama.cpp loads models here
 static _Thread_local uint64_t load;     // that the thread is in
 
-// Adjacent calls are told as one: a GGUF header is read in tens of thousands of pieces.
+// Adjacent calls become one record: a GGUF header is read in tens of thousands of pieces.
 static struct {
     pthread_mutex_t         lock;
     struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 if there is none
     int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void tell_pending(void) {
+static void emit_pending(void) {
     const struct ggs_model_file * file = ggs_file_get(pending.file);
     if (pending.read.bytes > 0 && file != NULL && ggs_capture_recording()) {
         struct ggs_piece pieces[] = {{&pending.read, sizeof(pending.read)}, {file->path, strlen(file->path) + 1}};
@@ -53,11 +53,11 @@ static void tell_pending(void) {
 static void flush(void) {
     if (!ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
-    tell_pending();
+    emit_pending();
     pthread_mutex_unlock(&pending.lock);
 }
 
-static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint64_t begin, uint64_t end) {
+static void add_read(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint64_t begin, uint64_t end) {
     if (bytes == 0 || !ggs_capture_recording()) return;
     pthread_mutex_lock(&pending.lock);
     struct ggs_journal_read * read   = &pending.read;
@@ -67,7 +67,7 @@ static void note(uint32_t kind, int file, uint64_t offset, uint64_t bytes, uint6
         read->bytes += bytes;
         read->end += end - begin;
     } else {
-        tell_pending();
+        emit_pending();
         pending.file = file;
         *read        = (struct ggs_journal_read){.kind      = kind,
                                                  .os_thread = thread,
@@ -134,8 +134,8 @@ GGS_LIBC(HOOKS)
 
 // ---- read ----
 
-// A stream reads a block at a time: most calls copy out of its buffer, and the kernel hears nothing of them. What is noted is what
-// comes from the kernel, by the calls that ask for it.
+// A stream reads a block at a time: most calls copy out of its buffer, and the kernel hears nothing
+// of them. What is noted is what comes from the kernel, by the calls that ask for it.
 static _Thread_local struct {
     const FILE * stream; // that the newest such call was made for, NULL for none
     int          file;
@@ -151,7 +151,8 @@ static size_t buffered(const FILE * stream) {
 #endif
 }
 
-// Will the next `bytes` come out of the buffer, and has nobody filled it meanwhile, as seeking does?
+// Will the next `bytes` come out of the buffer, and has nobody filled it meanwhile, as seeking
+// does?
 static bool is_mere_copy(const FILE * stream, size_t size, size_t count) {
 #if defined(__GLIBC__)
     size_t bytes;
@@ -179,7 +180,7 @@ static size_t timed_fread(size_t (*real)(void *, size_t, size_t, FILE *), void *
     last.end         = at + (int64_t) (n * size + buffered(stream));
     if (file < 0 || last.end <= last.begin) return n;
     reason = errno;
-    note(GGS_READ_FILE, file, (uint64_t) last.begin, (uint64_t) (last.end - last.begin), begin, end);
+    add_read(GGS_READ_FILE, file, (uint64_t) last.begin, (uint64_t) (last.end - last.begin), begin, end);
     errno = reason;
     return n;
 }
@@ -211,7 +212,7 @@ EXPORT ssize_t read(int fd, void * to, size_t size) {
     uint64_t begin = ggs_ticks_now();
     ssize_t  n     = real(fd, to, size);
     reason         = errno;
-    if (n > 0 && file >= 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
+    if (n > 0 && file >= 0) add_read(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
     if (n > 0 && fills) ggs_fills_read(to, (size_t) n, fd, at);
     errno = reason;
     return n;
@@ -227,7 +228,7 @@ static ssize_t timed_pread(ssize_t (*real)(int, void *, size_t, off_t), int fd, 
     ssize_t  n     = real(fd, to, size, at);
     reason         = errno;
     if (n > 0 && fills) ggs_fills_read(to, (size_t) n, fd, at);
-    if (n > 0 && file >= 0) note(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
+    if (n > 0 && file >= 0) add_read(GGS_READ_FILE, file, (uint64_t) at, (uint64_t) n, begin, ggs_ticks_now());
     errno = reason;
     return n;
 }
@@ -264,7 +265,7 @@ static void * timed_mmap(void * (*real)(void *, size_t, int, int, int, off_t), v
     uint64_t size = ggs_file_get(file)->size, from = (uint64_t) offset;
     uint64_t behind = from < size ? size - from : 0;
     reason          = errno;
-    if (data != MAP_FAILED) note(GGS_READ_POPULATE, file, from, length < behind ? length : behind, begin, end);
+    if (data != MAP_FAILED) add_read(GGS_READ_POPULATE, file, from, length < behind ? length : behind, begin, end);
     errno = reason;
     return data;
 }
@@ -288,28 +289,24 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 // ---- advice and locks ----
 
 // Notes the parts of [address, address + length) that are mappings of model files.
-static void note_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
+static void add_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
     if (ggs_sandboxed()) return;
-    uint64_t low = (uint64_t) address, high = low + length;
-    FILE *   maps = fopen("/proc/self/maps", "re");
-    char     line[4096 + 128];
-    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
-        unsigned long long from, to, offset, inode;
-        unsigned           major_number, minor_number;
-        if (sscanf(line, "%llx-%llx %*s %llx %x:%x %llu", &from, &to, &offset, &major_number, &minor_number, &inode) !=
-                6 ||
-            inode == 0 || to <= low || from >= high)
-            continue;
-        int file = ggs_files_find_inode(makedev(major_number, minor_number), inode);
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
+    uint64_t              low = (uint64_t) address, high = low + length;
+    if (!ggs_maps_open(&maps, "self")) return;
+    while (ggs_maps_next(&maps, &entry)) {
+        if (entry.inode == 0 || entry.end <= low || entry.start >= high) continue;
+        int file = ggs_files_find_inode(entry.device, entry.inode);
         if (file < 0) continue;
-        uint64_t first = low > from ? low : from, behind = high < to ? high : to;
-        uint64_t at = offset + (first - from), size = ggs_file_get(file)->size;
+        uint64_t first = low > entry.start ? low : entry.start, behind = high < entry.end ? high : entry.end;
+        uint64_t at = entry.offset + (first - entry.start), size = ggs_file_get(file)->size;
         uint64_t bytes = behind - first;
         if (at >= size) continue;
-        note(kind, file, at, bytes < size - at ? bytes : size - at, begin, end);
-        begin = end; // the call's time is told once
+        add_read(kind, file, at, bytes < size - at ? bytes : size - at, begin, end);
+        begin = end; // the call's time counts once
     }
-    if (maps != NULL) fclose(maps);
+    ggs_maps_close(&maps);
 }
 
 static bool makes_kernel_read(int advice) {
@@ -322,7 +319,7 @@ EXPORT int madvise(void * address, size_t length, int advice) {
     if (LIKELY(!loading()) || !makes_kernel_read(advice)) return real(address, length, advice);
     uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
+    if (result == 0) add_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }
@@ -333,7 +330,7 @@ EXPORT int posix_madvise(void * address, size_t length, int advice) {
     if (LIKELY(!loading()) || advice != POSIX_MADV_WILLNEED) return real(address, length, advice);
     uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length, advice), reason = errno;
-    if (result == 0) note_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
+    if (result == 0) add_range(GGS_READ_ADVICE, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }
@@ -344,7 +341,7 @@ EXPORT int mlock(const void * address, size_t length) {
     if (LIKELY(!loading())) return real(address, length);
     uint64_t begin  = ggs_ticks_now();
     int      result = real(address, length), reason = errno;
-    if (result == 0) note_range(GGS_READ_LOCK, address, length, begin, ggs_ticks_now());
+    if (result == 0) add_range(GGS_READ_LOCK, address, length, begin, ggs_ticks_now());
     errno = reason;
     return result;
 }

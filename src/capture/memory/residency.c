@@ -2,17 +2,16 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/system/maps.h"
 #include "capture/capture.h"
-#include "capture/hooks/sandbox.h"
 #include "capture/journal.h"
 #include "capture/memory/files.h"
+#include "capture/sandbox.h"
 #include "trace/spool.h"
 
 enum { PAGES_AT_ONCE = 65536, MOST_AREAS = 4096, MOST_RANGES = 1024 };
@@ -33,40 +32,36 @@ static struct {
     unsigned                    n_ranges;
     bool                        mapped[GGS_FILES_MOST]; // at some time
     struct ggs_journal_resident head;
-    struct ggs_journal_area     areas[MOST_AREAS];      // not told yet
-    bool                        told;                   // something of this file, in this snapshot
+    struct ggs_journal_area     areas[MOST_AREAS];      // not written yet
+    bool                        emitted;                // something of this file, in this snapshot
     uint8_t                     in_core[PAGES_AT_ONCE]; // of the pages asked for last: bit 0
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // ---- what is mapped ----
 
 static void find_ranges(void) {
-    char   line[4096 + 128];
-    FILE * maps    = fopen("/proc/self/maps", "re");
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
     state.n_ranges = 0;
-    while (maps != NULL && state.n_ranges < MOST_RANGES && fgets(line, sizeof(line), maps) != NULL) {
-        unsigned long long from, to, offset, inode;
-        unsigned           major_number, minor_number;
-        if (sscanf(line, "%llx-%llx %*s %llx %x:%x %llu", &from, &to, &offset, &major_number, &minor_number, &inode) !=
-            6)
-            continue;
-        int file = inode == 0 ? -1 : ggs_files_find_inode(makedev(major_number, minor_number), inode);
+    if (!ggs_maps_open(&maps, "self")) return;
+    while (state.n_ranges < MOST_RANGES && ggs_maps_next(&maps, &entry)) {
+        int file = entry.inode == 0 ? -1 : ggs_files_find_inode(entry.device, entry.inode);
         if (file < 0) continue;
         state.mapped[file]             = true;
-        state.ranges[state.n_ranges++] = (struct range){file, from, to - from, offset};
+        state.ranges[state.n_ranges++] = (struct range){file, entry.start, entry.end - entry.start, entry.offset};
     }
-    if (maps != NULL) fclose(maps);
+    ggs_maps_close(&maps);
 }
 
 // ---- writing a snapshot to the journal ----
 
-static void tell_areas(const struct ggs_model_file * file) {
+static void emit_areas(const struct ggs_model_file * file) {
     struct ggs_piece pieces[] = {{&state.head, sizeof(state.head)},
                                  {state.areas, state.head.count * sizeof(state.areas[0])},
                                  {file->path, strlen(file->path) + 1}};
     ggs_journal_append(GGS_JOURNAL_RESIDENT, pieces, 3);
     state.head.count = 0;
-    state.told       = true;
+    state.emitted    = true;
 }
 
 static void add_area(const struct ggs_model_file * file, uint64_t offset, uint64_t bytes) {
@@ -75,12 +70,12 @@ static void add_area(const struct ggs_model_file * file, uint64_t offset, uint64
         last->bytes += bytes;
         return;
     }
-    if (state.head.count == MOST_AREAS) tell_areas(file);
+    if (state.head.count == MOST_AREAS) emit_areas(file);
     state.areas[state.head.count++] = (struct ggs_journal_area){offset, bytes};
 }
 
-// Is each page of `n` from `address` on in memory? Leaves the answers in state.in_core.
-static bool ask(int pagemap, uint64_t address, uint64_t n, uint64_t page) {
+// Asks of `n` pages from `address` on whether they are in memory; the answers are in state.in_core.
+static bool query_pages(int pagemap, uint64_t address, uint64_t n, uint64_t page) {
     enum { FEW = 512 };
     uint64_t words[FEW];
     if (pagemap < 0) return mincore((void *) address, n * page, state.in_core) == 0;
@@ -93,11 +88,11 @@ static bool ask(int pagemap, uint64_t address, uint64_t n, uint64_t page) {
     return true;
 }
 
-static void look_at(const struct ggs_model_file * file, const struct range * range, int pagemap) {
+static void query_range(const struct ggs_model_file * file, const struct range * range, int pagemap) {
     uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), n = (range->bytes + page - 1) / page;
     for (uint64_t done = 0; done < n; done += PAGES_AT_ONCE) {
         uint64_t part = n - done < PAGES_AT_ONCE ? n - done : PAGES_AT_ONCE;
-        if (!ask(pagemap, range->from + done * page, part, page)) return; // unmapped meanwhile
+        if (!query_pages(pagemap, range->from + done * page, part, page)) return; // unmapped meanwhile
         for (uint64_t i = 0; i < part; i++) {
             if ((state.in_core[i] & 1) != 0) add_area(file, range->offset + (done + i) * page, page);
         }
@@ -106,55 +101,56 @@ static void look_at(const struct ggs_model_file * file, const struct range * ran
 
 // ---- a file ----
 
-// Of a file that is neither ours nor writable mincore says that everything is in memory.
-static bool may_ask(const struct ggs_model_file * file) {
+// mincore reports everything as resident for a file that the user neither owns nor may write.
+static bool may_query(const struct ggs_model_file * file) {
     struct stat info;
     uid_t       user = geteuid();
     return user == 0 || (stat(file->path, &info) == 0 && info.st_uid == user) ||
            faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) == 0;
 }
 
-// The whole file, mapped once more without touching it: what the program has mapped of it may change, or be gone at the end.
-static void look_at_whole(const struct ggs_model_file * file) {
+// Maps the whole file once more without touching it: the program's own mappings may change, or be
+// gone at the end.
+static void query_whole(const struct ggs_model_file * file) {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
     void * data = mmap(NULL, file->size, PROT_READ, MAP_SHARED, fd, 0);
     if (data != MAP_FAILED) {
         struct range whole = {0, (uint64_t) data, file->size, 0};
-        look_at(file, &whole, -1);
+        query_range(file, &whole, -1);
         munmap(data, file->size);
     }
     close(fd);
 }
 
-// The parts that are mapped. False if there are none any more.
-static bool look_at_mapped(const struct ggs_model_file * file, int number) {
+// The parts that the program has mapped. False if there are none.
+static bool query_mapped(const struct ggs_model_file * file, int number) {
     int  pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     bool mapped  = false;
     for (unsigned i = 0; pagemap >= 0 && i < state.n_ranges; i++) {
         if (state.ranges[i].file != number) continue;
         mapped = true;
-        look_at(file, &state.ranges[i], pagemap);
+        query_range(file, &state.ranges[i], pagemap);
     }
     if (pagemap >= 0) close(pagemap);
     return mapped;
 }
 
-static void tell_file(int number) {
+static void emit_file(int number) {
     const struct ggs_model_file * file = ggs_file_get(number);
-    bool                          asks = may_ask(file), seen = true;
+    bool                          asks = may_query(file), seen = true;
     state.head.count  = 0;
     state.head.method = asks ? GGS_RESIDENT_IN_CACHE : GGS_RESIDENT_IN_PROCESS;
-    state.told        = false;
+    state.emitted     = false;
     if (asks) {
-        look_at_whole(file);
+        query_whole(file);
     } else {
-        seen = look_at_mapped(file, number);
+        seen = query_mapped(file, number);
     }
-    if (seen && (state.head.count > 0 || !state.told)) tell_areas(file);
+    if (seen && (state.head.count > 0 || !state.emitted)) emit_areas(file);
 }
 
-void ggs_residency_tell(uint32_t moment) {
+void ggs_residency_emit(uint32_t moment) {
     if (!ggs_residency_wanted || !ggs_capture_recording() || ggs_sandboxed()) return;
     pthread_mutex_lock(&state.lock);
     find_ranges();
@@ -162,9 +158,15 @@ void ggs_residency_tell(uint32_t moment) {
     bool any   = false;
     for (int i = 0; i < GGS_FILES_MOST && ggs_file_get(i) != NULL; i++) {
         if (!state.mapped[i]) continue;
-        tell_file(i);
+        emit_file(i);
         any = true;
     }
     state.snapshots += any;
     pthread_mutex_unlock(&state.lock);
+}
+
+void ggs_residency_reset(void) {
+    state.lock      = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
+    state.snapshots = 0;
+    memset(state.mapped, 0, sizeof(state.mapped));
 }

@@ -1,4 +1,5 @@
-// Which pages of the mapped model files are in memory, at moments that matter: told only if it is wanted.
+// Which pages of the mapped model files are in memory, at moments that matter. Recorded only if it
+// is wanted.
 #pragma once
 
 #include <stdbool.h>
@@ -6,5 +7,8 @@
 
 extern bool ggs_residency_wanted; // set once, before recording begins
 
-// Takes a snapshot; `moment` is one of enum ggs_moment of trace/spool.h. Nothing is told of files that are not mapped, and never were.
-void ggs_residency_tell(uint32_t moment);
+// Writes a snapshot to the journal; `moment` is one of enum ggs_moment of trace/spool.h. Files that
+// were never mapped are left out.
+void ggs_residency_emit(uint32_t moment);
+// The recording is over: snapshots of the next one count from the first.
+void ggs_residency_reset(void);

@@ -9,16 +9,17 @@
 #include <string.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/system/probe.h"
 #include "base/system/ticks.h"
 #include "cli/doctor/cmd-doctor.h"
 
 #include "record/inspect/findings.h"
 #include "record/limits-cache.h"
+#include "record/measure.h"
 #include "record/memory/limit.h"
 #include "record/observe/block-requests.h"
 #include "record/observe/faults.h"
@@ -106,18 +107,27 @@ static void check_limit(struct ggs_findings * report) {
     }
 }
 
+// Measures if that is asked for, or was asked for on a busy machine. False if nothing can be kept.
+static bool measure_limits(struct ggs_findings * report, bool asked) {
+    struct ggs_limits limits;
+    struct ggs_error  error = {0}, kept = {0};
+    if (!asked && !ggs_limits_cache_is_wanted()) return true;
+    bool refused = ggs_measure_machine(&limits, &error) < 0;
+    int  status  = refused ? ggs_limits_cache_want(&kept) : ggs_limits_cache_write(&limits, &kept);
+    if (status < 0)
+        ggs_findings_add(report, GGS_FINDING_FAIL, "limits", "set XDG_CACHE_HOME to a folder that can be written to",
+                         "%s", kept.text);
+    else if (refused)
+        ggs_findings_add(report, GGS_FINDING_WARN, "limits",
+                         "nothing: the next recording or ggscope doctor on a quiet machine measures by itself", "%s",
+                         error.text);
+    return status >= 0;
+}
+
 static void check_limits(struct ggs_findings * report, bool measure) {
     struct ggs_limits limits;
-    struct ggs_error  error = {0};
-    char              path[PATH_MAX];
-    if (measure) {
-        ggs_probe_machine(&limits);
-        if (ggs_limits_cache_write(&limits, &error) < 0) {
-            ggs_findings_add(report, GGS_FINDING_FAIL, "limits",
-                             "set XDG_CACHE_HOME to a folder that can be written to", "%s", error.text);
-            return;
-        }
-    }
+    char              path[PATH_MAX], when[64] = "";
+    if (!measure_limits(report, measure)) return;
     ggs_limits_cache_read(&limits);
     if (limits.n == 0 || ggs_limits_cache_path(path, NULL) < 0) {
         ggs_findings_add(
@@ -125,12 +135,19 @@ static void check_limits(struct ggs_findings * report, bool measure) {
             "not measured: ggscope doctor --bandwidth finds out what memory and cores can do, for recordings to come");
         return;
     }
-    for (unsigned i = 0; i < limits.n; i++)
-        ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL, "%llu thread%s: %.1f GB/s of memory, %.1f Gflop/s%s%s",
-                         (unsigned long long) limits.rate[i].threads, limits.rate[i].threads == 1 ? "" : "s",
-                         (double) limits.rate[i].memory_bytes_per_second / 1e9,
-                         (double) limits.rate[i].flops_per_second / 1e9, i + 1 < limits.n ? "" : ", kept in ",
+    for (unsigned i = 0; i < limits.n; i++) {
+        const struct ggs_rates * rate = &limits.rate[i];
+        time_t                   at   = (time_t) rate->measured_at;
+        struct tm                utc;
+        if (at == 0 || gmtime_r(&at, &utc) == NULL || strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &utc) == 0)
+            snprintf(when, sizeof(when), "nobody knows when");
+        ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL,
+                         "%llu thread%s: %.1f GB/s of memory, %.1f Gflop/s (%s, others used %llu %% of the CPUs)%s%s",
+                         (unsigned long long) rate->threads, rate->threads == 1 ? "" : "s",
+                         (double) rate->memory_bytes_per_second / 1e9, (double) rate->flops_per_second / 1e9, when,
+                         (unsigned long long) rate->others_percent, i + 1 < limits.n ? "" : ", kept in ",
                          i + 1 < limits.n ? "" : path);
+    }
 }
 
 void doctor_machine(struct ggs_findings * report, bool bandwidth) {

@@ -2,20 +2,16 @@
 #include "cli/doctor/cmd-doctor.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/object.h"
 #include "base/system/terminal.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
@@ -24,34 +20,9 @@
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 #include "record/inspect/program.h"
+#include "record/launch/attach.h"
 #include "record/launch/environment.h"
-
-// ---- running a program for what it says ----
-
-// The output of a program (stdout, or stderr if `of` is 2), cut to `size`. Returns its exit status, -1 if it did not run.
-static int listen_to(char ** argv, char ** environment, int of, char * said, size_t size) {
-    int                        ends[2], status = -1;
-    pid_t                      child;
-    posix_spawn_file_actions_t actions;
-    said[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, of == 1 ? 2 : 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], of);
-    int failed = posix_spawnp(&child, argv[0], &actions, NULL, argv, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    size_t  used = 0;
-    ssize_t n    = 0;
-    while (failed == 0 && used + 1 < size &&
-           ((n = read(ends[0], said + used, size - used - 1)) > 0 || (n < 0 && errno == EINTR))) {
-        if (n > 0) used += (size_t) n;
-    }
-    said[used] = '\0';
-    close(ends[0]);
-    if (failed != 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status);
-}
+#include "record/launch/listen.h"
 
 // ---- ggscope itself ----
 
@@ -67,7 +38,7 @@ static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
     }
     ggs_environment_copy(&environment, environ);
     ggs_environment_prepend(&environment, "LD_PRELOAD", path);
-    int status = environment.failed ? -1 : listen_to(argv, environment.entries, 2, said, sizeof(said));
+    int status = environment.failed ? -1 : ggs_listen(argv, environment.entries, 2, said, sizeof(said));
     ggs_environment_release(&environment);
     said[strcspn(said, "\n")] = '\0';
     bool good                 = status == 0 && said[0] == '\0';
@@ -89,11 +60,14 @@ static void check_version(struct ggs_findings * report, const struct ggs_engine_
     }
     memcpy(directory, paths->directory, sizeof(directory));
     char * argv[] = {runner, verb, option, directory, NULL};
-    int    status = listen_to(argv, environ, 1, said, sizeof(said));
+    int    status = ggs_listen(argv, environ, 1, said, sizeof(said));
     char * second = strchr(said, '\n'); // the first line is about ggscope-engine
     if (status == 0 && second != NULL) {
+        const char * cpu                      = strstr(second, "\ncomputes with ");
+        size_t       cpu_length               = cpu != NULL ? strcspn(cpu + 1, ":\n") : 0;
         second[1 + strcspn(second + 1, "\n")] = '\0';
-        ggs_findings_add(report, GGS_FINDING_OK, "engine", NULL, "%s in %s", second + 1, paths->directory);
+        ggs_findings_add(report, GGS_FINDING_OK, "engine", NULL, "%s in %s%s%.*s", second + 1, paths->directory,
+                         cpu != NULL ? ", " : "", (int) cpu_length, cpu != NULL ? cpu + 1 : "");
     } else {
         ggs_findings_add(
             report, GGS_FINDING_WARN, "engine", "record programs of that engine instead: ggscope record -- PROGRAM",
@@ -145,9 +119,10 @@ static const char shared_fix[] = "build it with shared libraries (cmake -DBUILD_
 
 // What can be seen of the ggml that an ELF file has in it, or links.
 static void check_contents(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
-                           struct ggs_libraries * libraries) {
+                           const struct ggs_libraries * capture, struct ggs_libraries * libraries) {
     enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
     if (inside == GGS_ELF_UNDEFINED) inside = ggs_elf_defines(elf, "ggml_init");
+    if (ggs_findings_inside(report, capture, elf, path)) return;
     if (inside == GGS_ELF_EXPORTED && elf->interpreter == NULL && ggs_elf_calls(elf, "ggml_graph_compute")) {
         ggs_findings_add(
             report, GGS_FINDING_WARN, "program", shared_fix,
@@ -168,27 +143,30 @@ static void check_contents(struct ggs_findings * report, const struct ggs_elf * 
     }
 }
 
-// A library, such as an addon of Node.js or Python: no program, but what a program may have its ggml in.
-static bool check_library(struct ggs_findings * report, const char * path, struct ggs_libraries * libraries) {
+// A library, such as an addon of Node.js or Python: no program, but what a program may have its
+// ggml in.
+static bool check_library(struct ggs_findings * report, const char * path, const struct ggs_libraries * capture,
+                          struct ggs_libraries * libraries) {
     struct ggs_elf elf;
-    const char *   name    = ggs_file_name(path);
-    size_t         length  = strlen(name);
-    bool           library = strstr(name, ".so") != NULL || (length > 5 && strcmp(name + length - 5, ".node") == 0);
-    if (!library || strchr(path, '/') == NULL || ggs_elf_open(&elf, path, NULL) != 0) return false;
-    ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s is a library that a program loads", path);
-    check_contents(report, &elf, path, libraries);
+    if (strchr(path, '/') == NULL || ggs_elf_open(&elf, path, NULL) != 0) return false;
+    bool library = elf.library;
+    if (library) {
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s is a library that a program loads", path);
+        check_contents(report, &elf, path, capture, libraries);
+    }
     ggs_elf_close(&elf);
-    return true;
+    return library;
 }
 
-static void check_program(struct ggs_findings * report, char ** words, unsigned n, struct ggs_libraries * libraries) {
+static void check_program(struct ggs_findings * report, char ** words, unsigned n, const struct ggs_libraries * capture,
+                          struct ggs_libraries * libraries) {
     struct ggs_program program;
     struct ggs_error   error;
     struct ggs_elf     elf;
     bool               script;
     char               inner[PATH_MAX];
     unsigned           skipped;
-    if (check_library(report, words[0], libraries)) return;
+    if (check_library(report, words[0], capture, libraries)) return;
     if (ggs_program_find(&program, words[0], &error) != 0) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", NULL, "%s", error.text);
         return;
@@ -203,7 +181,7 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
     if (ggs_program_unwrap(words, n, inner, &skipped)) {
         ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s starts %s", program.path, inner);
         char * next = inner;
-        check_program(report, skipped > 0 ? words + skipped : &next, skipped > 0 ? n - skipped : 1, libraries);
+        check_program(report, skipped > 0 ? words + skipped : &next, skipped > 0 ? n - skipped : 1, capture, libraries);
         return;
     }
     if (script || ggs_program_is_shell(&program)) {
@@ -213,40 +191,91 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
     }
     ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s can have libraries preloaded", program.path);
     if (ggs_elf_open(&elf, program.path, NULL) != 0) return;
-    check_contents(report, &elf, program.path, libraries);
+    check_contents(report, &elf, program.path, capture, libraries);
     ggs_elf_close(&elf);
+}
+
+// ---- a process: what ggscope attach would see of it ----
+
+static bool is_engine(const char * path) {
+    const char * name = ggs_file_name(path);
+    return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
+}
+
+static void check_process(struct ggs_findings * report, const char * number, struct ggs_libraries * libraries) {
+    struct ggs_attach attach;
+    struct ggs_error  error;
+    if (ggs_attach_open(&attach, number, &error) == 0) {
+        const struct ggs_tracee * tracee = &attach.tracee;
+        ggs_findings_add(report, GGS_FINDING_OK, "process", NULL, "ggscope attach %s can record process %s (%s)%s",
+                         number, number, tracee->name,
+                         attach.entry == 0 ? "" : "; the capture library is loaded already");
+        for (size_t i = 0; i < tracee->n_maps; i++) {
+            char path[PATH_MAX + 32];
+            if (tracee->maps[i].offset != 0 || !is_engine(tracee->maps[i].path)) continue;
+            snprintf(path, sizeof(path), "/proc/%s/root%s", number, tracee->maps[i].path);
+            if (ggs_libraries_add(libraries, tracee->other_root ? path : tracee->maps[i].path) != 0)
+                report->failed = true;
+        }
+        if (libraries->count == 0)
+            ggs_findings_add(
+                report, GGS_FINDING_WARN, "process", NULL,
+                "process %s (%s) has no library of ggml or llama.cpp loaded: what it loads while ggscope is "
+                "attached is recorded; a ggml inside the program is not",
+                number, tracee->name);
+    } else {
+        ggs_findings_add(report, GGS_FINDING_FAIL, "process", NULL, "%s", error.text);
+    }
+    ggs_attach_close(&attach);
 }
 
 // ---- the report ----
 
 static const char * const words[] = {"ok", "warn", "FAIL"};
 
-static void print_text(const struct ggs_findings * report) {
+static void print_finding(const struct ggs_finding * finding) {
     static const char * const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[1;31m"};
     bool                      colour    = ggs_terminal_colour(stdout);
-    for (size_t i = 0; i < report->count; i++) {
-        const struct ggs_finding * finding = &report->findings[i];
-        printf("%s%-4s%s  %-9s  %s%s%s%s\n", colour ? colours[finding->level] : "", words[finding->level],
-               colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
-               finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
-    }
+    printf("%s%-4s%s  %-9s  %s%s%s%s\n", colour ? colours[finding->level] : "", words[finding->level],
+           colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
+           finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
 }
 
-static void write_json(struct ggs_json * json, const struct ggs_findings * report, bool good) {
-    ggs_json_object(json, NULL);
-    ggs_json_bool(json, "ok", good);
-    ggs_json_array(json, "checks");
-    for (size_t i = 0; i < report->count; i++) {
-        const struct ggs_finding * finding = &report->findings[i];
-        ggs_json_object(json, NULL);
-        ggs_json_string(json, "level", finding->level == GGS_FINDING_FAIL ? "fail" : words[finding->level]);
-        ggs_json_string(json, "topic", finding->topic);
-        ggs_json_string(json, "text", finding->text);
-        ggs_json_string(json, "fix", finding->fix);
-        ggs_json_end(json);
+static bool is_one_of(const char * topic, const char * const * topics) {
+    while (*topics != NULL && strcmp(*topics, topic) != 0) topics++;
+    return *topics != NULL;
+}
+
+// 0: prevents a recording; 1: the program; 2: limits it; 3: is fine; 4: is fine, and one of many.
+static unsigned rank(const struct ggs_finding * finding, bool about_program) {
+    static const char * const subjects[]    = {"program", "process", NULL};
+    static const char * const one_of_many[] = {"ops", "graphs", "buffers", "transfers", "files", "tokens", NULL};
+    static const char * const machine[]     = {"kernel", "clock",  "spool",   "faults", "io",
+                                               "memory", "limits", "capture", NULL};
+    if (finding->level == GGS_FINDING_FAIL) return 0;
+    if (is_one_of(finding->topic, subjects)) return 1;
+    if (finding->level == GGS_FINDING_WARN) return 2;
+    bool hooks = is_one_of(finding->topic, one_of_many) || strstr(finding->text, "not in this release") != NULL ||
+                 strstr(finding->text, ", called by ") != NULL;
+    return hooks || (about_program && is_one_of(finding->topic, machine)) ? 4 : 3;
+}
+
+// What matters comes first.
+static void print_text(const struct ggs_findings * report, bool about_program, bool verbose) {
+    size_t hidden = 0;
+    for (unsigned now = 0; now <= 4; now++) {
+        for (size_t i = 0; i < report->count; i++) {
+            if (rank(&report->findings[i], about_program) != now) continue;
+            if (now < 4 || verbose)
+                print_finding(&report->findings[i]);
+            else
+                hidden++;
+        }
     }
-    ggs_json_end(json);
-    ggs_json_end(json);
+    if (hidden == 0) return;
+    char text[64];
+    snprintf(text, sizeof(text), "%zu more things: --verbose lists them", hidden);
+    print_finding(&(struct ggs_finding){.level = GGS_FINDING_OK, .topic = "more", .text = text});
 }
 
 // ---- the verb ----
@@ -255,6 +284,7 @@ struct arguments {
     struct ggs_input input;
     const char *     engine;
     bool             bandwidth;
+    bool             verbose;
 };
 
 static void examine(struct ggs_findings * report, const struct arguments * arguments) {
@@ -269,8 +299,12 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
         folder  = program; // of libraries
         program = NULL;
     }
-    if (program != NULL) check_program(report, arguments->input.paths, arguments->input.n, &engine);
-    // A program brings its own engine; if it does not, the one that is named, or ours, is looked at.
+    if (program != NULL && program[strspn(program, "0123456789")] == '\0' && arguments->input.n == 1)
+        check_process(report, program, &engine);
+    else if (program != NULL)
+        check_program(report, arguments->input.paths, arguments->input.n, &capture, &engine);
+    // A program brings its own engine; if it does not, the one that is named, or ours, is looked
+    // at.
     if (program == NULL || folder != NULL) check_engine(report, folder, &engine);
     if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
     ggs_findings_backends(report, &engine);
@@ -283,13 +317,11 @@ static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * 
     struct ggs_findings      report    = {0};
     (void) traces;
     examine(&report, arguments);
-    bool good = true;
-    for (size_t i = 0; i < report.count; i++) good = good && report.findings[i].level != GGS_FINDING_FAIL;
-    int status = report.failed ? ggs_fail_memory(error) : good ? 0 : 1;
+    int status = report.failed ? ggs_fail_memory(error) : ggs_findings_good(&report) ? 0 : 1;
     if (status >= 0 && arguments->input.json) {
-        write_json(arguments->input.out, &report, good);
+        ggs_object_write(arguments->input.out, NULL, &ggs_findings_object, &report, NULL);
     } else if (status >= 0) {
-        print_text(&report);
+        print_text(&report, arguments->input.n > 0, arguments->verbose);
     }
     ggs_findings_release(&report);
     return status;
@@ -297,22 +329,24 @@ static int diagnose(void * input, struct ggs_trace * traces, struct ggs_error * 
 
 int cmd_doctor(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"engine", 0, "DIR", "Look at the llama.cpp libraries in DIR (else GGSCOPE_ENGINE, else ours)", 1,
-         offsetof(struct arguments, engine), ggs_take_text, NULL},
-        {"bandwidth", 0, NULL,
-         "Measure what memory and cores of this machine can do, and keep it: recordings get a copy", 1,
-         offsetof(struct arguments, bandwidth), NULL, NULL},
+        GGS_OPTION("engine", 0, "DIR",
+                   "Inspect the llama.cpp libraries in DIR (default: GGSCOPE_ENGINE, else the pinned ones)", 1,
+                   offsetof(struct arguments, engine), ggs_set_text, NULL),
+        GGS_SWITCH("bandwidth", 0,
+                   "Measure memory and cores of this machine and keep the result; recordings get a copy", 1,
+                   offsetof(struct arguments, bandwidth)),
+        GGS_SWITCH("verbose", 'v', "List everything that is fine, too", 1, offsetof(struct arguments, verbose)),
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {
-        .operands = "[PROGRAM [ARGS...] | LIBRARY | DIR]",
+        .operands = "[PROGRAM [ARGS...] | PID | LIBRARY | DIR]",
         .most     = UINT_MAX,
         .program  = true,
         .options  = options,
         .run      = diagnose,
         .text =
-            "Tell what can be recorded on this machine, with this engine, of this program, and how to fix the rest. Exit 1 if "
-            "something stands in the way of a recording."};
+            "Find out what can be recorded on this machine, with this engine, of this program or process, and how to fix "
+            "the rest. Exit 1 if something prevents a recording."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -5,5 +5,6 @@
 
 struct ggs_findings;
 
-// Kernel, clock, memory for spools, page faults, block I/O, memory limits, and what memory and cores can do, measured again if `bandwidth` says so.
+// Kernel, clock, memory for spools, page faults, block I/O, memory limits, and what memory and
+// cores can do, measured again if `bandwidth` says so.
 void doctor_machine(struct ggs_findings * findings, bool bandwidth);

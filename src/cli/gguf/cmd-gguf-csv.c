@@ -9,7 +9,8 @@
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-type.h"
 
-// RFC 4180: a field with a comma, a quote or a line end stands in quotes, and its quotes are doubled.
+// RFC 4180: a field with a comma, a quote or a line end stands in quotes, and its quotes are
+// doubled.
 static void put_field(const char * data, size_t length) {
     bool quoted = false;
     for (size_t i = 0; i < length && !quoted; i++) quoted = data[i] == '\0' || strchr(",\"\r\n", data[i]) != NULL;
@@ -25,7 +26,7 @@ static void put_field(const char * data, size_t length) {
     putchar('"');
 }
 
-// ",2,4096x32000,q4_K,131072000,model.gguf"
+// ",2,4096x32000,q4_K,131072000,model.gguf,4096,32000,1,1"
 static void put_full(const struct ggs_entry * entry, const char * path) {
     char         type[GGS_TYPE_NAME_LENGTH];
     const char * slash = strrchr(path, '/');
@@ -34,12 +35,13 @@ static void put_full(const struct ggs_entry * entry, const char * path) {
     for (unsigned i = 0; i < entry->n_dims; i++) printf("%s%" PRIu64, i == 0 ? "" : "x", entry->ne[i]);
     printf(",%s,%" PRIu64 ",", ggs_type_name(type, sizeof type, entry->tensor->type), entry->elements);
     put_field(file, strlen(file));
+    for (unsigned i = 0; i < GGS_GGUF_DIMS_MAX; i++) printf(",%" PRIu64, i < entry->n_dims ? entry->ne[i] : 1);
 }
 
 int gguf_csv_map(const struct gguf_report * report, struct ggs_error * error) {
     struct ggs_text name = {0};
     printf("tensor_name,file_offset,size_bytes,layer_id,component_type%s\n",
-           report->full ? ",n_dims,shape,dtype,n_elements,file" : "");
+           report->full ? ",n_dims,shape,dtype,n_elements,file,dim0,dim1,dim2,dim3" : "");
     for (size_t i = 0; i < report->model->n_files; i++) {
         struct ggs_entries entries = ggs_entries(report->model->files[i], &report->maps[i], report->experts);
         struct ggs_entry   entry;

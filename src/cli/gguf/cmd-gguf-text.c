@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A name of any length for a table cell: "%s" would stop at a NUL byte, so those are shown as "?" too.
+// A name of any length for a table cell: "%s" would stop at a NUL byte, so those are shown as "?"
+// too.
 static void put_name(struct ggs_table * table, const char * data, size_t length) {
     char * name = malloc(length + 4);
     if (name != NULL) ggs_printable(name, length + 4, data, length);
@@ -49,7 +50,7 @@ static void print_file_title(const struct gguf_report * report, size_t i) {
     printf("%s%s\n", i == 0 ? "" : "\n", ggs_printable(name, sizeof name, path, strlen(path)));
 }
 
-// ---- tensors --------------------------------------------------------------------------------------------------------
+// ---- tensors ----
 
 // On a narrow terminal the name needs the room, and it tells the component too.
 static bool shows_component(const struct gguf_report * report) {
@@ -142,7 +143,7 @@ int gguf_text_map(const struct gguf_report * report, struct ggs_error * error) {
     return status < 0 ? status : gguf_text_totals(report, GGUF_TOTALS_TABLES, error);
 }
 
-// ---- regions --------------------------------------------------------------------------------------------------------
+// ---- regions ----
 
 int gguf_text_regions(const struct gguf_report * report, struct ggs_error * error) {
     int status = 0;
@@ -168,7 +169,7 @@ int gguf_text_regions(const struct gguf_report * report, struct ggs_error * erro
     return status;
 }
 
-// ---- metadata -------------------------------------------------------------------------------------------------------
+// ---- metadata ----
 
 enum { SHOWN_ELEMENTS = 8 };
 
@@ -259,7 +260,7 @@ int gguf_text_kv(const struct gguf_report * report, struct ggs_error * error) {
     return failed ? ggs_fail_memory(error) : status;
 }
 
-// ---- extents --------------------------------------------------------------------------------------------------------
+// ---- extents ----
 
 static int print_fragments(const struct gguf_report * report, const struct ggs_extents * extents,
                            struct ggs_error * error) {

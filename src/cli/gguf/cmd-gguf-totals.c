@@ -1,4 +1,5 @@
-// What `ggscope gguf` says below its table of tensors: totals by type, component and layer, and the account of all bytes.
+// What `ggscope gguf` says below its table of tensors: totals by type, component and layer, and the
+// account of all bytes.
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/file.h"
@@ -69,7 +70,8 @@ static void sort(struct totals * totals, int (*compare)(const void *, const void
     if (totals->n_lines > 1) qsort(totals->lines, totals->n_lines, sizeof *totals->lines, compare);
 }
 
-// Sums lines that have the same key. A file may name any number of layers, so this sorts instead of searching.
+// Sums lines that have the same key. A file may name any number of layers, so this sorts instead of
+// searching.
 static void merge(struct totals * totals) {
     sort(totals, compare_key);
     size_t kept = 0;

@@ -21,17 +21,16 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static const struct ggs_option options[] = {
-    {"csv", 0, NULL, "Tensors as CSV: tensor_name,file_offset,size_bytes,layer_id,component_type", 1, AT(csv), NULL,
-     NULL},
-    {"full", 0, NULL, "With --csv: also n_dims,shape,dtype,n_elements,file", 1, AT(full), NULL, NULL},
-    {"json", 'j', NULL, "As JSON, with every region and with experts one by one", 1, AT(input.json), NULL, NULL},
-    {"experts", 0, NULL, "List the experts of each tensor one by one", 1, AT(experts), NULL, NULL},
-    {"summary", 0, NULL, "Leave out the list of tensors: the heading and the totals alone", 2, AT(summary), NULL, NULL},
-    {"regions", 0, NULL, "Show every region instead: header, key-values, tensor infos, tensors, padding", 2,
-     AT(regions), NULL, NULL},
-    {"kv", 0, NULL, "Show the metadata instead (long arrays in full with --json)", 2, AT(kv), NULL, NULL},
-    {"extents", 0, NULL, "Show how the file lies on its disk instead: fragments of the file and of each tensor", 2,
-     AT(extents), NULL, NULL},
+    GGS_SWITCH("csv", 0, "Tensors as CSV: tensor_name,file_offset,size_bytes,layer_id,component_type", 1, AT(csv)),
+    GGS_SWITCH("full", 0, "With --csv: also n_dims,shape,dtype,n_elements,file,dim0,dim1,dim2,dim3", 1, AT(full)),
+    GGS_SWITCH("json", 'j', "As JSON, with every region and with experts one by one", 1, AT(input.json)),
+    GGS_SWITCH("experts", 0, "List the experts of each tensor one by one", 1, AT(experts)),
+    GGS_SWITCH("summary", 0, "Show the heading and totals only", 2, AT(summary)),
+    GGS_SWITCH("regions", 0, "Show every region instead: header, key-values, tensor infos, tensors, padding", 2,
+               AT(regions)),
+    GGS_SWITCH("kv", 0, "Show the metadata instead (long arrays in full with --json)", 2, AT(kv)),
+    GGS_SWITCH("extents", 0, "Show how the file lies on its disk instead: fragments of the file and of each tensor", 2,
+               AT(extents)),
     {0},
 };
 
@@ -126,9 +125,8 @@ int cmd_gguf(int argc, char ** argv) {
         .options  = options,
         .check    = check,
         .run      = show,
-        .text =
-            "Show what is in a GGUF file and where: every tensor with its offset, size, type, shape, layer and component, "
-            "totals, and every other byte. Of a split model any of its files can be given; the others are found."};
+        .text     = "Show the contents of a GGUF file: every tensor with its offset, size, type, shape, layer and "
+                    "component, totals, and every other byte. Any file of a split model can be given."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

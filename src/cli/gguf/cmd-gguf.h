@@ -1,5 +1,5 @@
-// What the files of `ggscope gguf` share. cmd-gguf.c reads the command line and opens the model; these write it down.
-// All write to stdout and leave checking it to the end of cmd_gguf.
+// What the files of `ggscope gguf` share. cmd-gguf.c reads the command line and opens the model;
+// these write it down. All write to stdout and leave checking it to the end of cmd_gguf.
 #pragma once
 
 #include "gguf/gguf-map.h"

@@ -46,7 +46,8 @@ static const char * type_of(const struct ggs_graph_view * view, const struct ggs
     return tensor->type < trace->n_types ? ggs_reader_string(trace->reader, trace->types[tensor->type].name) : "?";
 }
 
-// Does what an edge brings come from outside of the graph, also past views: a weight, an input, a cache?
+// Does what an edge brings come from outside of the graph, also past views: a weight, an input, a
+// cache?
 static bool from_outside(const struct ggs_graph_view * view, uint64_t edge) {
     return view->from[edge] == 0 || view->real[view->from[edge] - 1] == 0;
 }

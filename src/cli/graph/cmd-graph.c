@@ -82,11 +82,11 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_graph(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"token", 0, "N", "Of this token step; 0, the prompt, if not given", 1, AT(token), ggs_take_index,
-         "the number of a token step, from 0, the prompt"},
+        GGS_OPTION("token", 0, "N", "Token step N (0, the prompt)", 1, AT(token), ggs_set_index,
+                   "the number of a token step, from 0, the prompt"),
         GGS_OPTIONS_SELECTION(1),
-        {"all", 0, NULL, "Views, reshapes and the like too", 1, AT(all), NULL, NULL},
-        {"dot", 0, NULL, "As Graphviz, a cluster for each layer", 2, AT(dot), NULL, NULL},
+        GGS_SWITCH("all", 0, "Include views, reshapes and the like", 1, AT(all)),
+        GGS_SWITCH("dot", 0, "As Graphviz, a cluster for each layer", 2, AT(dot)),
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
         {0}};

@@ -1,9 +1,7 @@
 // ggscope log --faults: page faults, one a line.
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "answer/answer.h"
 #include "base/array.h"
@@ -27,24 +25,12 @@ struct writer {
 
 // ---- filters ----
 
-static bool names_fit(const struct ggs_log_filter * filter, const struct ggs_whereabouts * where) {
-    if (filter->tensor == NULL) return true;
-    return (where->op != NULL && fnmatch(filter->tensor, where->result, 0) == 0) ||
-           (where->weight != NULL && fnmatch(filter->tensor, where->weight, 0) == 0);
-}
-
 static bool fits(const struct ggs_log_filter * filter, const struct ggs_fault * f,
                  const struct ggs_whereabouts * where) {
-    bool tokens = filter->first_token != INT64_MIN || filter->last_token != INT64_MAX;
-    bool disk   = f->file != 0;
+    bool                   tokens = filter->first_token != INT64_MIN || filter->last_token != INT64_MAX;
+    struct ggs_where_event event  = {f->begin_ns, f->duration_ns, f->file, f->file_offset};
     if (tokens && (f->step < filter->first_token || f->step > filter->last_token)) return false;
-    if (filter->layer != GGS_LOG_ANY && (where->op == NULL || where->layer != filter->layer)) return false;
-    if (filter->op != NULL && (where->op == NULL || strcasecmp(where->op, filter->op) != 0)) return false;
-    if (filter->source != GGS_SOURCE_NONE && disk != (filter->source == GGS_SOURCE_DISK)) return false;
-    if (filter->range_end > 0 && (!disk || f->file_offset < filter->range_begin || f->file_offset >= filter->range_end))
-        return false;
-    if (f->begin_ns >= filter->until_ns || f->begin_ns + (int64_t) f->duration_ns < filter->since_ns) return false;
-    return names_fit(filter, where);
+    return ggs_where_fits(where, &event, &filter->ops);
 }
 
 // ---- text ----
@@ -105,7 +91,8 @@ static void write_csv(struct writer * writer, const struct entry * e) {
     fprintf(file, "%" PRIu64 ",%" PRIu64 ",", e->fault.os_thread, e->fault.address);
     ggs_csv_natural(file, disk ? (int64_t) e->fault.file : -1, ",");
     ggs_csv_natural(file, disk ? (int64_t) e->fault.file_offset : -1, ",");
-    ggs_csv_field(file, e->where.weight == NULL ? "" : e->where.weight, "\r\n");
+    ggs_csv_field(file, e->where.weight == NULL ? "" : e->where.weight, ",");
+    ggs_csv_natural(file, e->where.expert, "\r\n");
 }
 
 static void begin(struct writer * writer, const struct ggs_trace * trace) {
@@ -115,12 +102,12 @@ static void begin(struct writer * writer, const struct ggs_trace * trace) {
             return;
         case GGS_LOG_CSV:
             fputs("begin_ns,duration_ns,kind,token,phase,run,node,op,name,layer,os_thread,address,file,file_offset,"
-                  "weight\r\n",
+                  "weight,expert\r\n",
                   writer->file);
             return;
         case GGS_LOG_JSON:
             ggs_json_init(&writer->json, ggs_json_to_file, writer->file, true);
-            ggs_events_write_begin(&writer->json, trace, "faults");
+            ggs_object_begin(&writer->json, &ggs_faults_object, trace, trace);
             return;
     }
 }
@@ -142,7 +129,7 @@ static void write_entry(struct writer * writer, const struct entry * entry) {
 static int finish(struct writer * writer) {
     bool good = true;
     if (writer->log->form == GGS_LOG_JSON) {
-        ggs_events_write_end(&writer->json);
+        ggs_object_end(&writer->json, &ggs_faults_object, NULL, NULL);
         good = ggs_json_finish(&writer->json) == 0;
     }
     good = fflush(writer->file) == 0 && !ferror(writer->file) && good;

@@ -36,8 +36,8 @@ static unsigned at_least(unsigned a, unsigned b) {
     return a > b ? a : b;
 }
 
-// Widths from what the trace holds, without walking it. What does not fit is left out, least useful first; the tensor's name
-// takes what remains.
+// Widths from what the trace holds, without walking it. What does not fit is left out, least useful
+// first; the tensor's name takes what remains.
 static void lay_out(struct ggs_log_writer * writer, unsigned width) {
     static const enum column order[] = {NUMBER, THREADS, WAIT};
     enum { LEAST_NAME = 14, MOST_NAME = 48, WIDE = 110, PIPED = 140 };

@@ -25,7 +25,8 @@ void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace
 void ggs_log_writer_add(struct ggs_log_writer * writer, uint64_t row, const struct ggs_log_entry * entry);
 int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 if something could not be written
 
-// A field of CSV, quoted if that is needed; a number, or nothing if it is negative. `after`: what ends it.
+// A field of CSV, quoted if that is needed; a number, or nothing if it is negative. `after`: what
+// ends it.
 void ggs_csv_field(FILE * file, const char * text, const char * after);
 void ggs_csv_natural(FILE * file, int64_t number, const char * after);
 

@@ -14,6 +14,10 @@
 
 enum { WIDTH = 80 };
 
+static const char * const readahead_words[] = {[GGS_READAHEAD_GIVEN]   = "as given",
+                                               [GGS_READAHEAD_OF_DISK] = "as the model's disk is set here",
+                                               [GGS_READAHEAD_USUAL]   = "the usual setting"};
+
 static void print_summary(const struct paging_report * report) {
     const struct ggs_paging * p = report->paging;
     char                      a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -29,10 +33,14 @@ static void print_summary(const struct paging_report * report) {
     printf("cache     pages of %s; %s\n", ggs_format_bytes(a, p->page),
            p->cold ? "empty at first" : "at first what reading the files once leaves in it");
     if (report->options->policies[GGS_PAGING_LINUX])
-        printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead), report->readahead_from);
+        printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead),
+               readahead_words[p->readahead_from]);
     if (p->facts.copied > 0)
         puts("copied    weights were copied into memory at load: this is what paging would be\n"
              "          were they mapped");
+    if (p->facts.stray.n > 0)
+        printf("missing   %s weights (%s) whose origin was not seen\n", ggs_format_count(a, p->facts.stray.n),
+               ggs_format_bytes((char[GGS_NUMBER_LENGTH]){0}, p->facts.stray.bytes));
     if (p->facts.unknown > 0)
         printf("unknown   %s ops whose rows or experts were not recorded count whole\n",
                ggs_format_count(a, p->facts.unknown));
@@ -53,6 +61,11 @@ static void print_costs(const struct paging_report * report) {
         ggs_table_cell(table, "%.0f %%", 100.0 * (double) budget->memory / (double) p->touched_bytes);
         for (unsigned i = 0; i < GGS_PAGING_POLICIES; i++) {
             if (!report->options->policies[i]) continue;
+            if (i == GGS_PAGING_LINUX && !budget->linux_known) {
+                ggs_table_cell(table, "not known");
+                ggs_table_cell(table, "-");
+                continue;
+            }
             ggs_table_cell(table, "%s", ggs_format_bytes(a, ggs_paging_per_token(p, &budget->cost[i])));
             if (i != GGS_PAGING_LINUX) continue;
             const double mib = 1 << 20;
@@ -66,7 +79,8 @@ static void print_costs(const struct paging_report * report) {
 
 // ---- findings ----
 
-// The memory at which the least-recently-used cache reads less than half of what it reads with none.
+// The memory at which the least-recently-used cache reads less than half of what it reads with
+// none.
 static uint64_t half_point(const struct ggs_paging * p) {
     enum ggs_read_class class_ = ggs_paging_class(p);
     uint64_t            missed = p->lru.all[class_];

@@ -10,23 +10,21 @@
 #include "answer/paging.h"
 #include "base/error.h"
 #include "base/number.h"
-#include "base/system/file.h"
 #include "base/system/progress.h"
 #include "cli/commands.h"
 #include "cli/scaffold/verb.h"
 
-enum { LEAST_PAGE = 4 << 10, MOST_PAGE = 2 << 20, MOST_READAHEAD = 1 << 30 };
+enum { LEAST_PAGE = 4 << 10, MOST_PAGE = 2 << 20 };
 
 struct arguments {
     struct ggs_input          input;
     struct ggs_paging_options options;
-    uint64_t                  readahead; // UINT64_MAX: not given
     bool                      suggest, csv;
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// Goes through "A,B,C": copies the next part and returns where the rest begins; NULL at the end. A part that is too long is cut, and
-// then no longer what anybody asked for.
+// Goes through "A,B,C": copies the next part and returns where the rest begins; NULL at the end. A
+// part that is too long is cut, and then no longer what anybody asked for.
 static const char * next_part(const char * list, char * part, size_t size) {
     if (list == NULL || *list == '\0') return NULL;
     size_t length = strcspn(list, ",");
@@ -46,6 +44,11 @@ static bool take_memory(void * member, const char * list) {
         options->memory[options->n_memory++] = bytes;
     }
     return options->n_memory > 0;
+}
+
+static struct ggs_word policy_words(unsigned i) {
+    if (i == GGS_PAGING_POLICIES) return (struct ggs_word){NULL, NULL};
+    return (struct ggs_word){ggs_paging_policy_names[i], ggs_paging_policy_texts[i]};
 }
 
 static bool take_policies(void * member, const char * list) {
@@ -71,33 +74,13 @@ static bool take_page(void * member, const char * text) {
 }
 
 static bool take_readahead(void * member, const char * text) {
-    return ggs_parse_bytes(text, member) && *(uint64_t *) member <= MOST_READAHEAD;
+    return ggs_parse_bytes(text, member) && *(uint64_t *) member <= GGS_READAHEAD_MOST;
 }
 
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     if (arguments->input.json + arguments->csv + arguments->suggest > 1)
         argp_error(state, "--json, --csv and --suggest exclude each other");
-}
-
-// The readahead of the device that the model lies on; false if the file is not here, or the device does not tell.
-static bool find_readahead(struct ggs_trace * trace, uint64_t * bytes) {
-    for (uint64_t i = 0; i < trace->n_files; i++) {
-        if (trace->files[i].gguf == 0) continue;
-        if (!ggs_file_readahead(ggs_reader_string(trace->reader, trace->files[i].path), bytes)) continue;
-        if (*bytes <= MOST_READAHEAD) return true;
-    }
-    return false;
-}
-
-static const char * choose_readahead(struct arguments * arguments, struct ggs_trace * trace) {
-    if (arguments->readahead != UINT64_MAX) {
-        arguments->options.readahead = arguments->readahead;
-        return "as given";
-    }
-    if (find_readahead(trace, &arguments->options.readahead)) return "as the model's disk is set here";
-    arguments->options.readahead = 128 << 10;
-    return "the usual setting";
 }
 
 static void show_progress(void * context, uint64_t done, uint64_t total) {
@@ -122,7 +105,7 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     struct arguments *   arguments = input;
     struct ggs_progress  progress  = {0};
     struct ggs_paging *  paging    = calloc(1, sizeof(*paging));
-    struct paging_report report    = {traces, paging, &arguments->options, choose_readahead(arguments, traces)};
+    struct paging_report report    = {traces, paging, &arguments->options};
     if (paging == NULL) return ggs_fail_memory(error);
     if (arguments->suggest)
         arguments->options.policies[GGS_PAGING_PIN_HOT] = arguments->options.policies[GGS_PAGING_STREAM] = true;
@@ -142,28 +125,28 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_paging(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"memory", 0, "SIZE,...", "With this much memory (default: some sizes up to what was touched)", 1, AT(options),
-         take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"},
-        {"policy", 0, "NAME,...", "Only these: lru, linux, pin-hot, opt, stream (default: the first four)", 1,
-         AT(options.policies), take_policies, "lru, linux, pin-hot, opt and stream"},
-        {"page", 0, "SIZE", "Count in pages of this size (that of the recorded machine)", 1, AT(options.page),
-         take_page, "a power of two from 4K to 2M"},
-        {"readahead", 0, "SIZE", "The disk's readahead (default: as the model's disk is set here)", 1, AT(readahead),
-         take_readahead, "a size of at most 1G, such as 128K, or 0"},
-        {"cold", 0, NULL, "Begin with nothing in memory, not with what the load of the model left there", 1,
-         AT(options.cold), NULL, NULL},
-        {"token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
-        {"suggest", 0, NULL, "Lines to paste: tensors to place, ranges to lock", 2, AT(suggest), NULL, NULL},
+        GGS_OPTION("memory", 0, "SIZE,...", "Memory sizes (default: several, up to the bytes touched)", 1, AT(options),
+                   take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"),
+        GGS_OPTION_OF("policy", 0, "NAME,...", "Only these policies (default: the first four)", 1, AT(options.policies),
+                      take_policies, policy_words),
+        GGS_OPTION("page", 0, "SIZE", "Page size (that of the recorded machine)", 1, AT(options.page), take_page,
+                   "a power of two from 4K to 2M"),
+        GGS_OPTION("readahead", 0, "SIZE", "The disk's readahead (default: the setting of the model's disk)", 1,
+                   AT(options.readahead), take_readahead, "a size of at most 1G, such as 128K, or 0"),
+        GGS_SWITCH("cold", 0, "Begin with empty memory instead of what loading the model leaves", 1, AT(options.cold)),
+        GGS_OPTION("token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_set_tokens,
+                   GGS_EXPECTS_TOKENS),
+        GGS_SWITCH("suggest", 0, "Print lines to paste: tensors to place, ranges to lock", 2, AT(suggest)),
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
-        {"csv", 0, NULL, "As CSV", 2, AT(csv), NULL, NULL},
+        GGS_SWITCH("csv", 0, "As CSV", 2, AT(csv)),
         {0},
     };
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
             "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
-    struct arguments arguments = {.options   = {.last_step = INT64_MAX, .policies = {true, true, true, true}},
-                                  .readahead = UINT64_MAX};
+    struct arguments arguments = {
+        .options = {.last_step = INT64_MAX, .readahead = GGS_READAHEAD_CHOSEN, .policies = {true, true, true, true}}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -10,10 +10,10 @@ struct paging_report {
     struct ggs_trace *                trace;
     const struct ggs_paging *         paging;
     const struct ggs_paging_options * options;
-    const char *                      readahead_from; // where its value is from, for the reader
 };
 
-// Each returns 0, or negative if the output could not be written or, with the sentence in `error`, if something failed.
+// Each returns 0, or negative if the output could not be written or, with the sentence in `error`,
+// if something failed.
 int paging_text(const struct paging_report * report);
 int paging_csv(const struct paging_report * report);
 int paging_suggest(const struct paging_report * report, struct ggs_error * error);

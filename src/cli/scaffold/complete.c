@@ -1,19 +1,15 @@
 #include "cli/scaffold/complete.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "analyze/walk/trace.h"
 #include "base/error.h"
 #include "cli/scaffold/newest.h"
-#include "export/export.h"
+#include "cli/scaffold/verb.h"
 #include "record/experiment.h"
 #include "record/settings.h"
 
@@ -25,70 +21,33 @@ static bool offer(const char * begun, const char * word, const char * what) {
 
 // ---- options ----
 
-struct option {
-    char letter; // 0 for none
-    char name[40];
-    bool value;
-    char help[100];
-};
-
-// "  -o, --output=DIR           Put the experiment into DIR": a line of --help.
-static bool read_option(const char * line, struct option * option) {
-    *option = (struct option){0};
-    line += strspn(line, " ");
-    if (line[0] == '-' && line[1] != '-' && line[1] != '\0') {
-        option->letter = line[1];
-        line += strspn(line + 2, ", ") + 2;
-    }
-    if (strncmp(line, "--", 2) != 0) return false;
-    line += 2;
-    size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789-");
-    if (length == 0 || length >= sizeof(option->name)) return false;
-    memcpy(option->name, line, length);
-    line += length;
-    option->value = line[0] == '='; // [=FILE] may be left out
-    line += strcspn(line, " \n");
-    line += strspn(line, " ");
-    snprintf(option->help, sizeof(option->help), "%.*s", (int) strcspn(line, "\n"), line);
-    return true;
+static bool is_option(const struct ggs_option * option, const char * word) {
+    if (word[0] != '-') return false;
+    if (word[1] == '-') return strcmp(word + 2, option->name) == 0;
+    return option->letter != 0 && strchr(word + 1, option->letter) != NULL;
 }
 
-// The help of a verb, as a stream; the caller closes it and waits for `child`.
-static FILE * open_help(const char * verb, pid_t * child) {
-    int                        ends[2];
-    posix_spawn_file_actions_t actions;
-    const char *               words[] = {"ggscope", verb, "--help", NULL};
-    if (pipe2(ends, O_CLOEXEC) != 0) return NULL;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    bool started = posix_spawn(child, "/proc/self/exe", &actions, NULL, (char **) words, environ) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE * help = started ? fdopen(ends[0], "r") : NULL;
-    if (help == NULL) close(ends[0]);
-    return help;
+// Offers options that begin so.
+static void offer_options(const struct ggs_verb * verb, const char * begun) {
+    const struct ggs_option * option;
+    const char *              title;
+    char                      word[48];
+    for (unsigned i = 0; (option = ggs_verb_next_option(verb, &i, &title)) != NULL;) {
+        bool again = false; // what every verb has, and this one has of its own
+        for (unsigned k = 0; k + 1 < i;)
+            again |= strcmp(ggs_verb_next_option(verb, &k, &title)->name, option->name) == 0;
+        snprintf(word, sizeof(word), "--%s", option->name);
+        if (!again) offer(begun, word, option->help);
+    }
 }
 
-// Offers options that begin so; if `given` is an option of the verb that takes a value, *found is it.
-static void look_at_options(const char * verb, const char * begun, const char * given, struct option * found) {
-    char          line[512], word[48];
-    struct option option;
-    pid_t         child;
-    FILE *        help = open_help(verb, &child);
-    while (help != NULL && fgets(line, sizeof(line), help) != NULL) {
-        if (!read_option(line, &option)) continue;
-        if (begun != NULL) {
-            snprintf(word, sizeof(word), "--%s", option.name);
-            offer(begun, word, option.help);
-        }
-        if (given == NULL || !option.value) continue;
-        bool letter =
-            given[0] == '-' && given[1] != '-' && strchr(given + 1, option.letter) != NULL && option.letter != '\0';
-        if (letter || (strncmp(given, "--", 2) == 0 && strcmp(given + 2, option.name) == 0)) *found = option;
-    }
-    if (help == NULL) return;
-    fclose(help);
-    while (waitpid(child, NULL, 0) < 0) continue;
+// The option whose value is typed behind `word`; NULL: none.
+static const struct ggs_option * find_option(const struct ggs_verb * verb, const char * word) {
+    const struct ggs_option * option;
+    const char *              title;
+    for (unsigned i = 0; (option = ggs_verb_next_option(verb, &i, &title)) != NULL;)
+        if (option->value != NULL && option->value[0] != '=' && is_option(option, word)) return option;
+    return NULL;
 }
 
 // ---- recordings ----
@@ -149,32 +108,40 @@ static void offer_names(const char * begun, bool ops, int argc, char ** argv) {
 
 // ---- values ----
 
-static void offer_value(const struct option * option, const char * begun, int argc, char ** argv) {
-    const struct ggs_export_format * format;
-    if (strcmp(option->name, "op") == 0 || strcmp(option->name, "tensor") == 0) {
-        offer_names(begun, option->name[0] == 'o', argc, argv);
-    } else if (strcmp(option->name, "format") == 0) {
-        for (unsigned i = 0; (format = ggs_export_format(i)) != NULL; i++) offer(begun, format->name, format->summary);
-    } else if (strcmp(option->name, "by") == 0) {
-        static const char * const names[] = {"op", "layer", "component", "tensor", "thread", "token", "device"};
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) offer(begun, names[i], "");
-    } else if (strcmp(option->name, "from") != 0 || !offer_recordings(begun)) {
-        puts(":files");
+// Behind a comma another one may follow.
+static void offer_words(ggs_words words, const char * begun) {
+    const char * comma = strrchr(begun, ',');
+    size_t       head  = comma == NULL ? 0 : (size_t) (comma - begun) + 1;
+    for (unsigned i = 0; words(i).word != NULL; i++) {
+        char whole[256];
+        snprintf(whole, sizeof(whole), "%.*s%s", (int) head, begun, words(i).word);
+        offer(begun, whole, words(i).text == NULL ? "" : words(i).text);
     }
 }
 
-static bool is_about_files(const char * verb) {
-    static const char * const verbs[] = {"run", "record", "stream", "bench", "gguf", "relayout", "doctor"};
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(verb, verbs[i]) == 0) return true;
+static void offer_value(const struct ggs_option * option, const char * begun, int argc, char ** argv) {
+    static const char * const paths[] = {"FILE", "DIR", "OUT", "B"};
+    if (option->words != NULL) {
+        offer_words(option->words, begun);
+    } else if (strcmp(option->name, "op") == 0 || strcmp(option->name, "tensor") == 0) {
+        offer_names(begun, option->name[0] == 'o', argc, argv);
+    } else if (strcmp(option->name, "from") != 0 || !offer_recordings(begun)) {
+        for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+            if (strcmp(option->value, paths[i]) == 0) puts(":files");
     }
-    return false;
+}
+
+static bool takes_recordings(const struct ggs_verb * verb) {
+    static const char * const operands[] = {"DIR", "[DIR", "[HOST=]DIR", "A B"};
+    bool                      any        = false;
+    for (size_t i = 0; i < sizeof(operands) / sizeof(operands[0]); i++)
+        any |= strncmp(verb->operands, operands[i], strlen(operands[i])) == 0;
+    return any;
 }
 
 int ggs_complete(const struct ggs_command * commands, size_t n_commands, int argc, char ** argv) {
-    const char *  begun = argc > 0 ? argv[argc - 1] : "";
-    struct option found = {0};
-    bool          help  = argc > 1 && strcmp(argv[0], "help") == 0;
+    const char * begun = argc > 0 ? argv[argc - 1] : "";
+    bool         help  = argc > 1 && strcmp(argv[0], "help") == 0;
     if (argc < 2 || help) {
         bool any = false;
         for (size_t i = 0; i < n_commands; i++) any |= offer(begun, commands[i].name, commands[i].summary);
@@ -191,12 +158,18 @@ int ggs_complete(const struct ggs_command * commands, size_t n_commands, int arg
             return 0;
         }
     }
-    look_at_options(argv[0], begun[0] == '-' ? begun : NULL, argc > 2 ? argv[argc - 2] : NULL, &found);
-    if (begun[0] == '-') return 0;
-    if (found.value) {
-        offer_value(&found, begun, argc, argv);
-        return 0;
+    const struct ggs_command * command = NULL;
+    for (size_t i = 0; i < n_commands; i++)
+        if (strcmp(argv[0], commands[i].name) == 0) command = &commands[i];
+    if (command == NULL) return 0;
+    struct ggs_verb           verb   = ggs_verb_of(command->function);
+    const struct ggs_option * option = argc > 2 ? find_option(&verb, argv[argc - 2]) : NULL;
+    if (option != NULL) {
+        offer_value(option, begun, argc, argv);
+    } else if (begun[0] == '-') {
+        offer_options(&verb, begun);
+    } else if (!takes_recordings(&verb) || !offer_recordings(begun)) {
+        puts(":files");
     }
-    if (is_about_files(argv[0]) || !offer_recordings(begun)) puts(":files");
     return 0;
 }

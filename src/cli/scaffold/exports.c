@@ -11,14 +11,11 @@
 #include "export/export.h"
 
 int ggs_exports_write(const char * directory, const char * format, const char * output, const char * label) {
-    struct ggs_export_options options = {.format = format, .output = output, .last_step = INT64_MAX};
-    struct ggs_export_result  result;
-    struct ggs_error          error = {0};
-    const char *              slash = strrchr(output, '/');
-    char * parent = slash == NULL || slash == output ? NULL : strndup(output, (size_t) (slash - output));
-    int    status = parent == NULL ? 0 : ggs_make_directories(parent, &error);
-    free(parent);
-    if (status == 0) status = ggs_export(&options, directory, &result, &error);
+    struct ggs_export_options options = {
+        .format = format, .output = output, .last_step = INT64_MAX, .underscores = true};
+    struct ggs_export_result result;
+    struct ggs_error         error  = {0};
+    int                      status = ggs_export(&options, directory, &result, &error);
     if (status < 0) {
         fprintf(stderr, "ggscope: %s\n", error.text);
         return 1;

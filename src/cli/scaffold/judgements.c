@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/system/file.h"
 #include "base/text.h"
 
-bool ggs_take_fail_if(void * member, const char * text) {
+bool ggs_set_fail_if(void * member, const char * text) {
     return ggs_fail_if_add(member, text);
 }
 
@@ -79,22 +78,6 @@ void ggs_judgements_markdown(FILE * out, const struct ggs_judgement * list, unsi
                 ggs_figure_format(a, figure, list[i].a), ggs_figure_format(b, figure, list[i].b),
                 format_change(change, &list[i]));
     }
-}
-
-void ggs_judgements_json(struct ggs_json * json, const struct ggs_judgement * list, unsigned n) {
-    ggs_json_array(json, "conditions");
-    for (unsigned i = 0; i < n; i++) {
-        ggs_json_object_inline(json, NULL);
-        ggs_json_string(json, "condition", list[i].condition->text);
-        ggs_json_string(json, "figure", list[i].condition->figure->name);
-        ggs_json_double(json, "a", list[i].a);
-        ggs_json_double(json, "b", list[i].b);
-        ggs_json_double(json, "change", list[i].change);
-        ggs_json_bool(json, "percent", list[i].condition->percent);
-        ggs_json_bool(json, "failed", list[i].failed);
-        ggs_json_end(json);
-    }
-    ggs_json_end(json);
 }
 
 static void escape(FILE * out, const char * text) {

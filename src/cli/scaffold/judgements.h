@@ -1,4 +1,4 @@
-// What conditions came to, for people and for CI: lines, a Markdown table, JUnit's XML, JSON.
+// What conditions came to, for people and for CI: lines, a Markdown table, JUnit's XML.
 #pragma once
 
 #include <stdbool.h>
@@ -8,26 +8,21 @@
 #include "base/number.h"
 #include "cli/scaffold/verb.h"
 
-struct ggs_json;
-
-bool ggs_take_fail_if(void * member, const char * text); // struct ggs_fail_if
-#define GGS_OPTION_FAIL_IF(offset, group)                                                                              \
-    {                                                                                                                  \
-        "fail-if", 0, "CONDITION", "Exit 1 if a figure changed so, such as 'tokens_per_s < -3 %'; may be given often", \
-            group, offset, ggs_take_fail_if, GGS_EXPECTS_FAIL_IF                                                       \
-    }
+bool ggs_set_fail_if(void * member, const char * text); // struct ggs_fail_if
+#define GGS_OPTION_FAIL_IF(offset, group)                                                                        \
+    GGS_OPTION("fail-if", 0, "CONDITION",                                                                        \
+               "Exit 1 if a figure changed like this, such as 'tokens_per_s < -3 %'; repeatable", group, offset, \
+               ggs_set_fail_if, GGS_EXPECTS_FAIL_IF)
 #define GGS_OPTION_JUNIT(offset, group) \
-    { "junit", 0, "FILE", "Also write the conditions as JUnit test cases", group, offset, ggs_take_text, NULL }
+    GGS_OPTION("junit", 0, "FILE", "Also write the conditions as JUnit test cases", group, offset, ggs_set_text, NULL)
 #define GGS_OPTION_MARKDOWN(offset, group) \
-    { "markdown", 0, NULL, "As Markdown, for the summary of a CI job", group, offset, NULL, NULL }
+    GGS_SWITCH("markdown", 0, "As Markdown, for the summary of a CI job", group, offset)
 
 // Figures in their own unit, and a change of them: "12.3 ms", "-3.1 %". "not seen" for NaN.
 char * ggs_figure_format(char text[GGS_NUMBER_LENGTH], const struct ggs_figure * figure, double value);
 
 void ggs_judgements_text(FILE * out, const struct ggs_judgement * list, unsigned n);
 void ggs_judgements_markdown(FILE * out, const struct ggs_judgement * list, unsigned n);
-// The array "conditions".
-void ggs_judgements_json(struct ggs_json * json, const struct ggs_judgement * list, unsigned n);
 // A suite of test cases; `name` says what was compared.
 int  ggs_judgements_junit(const char * path, const char * name, const struct ggs_judgement * list, unsigned n,
                           struct ggs_error * error);

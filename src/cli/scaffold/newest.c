@@ -29,7 +29,7 @@ static int newer_first(const void * left, const void * right) {
 static bool holds_something(const char * path) {
     struct ggs_reader * reader;
     struct ggs_error    error;
-    if (ggs_experiment_is_taken(path)) return false;
+    if (ggs_experiment_is_claimed(path)) return false;
     if (ggs_spool_place_has_segments(path)) return true;
     if (ggs_reader_open(&reader, path, &error) != 0) return false;
     bool holds = ggs_reader_rows(reader, GGS_TABLE_RUNS) > 0;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyze/machine/conditions.h"
 #include "analyze/ops/totals.h"
@@ -9,16 +10,137 @@
 #include "analyze/walk/times.h"
 #include "answer/notes.h"
 #include "base/error.h"
+#include "base/json-read.h"
 #include "base/number.h"
+#include "base/system/file.h"
+#include "base/text.h"
+#include "cli/scaffold/explained.h"
 
 enum { TOP = 5 };
-static const double BUSY_SHARE =
-    0.15; // from here on figures of a run and of the next differ for no reason of their own
+
+// ---- what was recorded ----
+
+enum { PROMPT_COLUMNS = 40 };
+
+// A member of experiment.json as text for one line: no control characters, at most `size` - 1
+// bytes.
+static bool line_of(struct ggs_json_value value, char * line, size_t size) {
+    struct ggs_text text  = {0};
+    bool            there = ggs_json_append_to(value, &text) && text.length > 0;
+    snprintf(line, size, "%s", there ? ggs_text_string(&text) : "");
+    bool cut = there && text.length >= size;
+    ggs_text_release(&text);
+    for (char * c = line; *c != '\0'; c++)
+        if ((unsigned char) *c < ' ' || *c == 0x7f) *c = ' ';
+    size_t length = strlen(line);
+    while (cut && length > 0 && ((unsigned char) line[length] & 0xc0) == 0x80) line[length--] = '\0';
+    if (cut && length > 4) memcpy(line + length - 3, "...", 3);
+    return there;
+}
+
+// What stands behind -p of the command.
+static bool prompt_of(struct ggs_json_value root, char * line, size_t size) {
+    struct ggs_json_value command = ggs_json_member(root, "command"), word = {0};
+    char                  option[16];
+    while (ggs_json_next(command, &word)) {
+        ggs_json_to_buffer(word, option, sizeof(option));
+        if (strcmp(option, "-p") == 0 || strcmp(option, "--prompt") == 0)
+            return ggs_json_next(command, &word) && line_of(word, line, size);
+    }
+    return false;
+}
+
+static void print_engine(FILE * out, struct ggs_json_value root, const struct ggs_totals * t) {
+    char                  text[128], peak[GGS_NUMBER_LENGTH];
+    struct ggs_json_value engine = ggs_json_member(root, "engine"), machine = ggs_json_member(root, "machine");
+    uint64_t              bytes  = 0;
+    const char *          before = "engine    ";
+    if (line_of(ggs_json_member(engine, "llama_version"), text, sizeof(text)))
+        fprintf(out, "%sllama.cpp %s", before, text), before = ", ";
+    if (line_of(ggs_json_member(engine, "ggml_version"), text, sizeof(text)))
+        fprintf(out, "%sggml %s", before, text), before = ", ";
+    if (line_of(ggs_json_member(engine, "cpu_library"), text, sizeof(text)))
+        fprintf(out, "%s%s", before, text), before = ", ";
+    for (uint64_t i = 0; i < t->devices.n; i++) {
+        const struct ggs_device_totals * d = &t->devices.device[i];
+        if (d->row.type != GGS_DEVICE_CPU && d->runs > 0) fprintf(out, "%s%s", before, d->name), before = ", ";
+    }
+    if (before[0] == ',') fputc('\n', out);
+    if (!ggs_json_to_u64(ggs_json_member(machine, "memory_peak"), &bytes))
+        ggs_json_to_u64(ggs_json_member(machine, "resident_peak"), &bytes);
+    if (bytes > 0) fprintf(out, "memory    %s at most\n", ggs_format_bytes(peak, bytes));
+}
+
+// Storage work on such a recording would be in vain: ops read the copies.
+static void print_placement(FILE * out, struct ggs_json_value root, const struct ggs_weight_places * p) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    if (p->copied == 0) return;
+    fprintf(out, "weights   %s of %s copied at load into %s: ops do not read\n", ggs_format_bytes(a, p->copied),
+            ggs_format_bytes(b, p->copied + p->mapped), p->n > 0 && p->buffer[0][0] != '\0' ? p->buffer[0] : "memory");
+    fprintf(out, "          these from the file");
+    bool packed = false, plain = false;
+    for (unsigned i = 0; i < p->n; i++) {
+        packed |= strstr(p->buffer[i], "REPACK") != NULL || strcmp(p->buffer[i], "AMX") == 0;
+        plain |= strcmp(p->buffer[i], "CPU") == 0;
+    }
+    if (packed) fprintf(out, "; --no-repack leaves them mapped");
+    char llama[64]; // other programs have ways of their own to load a model
+    if (plain && line_of(ggs_json_member(ggs_json_member(root, "engine"), "llama_version"), llama, sizeof(llama)))
+        fprintf(out, "; without --no-mmap they stay mapped");
+    fputc('\n', out);
+}
+
+// What the program could have of the machine, and what else used it.
+static void print_machine(FILE * out, struct ggs_json_value root) {
+    struct ggs_json_value host  = ggs_json_member(root, "host");
+    uint64_t              cores = 0, usable = 0, read = 0;
+    char                  bytes[GGS_NUMBER_LENGTH];
+    if (!ggs_json_to_u64(ggs_json_member(host, "cores"), &cores) ||
+        !ggs_json_to_u64(ggs_json_member(host, "usable_cores"), &usable))
+        return;
+    fprintf(out, "machine   %" PRIu64 " of %" PRIu64 " cores usable", usable, cores);
+    struct ggs_json_value machine = ggs_json_member(root, "machine");
+    uint64_t              cpu_ns = 0, others_ns = 0;
+    if (ggs_json_to_u64(ggs_json_member(machine, "cpu_ns"), &cpu_ns) && cpu_ns > 0 &&
+        ggs_json_to_u64(ggs_json_member(machine, "others_cpu_ns"), &others_ns))
+        fprintf(out, "; others used %.0f %% of all", 100 * (double) others_ns / (double) cpu_ns);
+    if (ggs_json_to_u64(ggs_json_member(machine, "read_bytes"), &read))
+        fprintf(out, "; %s read from disk", ggs_format_bytes(bytes, read));
+    fputc('\n', out);
+}
+
+void ggs_summary_subject(const struct ggs_trace * trace, const struct ggs_totals * totals, FILE * out) {
+    const char *          json = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value root = ggs_json_read(json, strlen(json));
+    char                  model[256], prompt[PROMPT_COLUMNS + 1];
+    if (line_of(ggs_json_member(root, "model"), model, sizeof(model))) {
+        fprintf(out, "run       %s", ggs_file_name(model));
+        if (prompt_of(root, prompt, sizeof(prompt))) fprintf(out, ", \"%s\"", prompt);
+        fputc('\n', out);
+    }
+    print_engine(out, root, totals);
+    print_machine(out, root);
+    print_placement(out, root, &totals->places);
+}
+
+// ---- figures ----
+
+// Only if it is more than a twentieth. What a program does between decodes is no op's, and the user
+// waits for it all the same.
+static void print_between(FILE * out, const struct ggs_totals * t) {
+    char     number[GGS_NUMBER_LENGTH];
+    uint64_t decodes = t->generate_ns + t->drafting_ns, all = t->generate_ns + t->between_ns;
+    if (all <= decodes || all - decodes < all / 20 || t->decoded_tokens == 0) return;
+    fprintf(out,
+            "between   %s of that time lies between decodes (sampling, printing, waiting);\n"
+            "          inside them %.1f tokens/s\n",
+            ggs_format_percent(number, all - decodes, all), (double) t->decoded_tokens / ((double) decodes / 1e9));
+}
 
 // A step of one request yields a token; one of a server as many as it has slots.
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char   number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
-    double seconds = (double) (t->generate_ns + t->drafting_ns) / 1e9, tokens = (double) t->decoded_tokens;
+    double seconds = (double) (t->generate_ns + t->between_ns) / 1e9, tokens = (double) t->decoded_tokens;
     bool   several = t->requests > 1;
     if (t->graph_steps > 0) {
         fprintf(out, "graphs    %" PRIu64 " run%s: %s%s\n", t->graph_steps, t->graph_steps == 1 ? "" : "s",
@@ -36,6 +158,7 @@ static void print_speed(FILE * out, const struct ggs_totals * t) {
                 !several && t->generate_steps > 1 ? " each" : "", seconds > 0 ? tokens / seconds : 0.0);
     }
     fputs(t->warmup_steps > 0 ? "; warm-up apart\n" : "\n", out);
+    print_between(out, t);
     if (several) fprintf(out, "          %" PRIu64 " generated; ggscope requests lists them\n", t->generated_tokens);
     if (t->accepted_tokens + t->rejected_tokens > 0)
         fprintf(out, "drafts    %s of %" PRIu64 " accepted; drafting took %s\n",
@@ -58,14 +181,30 @@ void ggs_summary_drafts(const struct ggs_request_context * c, const char * inden
         fputs("was not seen without\n", out);
 }
 
+// What shares of ops are shares of: token steps, if all ops belong to them.
+static bool has_steps(const struct ggs_totals * t) {
+    return t->warmup_steps == 0 && t->graph_steps == 0 && t->draft_steps == 0 && t->prompt_ns + t->generate_ns > 0;
+}
+static uint64_t whole_time(const struct ggs_totals * t) {
+    return has_steps(t) ? t->prompt_ns + t->generate_ns : t->run_ns;
+}
+
 static void print_top(FILE * out, const struct ggs_totals * t) {
     char     time[GGS_NUMBER_LENGTH], share[GGS_NUMBER_LENGTH];
-    uint64_t all = 0;
-    for (uint64_t i = 0; i < t->n_by_op; i++) all += t->by_op[i].wall_ns;
+    uint64_t ops = 0, whole = whole_time(t);
+    for (uint64_t i = 0; i < t->n_by_op; i++) ops += t->by_op[i].wall_ns;
+    if (whole < ops) whole = ops;
     for (uint64_t i = 0; i < t->n_by_op && i < TOP; i++) {
         fprintf(out, "            %-18s %10s %8s\n", t->by_op[i].name,
-                ggs_format_nanoseconds(time, t->by_op[i].wall_ns), ggs_format_percent(share, t->by_op[i].wall_ns, all));
+                ggs_format_nanoseconds(time, t->by_op[i].wall_ns),
+                ggs_format_percent(share, t->by_op[i].wall_ns, whole));
     }
+    if (whole - ops > whole / 100)
+        fprintf(out, "            %-18s %10s %8s\n", "outside of ops", ggs_format_nanoseconds(time, whole - ops),
+                ggs_format_percent(share, whole - ops, whole));
+    if (whole > 0)
+        fprintf(out, "            of %s in %s\n", ggs_format_nanoseconds(time, whole),
+                has_steps(t) ? "token steps" : "graph runs");
 }
 
 static void print_ops(FILE * out, const struct ggs_totals * t) {
@@ -98,7 +237,8 @@ static void print_price(FILE * out, const struct ggs_device_totals * d) {
             100 * (with.median / without.median - 1));
 }
 
-// How busy devices were, and of how much of their time ops are known. Nothing if only the CPU computed.
+// How busy devices were, and of how much of their time ops are known. Nothing if only the CPU
+// computed.
 static void print_devices(FILE * out, const struct ggs_totals * t) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (!ggs_device_list_has_other(&t->devices)) return;
@@ -141,6 +281,11 @@ static void print_bytes(FILE * out, const struct ggs_totals * t) {
             fprintf(out, "          and of %s it was not seen which rows or experts\n",
                     ggs_format_bytes(touched, t->unknown_bytes));
     }
+    if (t->stray.n > 0)
+        fprintf(out,
+                "origin    of %s weights (%s) was not seen: they are no part of what is touched,\n"
+                "          hot or paged\n",
+                ggs_format_count(model, t->stray.n), ggs_format_bytes(touched, t->stray.bytes));
     fprintf(out, "bytes     %s from mapped files, %s in buffers", ggs_format_bytes(disk, t->disk),
             ggs_format_bytes(buffer, t->buffer));
     if (t->vram > 0) fprintf(out, ", %s in device memory", ggs_format_bytes(disk, t->vram));
@@ -162,7 +307,10 @@ static void print_doubts(FILE * out, const struct ggs_totals * t) {
                 ggs_format_count(number, t->runs_without_waits), ggs_format_count(other, t->runs));
     if (t->interrupted_runs > 0)
         fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
-    if (t->dropped + t->unseen + t->interrupted_runs == 0) fputs("lost      nothing\n", out);
+    if (t->partial)
+        fputs("lost      not known: the trace is not whole, and every figure is of a part\n", out);
+    else if (t->dropped + t->unseen + t->interrupted_runs == 0)
+        fputs("lost      nothing\n", out);
 }
 
 void ggs_summary_totals(const struct ggs_totals * totals, FILE * out) {
@@ -186,8 +334,25 @@ void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
         if (c->resident_after > 0) fprintf(out, ", %s of it stayed", ggs_format_bytes(b, c->resident_after));
         fputc('\n', out);
     }
+    if (c->forked_unrecorded > 0)
+        fprintf(out, "children  %s forked process%s computed graphs, not recorded: --follow\n",
+                ggs_format_count(a, c->forked_unrecorded), c->forked_unrecorded == 1 ? "" : "es");
+    if (c->started_unrecorded > 0)
+        fprintf(out, "children  %s program%s that it started ran engines, not recorded: --follow\n",
+                ggs_format_count(a, c->started_unrecorded), c->started_unrecorded == 1 ? "" : "s");
     if ((c->memory_limit > 0 || c->cold) && c->read_bytes > 0)
         fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
+}
+
+static void print_others(const struct ggs_conditions * c, FILE * out) {
+    if (c->steal_share >= 0.005)
+        fprintf(out,
+                "busy      the hypervisor gave %.0f %% of the CPUs to other machines (steal), other\n"
+                "          programs used %.0f %%: times say little\n",
+                100 * c->steal_share, 100 * c->others_cpu_share);
+    else
+        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile: times say little\n",
+                100 * c->others_cpu_share);
 }
 
 void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out) {
@@ -197,10 +362,8 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
         busy += totals->by_op[i].busy_ns;
         wait += totals->by_op[i].wait_ns;
     }
-    bool others = conditions->others_cpu_share >= BUSY_SHARE, waits = wait > 0 && wait / 19 >= busy;
-    if (others)
-        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile: times say little\n",
-                100 * conditions->others_cpu_share);
+    bool others = ggs_conditions_are_busy(conditions), waits = wait > 0 && wait / 19 >= busy;
+    if (others) print_others(conditions, out);
     if (waits)
         fprintf(out,
                 "busy      threads waited for each other %s of their time: more threads than\n"
@@ -211,6 +374,7 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
 static void print_notes(FILE * out, const char * directory) {
     struct ggs_notes notes;
     if (ggs_notes_read(&notes, directory, NULL) < 0) return;
+    ggs_notes_disarm(&notes);
     for (uint64_t i = 0; i < notes.n; i++)
         fprintf(out, "note      %s%s%s\n", notes.note[i].when, notes.note[i].when[0] == '\0' ? "" : "  ",
                 notes.note[i].text);
@@ -223,8 +387,10 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
     struct ggs_conditions conditions;
     int                   status = ggs_trace_open(&trace, directory, error);
     if (status == 0) {
+        if (ggs_trace_missing(&trace) != NULL) fprintf(stderr, "ggscope: %s\n", ggs_trace_missing(&trace));
         status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
         if (status == 0) {
+            ggs_summary_subject(&trace, &totals, out);
             print_speed(out, &totals);
             print_ops(out, &totals);
             print_top(out, &totals);
@@ -234,6 +400,7 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
             ggs_conditions_read(&conditions, &trace);
             ggs_summary_busy(&conditions, &totals, out);
             ggs_summary_conditions(&conditions, out);
+            ggs_explained_summary(&trace, &totals, directory, out);
             print_notes(out, directory);
             char bytes[GGS_NUMBER_LENGTH];
             fprintf(out, "trace     %s/trace.ggs, %s\n", directory,

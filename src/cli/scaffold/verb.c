@@ -15,7 +15,7 @@
 #include "base/system/terminal.h"
 #include "base/text.h"
 #include "cli/scaffold/newest.h"
-#include "record/spool/sealing.h"
+#include "record/sealer.h"
 
 // ---- experiments ----
 
@@ -24,7 +24,7 @@ static int seal(const char * path, bool quiet, struct ggs_error * error) {
     ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         return 0; // a trace by itself, as somebody else may have sent it
-    return ggs_seal_recover(path, quiet, NULL, error);
+    return ggs_sealer_recover(path, quiet, NULL, error);
 }
 
 int ggs_verb_seal(const char * path, struct ggs_error * error) {
@@ -37,11 +37,7 @@ int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_
     if (status >= 0)
         status = input->damaged ? ggs_trace_open_damaged(trace, path, error) : ggs_trace_open(trace, path, error);
     if (status < 0) return status;
-    const char * warning = ggs_reader_warning(trace->reader);
-    if (warning != NULL) fprintf(stderr, "ggscope: %s\n", warning);
-    if (trace->damaged > 0)
-        fprintf(stderr, "ggscope: %s: %" PRIu64 " damaged chunk%s left out: every figure is of what is intact\n", path,
-                trace->damaged, trace->damaged == 1 ? " is" : "s are");
+    if (ggs_trace_missing(trace) != NULL) fprintf(stderr, "ggscope: %s\n", ggs_trace_missing(trace));
     return 0;
 }
 
@@ -50,14 +46,13 @@ int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_
 enum { MOST_OPTIONS = 64, MOST_TITLES = 3, FIRST_KEY = 256 };
 enum { COMMON_USAGE = 2, COMMON_HELP = 3 };
 
-// What every verb has, behind its own options. A letter or name that the verb has itself is the verb's.
+// What every verb has, behind its own options. A letter or name that the verb has itself is the
+// verb's.
 static const struct ggs_option common[] = {
-    {"quiet", 'q', NULL, "Say nothing on stderr but what went wrong", -1, offsetof(struct ggs_input, quiet), NULL,
-     NULL},
-    {"no-pager", 0, NULL, "Write to the terminal directly; a pipe always gets it so", -1,
-     offsetof(struct ggs_input, no_pager), NULL, NULL},
-    {"usage", 0, NULL, "Give a short usage message", -1, 0, NULL, NULL},
-    {"help", 'h', NULL, "Give this help list", -1, 0, NULL, NULL},
+    GGS_SWITCH("quiet", 'q', "Print errors only on stderr", -1, offsetof(struct ggs_input, quiet)),
+    GGS_SWITCH("no-pager", 0, "Write to the terminal without a pager", -1, offsetof(struct ggs_input, no_pager)),
+    GGS_SWITCH("usage", 0, "Give a short usage message", -1, 0),
+    GGS_SWITCH("help", 'h', "Give this help list", -1, 0),
     {0},
 };
 
@@ -73,6 +68,7 @@ struct parsing {
     struct ggs_input *      input;
     struct known            known[MOST_OPTIONS];
     struct argp_option      table[MOST_OPTIONS + MOST_TITLES + 1];
+    struct ggs_text         help[MOST_OPTIONS]; // of options that take words
     int                     n, n_table;
 };
 
@@ -84,15 +80,23 @@ static bool has_option(const struct parsing * parsing, const char * name, int le
     return false;
 }
 
+static const char * help_of(struct ggs_text * text, const struct ggs_option * option) {
+    if (option->words == NULL) return option->help;
+    ggs_text_printf(text, "%s: ", option->help);
+    ggs_words_append(text, option->words);
+    return ggs_text_string(text);
+}
+
 static void add_option(struct parsing * parsing, const struct ggs_option * option, size_t offset, int letter,
                        int group) {
     char * value    = (char *) option->value;
     bool   optional = value != NULL && value[0] == '=';
     int    key      = letter != 0 ? letter : FIRST_KEY + parsing->n;
     if (parsing->n == MOST_OPTIONS) abort(); // a table of ours that is too long
+    const char * help                  = help_of(&parsing->help[parsing->n], option);
     parsing->known[parsing->n++]       = (struct known){option, offset + option->offset};
     parsing->table[parsing->n_table++] = (struct argp_option){
-        option->name, key, optional ? value + 1 : value, optional ? OPTION_ARG_OPTIONAL : 0, option->help, group};
+        option->name, key, optional ? value + 1 : value, optional ? OPTION_ARG_OPTIONAL : 0, help, group};
 }
 
 static void add_options(struct parsing * parsing) {
@@ -122,7 +126,10 @@ static void take_option(const struct parsing * parsing, int key, const char * te
     if (option->take == NULL) {
         *(bool *) member = true;
     } else if (!option->take(member, text)) {
-        argp_error(state, "--%s takes %s, not '%s'", option->name, option->expects, text);
+        struct ggs_text words = {0};
+        if (option->words != NULL) ggs_words_append(&words, option->words);
+        argp_error(state, "--%s takes %s, not '%s'", option->name,
+                   option->expects != NULL ? option->expects : ggs_text_string(&words), text);
     }
 }
 
@@ -158,7 +165,8 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     }
 }
 
-// getopt says only that it does not know an option: looks through the words as it does, and names the one that was probably meant.
+// getopt says only that it does not know an option: looks through the words as it does, and names
+// the one that was probably meant.
 static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char * word = argv[i];
@@ -205,7 +213,32 @@ static int parse_command_line(struct parsing * parsing, int argc, char ** argv) 
     struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
                         parsing->verb->help, NULL};
     // Our --help has a letter that people try first.
-    return argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
+    int status = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
+    for (int i = 0; i < parsing->n; i++) ggs_text_release(&parsing->help[i]);
+    return status;
+}
+
+// ---- what a verb is ----
+
+struct ggs_verb ggs_verb_of(int (*function)(int argc, char ** argv)) {
+    struct ggs_verb verb = {0};
+    function(GGS_VERB_DESCRIBE, (char **) &verb);
+    return verb;
+}
+
+const struct ggs_option * ggs_verb_next_option(const struct ggs_verb * verb, unsigned * i, const char ** title) {
+    const struct ggs_option * lists[MOST_TITLES + 2] = {verb->options, verb->more[0].options, verb->more[1].options,
+                                                        verb->more[2].options, common};
+    const char * titles[MOST_TITLES + 2] = {NULL, verb->more[0].title, verb->more[1].title, verb->more[2].title, ""};
+    unsigned     left                    = (*i)++;
+    for (int k = 0; k < MOST_TITLES + 2; k++) {
+        for (const struct ggs_option * option = lists[k]; option != NULL && option->name != NULL; option++) {
+            if (left-- > 0) continue;
+            *title = titles[k];
+            return option;
+        }
+    }
+    return NULL;
 }
 
 // ---- running ----
@@ -220,7 +253,8 @@ static int take_newest(struct ggs_input * input, struct ggs_error * error) {
     return 0;
 }
 
-// Where a sentence names the path: a word by itself, with a quote, a colon, more of a path or nothing behind it.
+// Where a sentence names the path: a word by itself, with a quote, a colon, more of a path or
+// nothing behind it.
 static const char * find_path(const char * text, const char * path) {
     for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
         bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
@@ -244,8 +278,8 @@ void ggs_verb_resolve(struct ggs_error * error, const char * path) {
 
 static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, void * arguments,
                         struct ggs_error * error) {
-    enum { MOST_TRACES = 2 };
-    struct ggs_trace traces[MOST_TRACES] = {{0}, {0}};
+    enum { MOST_TRACES = 12 };
+    struct ggs_trace traces[MOST_TRACES] = {{0}};
     unsigned         opened              = 0;
     int              status              = 0;
     if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
@@ -273,6 +307,10 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
 }
 
 int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * arguments) {
+    if (argc == GGS_VERB_DESCRIBE) {
+        *(struct ggs_verb *) argv = *verb;
+        return 0;
+    }
     struct ggs_error error   = {0};
     struct parsing   parsing = {.verb = verb, .arguments = arguments, .input = arguments};
     if (parse_command_line(&parsing, argc, argv) != 0) return 2;

@@ -1,4 +1,5 @@
-// ggscope stats as text: what was set on the machine and what it did, how models were loaded, what was in memory.
+// ggscope stats as text: what was set on the machine and what it did, how models were loaded, what
+// was in memory.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,12 +43,16 @@ static void print_faults(const struct ggs_fault_totals * faults) {
     if (significant)
         printf("          %s of that time at the model's own bytes, most of it at\n",
                ggs_format_percent(a, faults->model.stalled_ns, faults->all.stalled_ns));
-    for (uint64_t i = 0; significant && i < faults->by_weight.n && i < TOP; i++) {
-        const struct ggs_fault_group * g = &faults->by_weight.group[i];
-        printf("            %-36s %10s  %s fault%s\n",
-               g->name[0] == '\0' ? "(no tensor)" : ggs_verb_fit(name, sizeof(name), g->name, 36),
-               ggs_format_nanoseconds(a, g->sum.stalled_ns), ggs_format_count(b, count_of(&g->sum)),
-               count_of(&g->sum) == 1 ? "" : "s");
+    for (uint64_t i = 0; significant && i < faults->by_expert.n && i < TOP; i++) {
+        const struct ggs_fault_group * g          = &faults->by_expert.group[i];
+        char                           expert[32] = "", label[256];
+        if (g->order >= 0) snprintf(expert, sizeof(expert), "[%" PRId64 "]", g->order);
+        snprintf(label, sizeof(label), "%s%s",
+                 g->name[0] == '\0' ? "(no tensor)"
+                                    : ggs_verb_fit(name, sizeof(name), g->name, 36 - (unsigned) strlen(expert)),
+                 expert);
+        printf("            %-36s %10s  %s fault%s\n", label, ggs_format_nanoseconds(a, g->sum.stalled_ns),
+               ggs_format_count(b, count_of(&g->sum)), count_of(&g->sum) == 1 ? "" : "s");
     }
     if (faults->lost > 0)
         printf("          %s more were lost: the kernel had no room for them\n", ggs_format_count(a, faults->lost));

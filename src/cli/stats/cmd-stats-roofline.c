@@ -13,14 +13,19 @@ static double per_ns(double amount, uint64_t ns) {
     return ns == 0 ? 0 : amount / (double) ns;
 }
 
-static void cell_rate(struct ggs_table * table, double rate, uint64_t limit) {
+const char stats_above_limit[] = "above 100 %: these bytes came from the CPU's caches, which are faster than memory";
+
+// Returns whether it is above the limit.
+static bool cell_rate(struct ggs_table * table, double rate, uint64_t limit) {
     if (limit > 0)
         ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
     else
         ggs_table_cell(table, "–");
+    return limit > 0 && 1e9 * rate > (double) limit;
 }
 
-static void print_row(struct ggs_table * table, const struct ggs_roofline_row * row, const struct ggs_rates * rates) {
+// Returns whether its bytes come faster than memory gives them.
+static bool print_row(struct ggs_table * table, const struct ggs_roofline_row * row, const struct ggs_rates * rates) {
     char   a[GGS_NUMBER_LENGTH];
     double bytes = (double) (row->read + row->written), memory = per_ns(bytes, row->wall_ns);
     ggs_table_cell(table, "%s", ggs_word_phase(row->phase));
@@ -29,7 +34,7 @@ static void print_row(struct ggs_table * table, const struct ggs_roofline_row * 
     ggs_table_cell(table, "%s", ggs_format_count(a, row->ops));
     ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, row->wall_ns));
     ggs_table_cell(table, "%.2f", memory);
-    cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // the limits are the host's
+    bool above = cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // the host's limits
     if (row->flops < 0) {
         for (int i = 0; i < 3; i++) ggs_table_cell(table, "–");
     } else {
@@ -41,20 +46,24 @@ static void print_row(struct ggs_table * table, const struct ggs_roofline_row * 
     uint64_t all = row->shared_ns + row->uneven_ns + row->barrier_ns;
     ggs_table_cell(table, "%s", row->shared == 0 ? "–" : ggs_format_percent(a, row->uneven_ns, all));
     ggs_table_cell(table, "%s", row->shared == 0 ? "–" : ggs_format_percent(a, row->barrier_ns, all));
+    return above;
 }
 
 int stats_roofline_text(const struct ggs_roofline * roofline, const struct ggs_rates * rates) {
     char               a[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
     if (rates->memory_bytes_per_second > 0)
-        printf("limits    %.1f GB/s and %.1f Gflop/s with %s threads\n\n",
+        printf("limits    %.1f GB/s and %.1f Gflop/s with %s thread%s\n\n",
                (double) rates->memory_bytes_per_second / 1e9, (double) rates->flops_per_second / 1e9,
-               ggs_format_count(a, rates->threads));
+               ggs_format_count(a, rates->threads), rates->threads == 1 ? "" : "s");
     else
         puts(
             "limits    not known: ggscope stats --probe measures them here, ggscope doctor --bandwidth for recordings to come\n");
     ggs_table_columns(table,
                       "phase|op|component|>ops|>wall|>GB/s|>of limit|>Gflop/s|>of limit|>flop/byte|>uneven|>barrier");
-    for (uint64_t i = 0; i < roofline->n; i++) print_row(table, &roofline->row[i], rates);
-    return ggs_table_end(table, stdout, 0);
+    bool above = false;
+    for (uint64_t i = 0; i < roofline->n; i++) above |= print_row(table, &roofline->row[i], rates);
+    int status = ggs_table_end(table, stdout, 0);
+    if (above) puts(stats_above_limit);
+    return status;
 }

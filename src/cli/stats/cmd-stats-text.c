@@ -1,4 +1,5 @@
-// ggscope stats as text: at most 80 columns, and readable without colour. "\v" breaks a sentence that would be longer (base/system/terminal.h).
+// ggscope stats as text: at most 80 columns, and readable without colour. "\v" breaks a sentence
+// that would be longer (base/system/terminal.h).
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,18 +16,22 @@
 enum { TOP = 5, NAME_COLUMNS = 24 };
 
 static void print_pattern(const struct ggs_pattern * p) {
-    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
     if (p->bytes == 0) return;
     printf("order     %s of the bytes read from the model continue where the read\v",
            ggs_format_percent(a, p->sequential, p->bytes));
-    printf("before ended; %s jumps, half of them below %s\n", ggs_format_count(a, p->jumps),
-           ggs_format_bytes(b, ggs_pattern_quantile(p->jump_bins, 0.5)));
+    printf("before ended, gaps of at most %s passed over (%s without);\v", ggs_format_bytes(a, p->gap),
+           ggs_format_percent(b, p->sequential_strict, p->bytes));
+    printf("%s jumps", ggs_format_count(a, p->jumps));
+    if (p->jumps > p->jumps_between_files)
+        printf(", half of them of at most %s,\vnine tenths of at most %s", ggs_format_bytes(b, p->jump_median),
+               ggs_format_bytes(c, p->jump_90));
+    putchar('\n');
     uint64_t again = p->bytes - p->first_bytes;
     if (again == 0) return;
-    printf("reuse     %s are read again; half of them after less than %s of\v", ggs_format_percent(a, again, p->bytes),
-           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.5)));
-    printf("other reads, nine tenths after less than %s\n",
-           ggs_format_bytes(b, ggs_pattern_quantile(p->reuse_bins, 0.9)));
+    printf("reuse     %s are read again: half of them after at most %s of\v", ggs_format_percent(a, again, p->bytes),
+           ggs_format_bytes(b, p->reuse_median));
+    printf("reads, nine tenths after at most %s\n", ggs_format_bytes(b, p->reuse_90));
 }
 
 static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
@@ -34,14 +39,14 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     uint64_t                  all = 0, limit = stats->rates.memory_bytes_per_second;
     const struct ggs_groups * groups = &stats->groups[by];
     struct ggs_table *        table  = ggs_table_new();
-    bool                      bytes  = groups->has_bytes;
+    bool                      bytes = groups->has_bytes, above = false;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
     if (by == GGS_BY_KERNEL && groups->n == 0) {
         puts("no kernels were recorded: CUDA tells them, if libcupti is there");
         ggs_table_free(table);
         return 0;
     }
-    ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_stats_by_name(by), GGS_LEFT);
+    ggs_table_column(table, by == GGS_BY_TOKEN ? ggs_word_step(stats->trace) : ggs_groupings[by].name, GGS_LEFT);
     ggs_table_columns(table, by == GGS_BY_KERNEL ? "~>times|>wall|>share|~|~>wait" : "~>ops|>wall|>share|~|~>wait");
     if (bytes) ggs_table_columns(table, limit > 0 ? ">read|~>of limit" : ">read|~>GB/s");
     for (uint64_t i = 0; i < groups->n; i++) {
@@ -62,11 +67,13 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
             ggs_table_cell(table, "-"); // the limit is the host's
         } else if (limit > 0) {
             ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
+            above |= 1e9 * rate > (double) limit;
         } else {
             ggs_table_cell(table, "%.2f", rate);
         }
     }
     int status = ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
+    if (above) puts(stats_above_limit);
     if (by == GGS_BY_REQUEST || by == GGS_BY_SEQUENCE)
         puts("estimated: steps are shared out by tokens, though a batch reads its weights once for all");
     for (uint64_t i = 0; by == GGS_BY_CONTEXT && i < stats->contexts.n_contexts; i++) {
@@ -217,6 +224,7 @@ static void print_streamed(const struct ggs_streamed_totals * s) {
 
 int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
+    ggs_summary_subject(stats->trace, &stats->totals, stdout);
     ggs_summary_totals(&stats->totals, stdout);
     ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
     print_windows(stats);
@@ -226,8 +234,9 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
     stats_machine_text(stats);
     if (stats->rates.memory_bytes_per_second > 0) {
         char a[GGS_NUMBER_LENGTH];
-        printf("memory    can be read at %s a second by %llu threads\n",
-               ggs_format_bytes(a, stats->rates.memory_bytes_per_second), (unsigned long long) stats->rates.threads);
+        printf("memory    can be read at %s a second by %llu thread%s\n",
+               ggs_format_bytes(a, stats->rates.memory_bytes_per_second), (unsigned long long) stats->rates.threads,
+               stats->rates.threads == 1 ? "" : "s");
     }
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) {
         if ((by == 0 ? 1u << GGS_BY_OP : by) >> i & 1) {

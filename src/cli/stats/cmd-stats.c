@@ -9,14 +9,15 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/system/file.h"
-#include "base/system/probe.h"
 #include "base/system/terminal.h"
 #include "cli/commands.h"
-#include "cli/scaffold/verb.h"
+#include "cli/scaffold/op-options.h"
+#include "record/measure.h"
 
 struct arguments {
     struct ggs_input        input;
     struct ggs_totals_range range;
+    struct ggs_op_filter    ops;
     unsigned                by; // bits 1 << enum ggs_by
     bool                    probe;
     bool                    roofline;
@@ -24,21 +25,26 @@ struct arguments {
 #define AT(member) offsetof(struct arguments, member)
 
 static bool take_by(void * member, const char * text) {
-    return ggs_stats_parse_by(text, member);
+    return ggs_groupings_parse(text, member);
 }
 
-// Measures what this machine can do with as many threads as were recorded, and keeps it beside the experiment.
+static struct ggs_word by_words(unsigned i) {
+    if (i == GGS_BY_COUNT) return (struct ggs_word){NULL, NULL};
+    return (struct ggs_word){ggs_groupings[i].name, ggs_groupings[i].text};
+}
+
+// Measures what this machine can do with as many threads as were recorded, and keeps it beside the
+// experiment.
 static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
     char              path[PATH_MAX];
     struct ggs_output output;
     struct ggs_json   json;
-    int               status = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
+    struct ggs_rates  rates;
+    int               status = ggs_measure_rates(&rates, threads, error);
+    if (status == 0) status = ggs_output_open(&output, ggs_stats_probe_path(path, directory), error);
     if (status < 0) return status;
-    struct ggs_rates rates = ggs_probe_rates(threads);
     ggs_json_init(&json, ggs_json_to_file, output.file, true);
-    ggs_json_object(&json, NULL);
-    ggs_rates_members(&json, &rates);
-    ggs_json_end(&json);
+    ggs_object_write(&json, NULL, &ggs_rates_object, &rates, NULL);
     if (ggs_json_finish(&json) == 0) return ggs_output_commit(&output, error);
     status = ggs_fail_errno(error, "cannot write %s", path);
     ggs_output_discard(&output);
@@ -94,29 +100,32 @@ static int show_stats(const struct arguments * arguments, struct ggs_trace * tra
 static int show(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;
     struct ggs_overview      overview;
-    int                      status  = ggs_overview_compute(&overview, traces, error);
-    uint64_t                 threads = status == 0 ? overview.threads : 0;
+    int                      status = ggs_op_filter_check(&arguments->ops, traces, error);
+    if (status == 0) status = ggs_overview_compute(&overview, traces, error);
+    uint64_t threads = status == 0 ? overview.threads : 0;
     if (status == 0) ggs_overview_release(&overview);
     if (status == 0 && arguments->probe) status = probe(arguments->input.paths[0], (unsigned) threads, error);
     if (status != 0) return status;
+    if (!ggs_op_filter_is_all(&arguments->ops)) traces->filter = &arguments->ops;
     return arguments->roofline ? show_roofline(arguments, traces, threads, error)
                                : show_stats(arguments, traces, error);
 }
 
 int cmd_stats(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        {"by", 0, "WHAT",
-         "Sum up by op (the default), layer, component, tensor, thread, token, device or backend (the same), kernel, process, host, request, sequence or context",
-         1, AT(by), take_by,
-         "op, layer, component, tensor, thread, token, device or backend (the same), kernel, process, host, request, sequence or context"},
-        {"token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_take_tokens, GGS_EXPECTS_TOKENS},
+        GGS_OPTION_OF("by", 0, "WHAT,...", "Sum up by these", 1, AT(by), take_by, by_words),
+        GGS_OPTION("token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_set_tokens,
+                   GGS_EXPECTS_TOKENS),
+        GGS_OPTION("gap", 0, "SIZE", "What a read may pass over and still be sequential; a page if not given", 1,
+                   AT(range.gap), ggs_set_size, "a size such as 4K, or 0"),
         GGS_OPTIONS_SELECTION(1),
-        {"layer", 0, "N", "Only ops of this layer", 1, AT(range.layer), ggs_take_layer, "the number of a layer"},
-        {"roofline", 0, NULL,
-         "What each op reaches: bytes and flops a second against the machine's limits, evenness over threads, barriers",
-         2, AT(roofline), NULL, NULL},
-        {"probe", 0, NULL, "Measure for a second what memory and cores can do here, keep it, and compare with it", 2,
-         AT(probe), NULL, NULL},
+        GGS_OPTIONS_OPS(1, struct arguments, ops),
+        GGS_SWITCH("roofline", 0,
+                   "Compare each op with the machine's limits: bytes/s, flop/s, balance over threads, barriers", 2,
+                   AT(roofline)),
+        GGS_SWITCH("probe", 0,
+                   "Measure the machine's memory and cores for a second, keep the result, and compare with it", 2,
+                   AT(probe)),
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
         {0},
@@ -125,6 +134,6 @@ int cmd_stats(int argc, char ** argv) {
         GGS_OPENS_ONE, .options = options, .run = show,
         .text =
             "Show what ran, how often and at which cost: token steps, time, bytes read and written, what of the model was touched, in which order."};
-    struct arguments arguments = {.range = ggs_totals_all};
+    struct arguments arguments = {.range = ggs_totals_all, .ops = GGS_OP_FILTER_ALL};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

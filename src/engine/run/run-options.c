@@ -28,7 +28,8 @@ static uint32_t usable_cores(void) {
     return count < 1 ? 1 : count > GGML_MAX_N_THREADS ? GGML_MAX_N_THREADS : (uint32_t) count;
 }
 
-// Threads wait for each other by spinning: with many more of them than cores one token takes minutes.
+// Threads wait for each other by spinning: with many more of them than cores one token takes
+// minutes.
 static uint32_t most_threads(void) {
     uint32_t most = 4 * usable_cores();
     return most < 8 ? 8 : most > GGML_MAX_N_THREADS ? GGML_MAX_N_THREADS : most;
@@ -47,10 +48,10 @@ static void take_value(struct argp_state * state, int option, const char * value
 static void check_complete(struct argp_state * state) {
     const char ** values = ((struct parse *) state->input)->values;
     if (values[GGS_RUN_MODEL] == NULL) argp_error(state, "name a model with -m FILE");
-    if (values[GGS_RUN_PROMPT] == NULL && values[GGS_RUN_PROMPT_FILE] == NULL)
-        argp_error(state, "give a prompt with -p TEXT or -f FILE");
-    if (values[GGS_RUN_PROMPT] != NULL && values[GGS_RUN_PROMPT_FILE] != NULL)
-        argp_error(state, "-p and -f exclude each other");
+    int prompts =
+        (values[GGS_RUN_PROMPT] != NULL) + (values[GGS_RUN_PROMPT_FILE] != NULL) + (values[GGS_RUN_TEACHER] != NULL);
+    if (prompts == 0) argp_error(state, "give a prompt with -p TEXT or -f FILE");
+    if (prompts > 1) argp_error(state, "-p, -f and --teacher exclude each other");
 }
 
 static error_t parse_option(int key, char * argument, struct argp_state * state) {
@@ -115,8 +116,9 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
             .model           = values[GGS_RUN_MODEL],
             .prompt          = values[GGS_RUN_PROMPT],
             .prompt_file     = values[GGS_RUN_PROMPT_FILE],
+            .teacher         = values[GGS_RUN_TEACHER],
             .engine          = parse.engine,
-            .tokens          = number_of(&parse, GGS_RUN_TOKENS, 32),
+            .tokens          = number_of(&parse, GGS_RUN_TOKENS, values[GGS_RUN_TEACHER] != NULL ? 1 : 32),
             .threads         = number_of(&parse, GGS_RUN_THREADS, usable_cores()),
             .context         = number_of(&parse, GGS_RUN_CONTEXT, 0),
             .batch           = number_of(&parse, GGS_RUN_BATCH, 0),

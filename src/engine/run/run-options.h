@@ -10,6 +10,7 @@ struct ggs_run_options {
     const char * model;
     const char * prompt;      // NULL if prompt_file is set
     const char * prompt_file; // "-" is stdin
+    const char * teacher;     // a recording whose text is the prompt; NULL: there is one
     const char * engine;      // a directory, or NULL
     uint32_t     tokens;      // to generate
     uint32_t     threads;
@@ -34,6 +35,6 @@ struct ggs_run_options {
     bool         verbose;
 };
 
-// Fills `options`. For a wrong command line (unknown option, missing -m) argp
-// prints and exits with argp_err_exit_status. Values that are out of range give GGS_USAGE and a sentence.
+// Fills `options`. For a wrong command line (unknown option, missing -m) argp prints and exits with
+// argp_err_exit_status. Values that are out of range give GGS_USAGE and a sentence.
 int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** argv, struct ggs_error * error);

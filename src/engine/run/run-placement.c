@@ -38,8 +38,8 @@ static ggml_backend_dev_t find_device(const char * name, size_t length) {
 
 void ggml_backend_register(ggml_backend_reg_t reg); // NOLINT: all releases have it, headers only those of 2026
 
-// "HOST:PORT,HOST:PORT": each server's devices become devices of this engine. One that cannot be reached ends the program, with the
-// engine's own words.
+// "HOST:PORT,HOST:PORT": each server's devices become devices of this engine. One that cannot be
+// reached ends the program, with the engine's own words.
 static int add_servers(const char * list, struct ggs_error * error) {
     typedef ggml_backend_reg_t (*add_server)(const char * endpoint);
     ggml_backend_reg_t rpc = ggml_backend_reg_by_name("RPC");

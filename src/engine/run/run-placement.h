@@ -1,4 +1,5 @@
-// Where the weights of a model go: -ngl, --device, --split-mode, --main-gpu and --override-tensor as llama.cpp spells them.
+// Where the weights of a model go: -ngl, --device, --split-mode, --main-gpu and --override-tensor
+// as llama.cpp spells them.
 #pragma once
 
 #include <llama.h>
@@ -16,8 +17,8 @@ struct ggs_placement {
     char * patterns; // what the overrides point into
 };
 
-// Fills `placement`, which the engine reads while it loads, and the members of `params` that are about placing. Without any option: no
-// device at all, even if the engine has a backend for one.
+// Fills `placement`, which the engine reads while it loads, and the members of `params` that are
+// about placing. Without any option: no device at all, even if the engine has a backend for one.
 int  ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_options * options,
                          struct llama_model_params * params, struct ggs_error * error);
 void ggs_placement_release(struct ggs_placement * placement);

@@ -15,7 +15,7 @@
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 
-// ---- the model -----------------------------------------------------------------------------------
+// ---- the model ----
 
 // The head of a GGUF file: magic, version, tensors, key-values.
 struct gguf_head {
@@ -66,7 +66,8 @@ static int explain_load_failure(const struct ggs_session * session, const struct
         return ggs_fail(error, GGS_UNSUPPORTED, "%s: %s; llama.cpp %s cannot run it, a newer one might (--engine DIR)",
                         path, cause, session->engine->version);
     }
-    // The first file of a split model may have no tensors either, but then loading fails for another reason.
+    // The first file of a split model may have no tensors either, but then loading fails for
+    // another reason.
     if (head->version >= 2 && head->tensors == 0) {
         return ggs_fail(
             error, GGS_FORMAT,
@@ -150,7 +151,7 @@ int ggs_session_tokenize(const struct ggs_session * session, const char * text, 
     return GGS_OK;
 }
 
-// ---- the context ---------------------------------------------------------------------------------
+// ---- the context ----
 
 // For --eval-callback: wants to see every node, as tools that are built on the callback do.
 static bool observe_node(struct ggml_tensor * node, bool ask, void * context) {
@@ -158,8 +159,8 @@ static bool observe_node(struct ggml_tensor * node, bool ask, void * context) {
     return true;
 }
 
-// The context that the user asked for, else what the work needs within what the model was trained for.
-// The last generated token is never decoded and takes no place.
+// The context that the user asked for, else what the work needs within what the model was trained
+// for. The last generated token is never decoded and takes no place.
 static int context_size(const struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                         uint32_t * size, struct ggs_error * error) {
     enum { SMALLEST = 512 };
@@ -185,8 +186,9 @@ static int context_size(const struct ggs_session * session, const struct ggs_run
     return GGS_OK;
 }
 
-// Without a pool of its own the engine makes new threads for every graph, at half the speed on small models.
-// The functions are looked up because the CPU backend may be a library of its own that only ggml has opened.
+// Without a pool of its own the engine makes new threads for every graph, at half the speed on
+// small models. The functions are looked up because the CPU backend may be a library of its own
+// that only ggml has opened.
 static void attach_pool(struct ggs_session * session, uint32_t threads) {
     ggml_backend_reg_t cpu = ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
     struct ggml_threadpool * (*create)(struct ggml_threadpool_params *);

@@ -47,7 +47,8 @@ int ggs_session_tokenize(const struct ggs_session * session, const char * text, 
 int ggs_session_start(struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                       struct ggs_error * error);
 
-// Whose logits can be read afterwards: of no token (a prompt goes on in the next call), of the last one, of every one.
+// Whose logits can be read afterwards: of no token (a prompt goes on in the next call), of the last
+// one, of every one.
 enum ggs_logits { GGS_LOGITS_NONE, GGS_LOGITS_LAST, GGS_LOGITS_ALL };
 int ggs_session_decode(struct ggs_session * session, llama_token * tokens, uint32_t count, enum ggs_logits logits,
                        struct ggs_error * error);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #include "base/error.h"
@@ -16,9 +15,12 @@
 #include "base/text.h"
 #include "engine/load.h"
 #include "engine/run/run-options.h"
+#include "engine/run/run-result.h"
 #include "engine/run/run-session.h"
-#include "engine/run/run-stream.h"
+#include "engine/run/run-teacher.h"
+#include "engine/run/run-text.h"
 
+#include "base/system/clock.h"
 #include "llama.h"
 
 enum { EXIT_INTERRUPTED = 130 };
@@ -45,7 +47,7 @@ struct run {
     struct ggs_run_options options;
     struct ggs_engine *    engine;
     struct ggs_session     session;
-    struct ggs_stream      stream;
+    struct ggs_run_text    shown;
     struct ggs_text        prompt_text;
     struct ggs_text        text;
     llama_token *          prompt;
@@ -61,20 +63,12 @@ struct run {
     XXH3_state_t *         hash;
 };
 
-static uint64_t clock_ns(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
-static uint64_t now_ns(void) {
-    return clock_ns(CLOCK_MONOTONIC);
-}
-
-// ---- input ---------------------------------------------------------------------------------------
+// ---- input ----
 
 static int read_prompt(struct run * run, struct ggs_error * error) {
     const char * path = run->options.prompt_file;
+    if (run->options.teacher != NULL)
+        return ggs_run_teacher_read(run->options.teacher, &run->prompt, &run->prompt_tokens, error);
     if (path == NULL) {
         ggs_text_puts(&run->prompt_text, run->options.prompt);
         return run->prompt_text.failed ? ggs_fail_memory(error) : GGS_OK;
@@ -92,7 +86,7 @@ static int read_prompt(struct run * run, struct ggs_error * error) {
     return status;
 }
 
-// ---- generation ----------------------------------------------------------------------------------
+// ---- generation ----
 
 static void hash_logits(struct run * run, uint32_t outputs) {
     size_t size = (size_t) llama_vocab_n_tokens(run->session.vocab) * sizeof(float);
@@ -105,9 +99,9 @@ static void hash_logits(struct run * run, uint32_t outputs) {
 static int decode(struct run * run, llama_token * tokens, uint32_t count, bool last, uint64_t * spent_ns,
                   struct ggs_error * error) {
     enum ggs_logits logits = run->hash != NULL ? GGS_LOGITS_ALL : last ? GGS_LOGITS_LAST : GGS_LOGITS_NONE;
-    uint64_t        begin  = now_ns();
+    uint64_t        begin  = ggs_clock_now();
     int             status = ggs_session_decode(&run->session, tokens, count, logits, error);
-    *spent_ns += now_ns() - begin;
+    *spent_ns += ggs_clock_now() - begin;
     if (status == GGS_OK && run->hash != NULL) hash_logits(run, count);
     return status;
 }
@@ -135,7 +129,7 @@ static int emit(struct run * run, llama_token token, struct ggs_error * error) {
     }
     if (length > 0) {
         ggs_text_append(&run->text, piece, (size_t) length);
-        if (!run->options.json) ggs_stream_write(&run->stream, piece, (size_t) length);
+        if (!run->options.json) ggs_run_text_write(&run->shown, piece, (size_t) length);
     }
     if (piece != small) free(piece);
     if (run->text.failed) return ggs_fail_memory(error);
@@ -143,18 +137,18 @@ static int emit(struct run * run, llama_token token, struct ggs_error * error) {
     return GGS_OK;
 }
 
-// The prompt's decode yields the first token and the last token is not decoded, so N tokens take N decodes
-// (where the prompt fits one batch). An end-of-text token counts: it was generated.
+// The prompt's decode yields the first token and the last token is not decoded, so N tokens take N
+// decodes (where the prompt fits one batch). An end-of-text token counts: it was generated.
 static int generate(struct run * run, struct ggs_error * error) {
     int status   = feed_prompt(run, error);
     run->stopped = "interrupt";
     if (interrupted && run->session.position < run->prompt_tokens) return status;
     uint64_t before    = 0; // what generating had taken before this token
-    uint64_t cpu_begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t cpu_begin = ggs_clock_read(CLOCK_PROCESS_CPUTIME_ID);
     while (status == GGS_OK) {
-        uint64_t    begin   = now_ns();
+        uint64_t    begin   = ggs_clock_now();
         llama_token token   = ggs_session_sample(&run->session);
-        uint64_t    sampled = now_ns() - begin;
+        uint64_t    sampled = ggs_clock_now() - begin;
         if (run->generated == 0) {
             run->prompt_ns += sampled;
         } else {
@@ -176,11 +170,11 @@ static int generate(struct run * run, struct ggs_error * error) {
         before = run->generate_ns;
         status = decode(run, &token, 1, true, &run->generate_ns, error);
     }
-    run->generate_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
+    run->generate_cpu_ns = ggs_clock_read(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
     return status;
 }
 
-// ---- the report ----------------------------------------------------------------------------------
+// ---- the report ----
 
 static double milliseconds(uint64_t ns) {
     return (double) ns / 1e6;
@@ -196,22 +190,17 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// What each token took, in order, but for the first, which is the prompt's.
-static void put_times(struct ggs_json * json, const char * key, const struct run * run) {
-    ggs_json_array(json, key);
-    for (uint32_t i = 0; i + 1 < run->generated; i++) ggs_json_u64(json, NULL, run->token_ns[i]);
-    ggs_json_end(json);
-}
-
-// Half of the tokens took longer: a machine that is busy for a moment does not show in it. Sorts them.
-static void put_median(struct ggs_json * json, const char * key, const struct run * run) {
-    if (run->generated < 2) {
-        ggs_json_null(json, key);
-        return;
-    }
-    uint32_t n = run->generated - 1;
-    qsort(run->token_ns, n, sizeof(*run->token_ns), by_value); // their order was told before
-    ggs_json_u64(json, key, run->token_ns[n / 2]);
+// What each token took, in order, but for the first, which is the prompt's. Half of the tokens took
+// longer: a machine that is busy for a moment does not show in it. -1 if there is none.
+static int64_t median_token(const struct run * run) {
+    uint32_t   n      = run->generated < 2 ? 0 : run->generated - 1;
+    uint64_t * sorted = n == 0 ? NULL : malloc(n * sizeof(*sorted));
+    if (sorted == NULL) return -1;
+    memcpy(sorted, run->token_ns, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_value);
+    int64_t median = (int64_t) sorted[n / 2];
+    free(sorted);
+    return median;
 }
 
 static void report_text(const struct run * run) {
@@ -231,38 +220,32 @@ static void report_text(const struct run * run) {
 }
 
 static int report_json(const struct run * run, struct ggs_error * error) {
-    double          each_ms = generate_ms_per_token(run);
     struct ggs_json json;
+    char            hash[17];
+    if (run->hash != NULL) snprintf(hash, sizeof(hash), "%016" PRIx64, (uint64_t) XXH3_64bits_digest(run->hash));
+    struct ggs_run_result result = {.text              = ggs_text_string(&run->text),
+                                    .text_length       = run->text.length,
+                                    .prompt_tokens     = run->prompt_tokens,
+                                    .generated         = run->generated,
+                                    .stopped           = run->stopped,
+                                    .load_ns           = run->load_ns,
+                                    .prompt_ns         = run->prompt_ns,
+                                    .generate_ns       = run->generate_ns,
+                                    .generate_cpu_ns   = run->generate_cpu_ns,
+                                    .token_ns          = run->token_ns,
+                                    .n_token_ns        = run->generated == 0 ? 0 : run->generated - 1,
+                                    .median_ns         = median_token(run),
+                                    .tokens_per_second = 1000.0 / generate_ms_per_token(run),
+                                    .threads           = run->options.threads,
+                                    .llama_version     = run->engine->version,
+                                    .ggml_version      = run->engine->ggml_version,
+                                    .ggml_commit       = run->engine->commit,
+                                    .directory         = run->engine->paths.directory,
+                                    .model             = run->options.model,
+                                    .ids               = run->tokens,
+                                    .logits_hash       = run->hash == NULL ? NULL : hash};
     ggs_json_init(&json, ggs_json_to_file, stdout, false);
-    ggs_json_object(&json, NULL);
-    ggs_json_string_n(&json, "text", ggs_text_string(&run->text), run->text.length);
-    ggs_json_u64(&json, "prompt_tokens", run->prompt_tokens);
-    ggs_json_u64(&json, "generated_tokens", run->generated);
-    ggs_json_string(&json, "stopped", run->stopped);
-    ggs_json_u64(&json, "load_ns", run->load_ns);
-    ggs_json_u64(&json, "prompt_ns", run->prompt_ns);
-    ggs_json_u64(&json, "generate_ns", run->generate_ns);
-    ggs_json_u64(&json, "generate_cpu_ns", run->generate_cpu_ns);
-    put_times(&json, "token_ns", run);
-    put_median(&json, "generate_median_ns", run);
-    ggs_json_double(&json, "tokens_per_second", 1000.0 / each_ms);
-    ggs_json_u64(&json, "threads", run->options.threads);
-    ggs_json_object(&json, "engine");
-    ggs_json_string(&json, "llama_version", run->engine->version);
-    ggs_json_string(&json, "ggml_version", run->engine->ggml_version);
-    ggs_json_string(&json, "ggml_commit", run->engine->commit);
-    ggs_json_string(&json, "directory", run->engine->paths.directory);
-    ggs_json_end(&json);
-    ggs_json_string(&json, "model", run->options.model);
-    ggs_json_array(&json, "ids");
-    for (uint32_t i = 0; i < run->generated; i++) ggs_json_i64(&json, NULL, run->tokens[i]);
-    ggs_json_end(&json);
-    if (run->hash != NULL) {
-        char hash[17];
-        snprintf(hash, sizeof(hash), "%016" PRIx64, (uint64_t) XXH3_64bits_digest(run->hash));
-        ggs_json_string(&json, "logits_hash", hash);
-    }
-    ggs_json_end(&json);
+    ggs_object_write(&json, NULL, &ggs_run_result_object, &result, NULL);
     int failed = ggs_json_finish(&json);
     fputc('\n', stdout);
     if (ggs_file_flush(stdout) != 0 || failed != 0) return ggs_fail_errno(error, "cannot write the result to stdout");
@@ -271,31 +254,45 @@ static int report_json(const struct run * run, struct ggs_error * error) {
 
 static int report(struct run * run, struct ggs_error * error) {
     if (run->options.json) return report_json(run, error);
-    if (ggs_stream_finish(&run->stream) != 0) return ggs_fail_errno(error, "cannot write the text to stdout");
+    if (ggs_run_text_finish(&run->shown) != 0) return ggs_fail_errno(error, "cannot write the text to stdout");
     report_text(run);
     return GGS_OK;
 }
 
-// ---- the command ---------------------------------------------------------------------------------
+// ---- the command ----
+
+// A text of another vocabulary.
+static int check_taught(const struct run * run, struct ggs_error * error) {
+    int32_t most = llama_vocab_n_tokens(run->session.vocab);
+    for (uint32_t i = 0; i < run->prompt_tokens; i++)
+        if (run->prompt[i] >= most)
+            return ggs_fail(error, GGS_USAGE,
+                            "%s has token %d, but the vocabulary of %s ends at %d: record it with the same model",
+                            run->options.teacher, run->prompt[i], run->options.model, most - 1);
+    return 0;
+}
 
 static int prepare(struct run * run, struct ggs_error * error) {
     struct ggs_session * session = &run->session;
     // The prompt first: it is the cheapest thing to be wrong.
     int status = read_prompt(run, error);
     if (status < 0) return status;
-    if (run->prompt_text.length == 0)
+    if (run->prompt_tokens == 0 && run->prompt_text.length == 0)
         return ggs_fail(error, GGS_USAGE, "the prompt is empty; give at least one character");
     status = ggs_engine_open(run->engine, run->options.engine, run->options.verbose, error);
     if (status < 0) return status;
-    uint64_t begin = now_ns();
+    uint64_t begin = ggs_clock_now();
     status         = ggs_session_load(session, run->engine, &run->options, &interrupted, error);
     if (status < 0) return status;
-    status = ggs_session_tokenize(session, ggs_text_string(&run->prompt_text), run->prompt_text.length, &run->prompt,
-                                  &run->prompt_tokens, error);
+    if (run->options.teacher != NULL)
+        status = check_taught(run, error);
+    else
+        status = ggs_session_tokenize(session, ggs_text_string(&run->prompt_text), run->prompt_text.length,
+                                      &run->prompt, &run->prompt_tokens, error);
     if (status < 0) return status;
     status = ggs_session_start(session, &run->options, run->prompt_tokens, error);
     if (status < 0) return status;
-    run->load_ns = now_ns() - begin;
+    run->load_ns = ggs_clock_now() - begin;
 
     run->tokens   = calloc(run->options.tokens, sizeof(*run->tokens));
     run->token_ns = calloc(run->options.tokens, sizeof(*run->token_ns));
@@ -305,7 +302,7 @@ static int prepare(struct run * run, struct ggs_error * error) {
         if (run->hash == NULL) return ggs_fail_memory(error);
         XXH3_64bits_reset(run->hash);
     }
-    ggs_stream_init(&run->stream, stdout);
+    ggs_run_text_init(&run->shown, stdout);
     return GGS_OK;
 }
 

@@ -103,10 +103,11 @@ static void gpt2_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_sh
     }
 }
 
-// The embeddings are the output too. A token's own embedding, carried through by the residual stream, must stay
-// below what the layers add, or the model would say the same token forever; and as the norm after attention lifts even
-// an average over all tokens to full size, it is turned down, or all tokens would look alike. Embeddings are multiplied
-// by the root of their length when they are looked up.
+// The embeddings are the output too. A token's own embedding, carried through by the residual
+// stream, must stay below what the layers add, or the model would say the same token forever; and
+// as the norm after attention lifts even an average over all tokens to full size, it is turned
+// down, or all tokens would look alike. Embeddings are multiplied by the root of their length when
+// they are looked up.
 static void gemma3_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {
     embedding(plan, shape)->deviation = fmin(1.0, sqrt((double) shape->layers / shape->embd)) / sqrt(shape->embd);
     NORM(plan, -1, "output_norm", shape->embd);
@@ -133,8 +134,8 @@ static void qwen3moe_tensors(struct ggs_synth_plan * plan, const struct ggs_synt
     }
 }
 
-// The sizes of latent attention: queries and the KV cache pass through narrow ranks, keys have a part that
-// carries the position (rotary) and a part that does not.
+// The sizes of latent attention: queries and the KV cache pass through narrow ranks, keys have a
+// part that carries the position (rotary) and a part that does not.
 struct latent {
     uint32_t q_rank, kv_rank;
     uint32_t rotary, plain, value; // per head
@@ -287,9 +288,12 @@ static bool starts_with(const char * string, const char * start) {
 }
 
 // Rules for all architectures alike:
-// - what the layers add to the residual stream is scaled so that all of them together add about as much as the
-//   embedding brought; the text then depends on the last token and on those before it, and does not settle on one;
-// - every second layer keeps its value and down projections at more bits, as common quantization mixes do.
+// - what the layers add to the residual stream is scaled so that all of them together add about as
+//   much as the embedding brought; the text then depends on the last token and on those before it,
+//   and does not
+//       settle on one;
+// - every second layer keeps its value and down projections at more bits, as common quantization
+//   mixes do.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {
     shape->arch->tensors(plan, shape);
     for (size_t i = 0; i < plan->count; i++) {

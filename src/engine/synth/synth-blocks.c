@@ -14,7 +14,8 @@ enum scale {
     FOUR_SMALL,     // four bytes, each a float of four bits of exponent and three of mantissa
 };
 
-// Where a block keeps its scale, and which of its bytes are no values and must not be random: (byte & mask) | set.
+// Where a block keeps its scale, and which of its bytes are no values and must not be random: (byte
+// & mask) | set.
 static const struct layout {
     int        type;
     enum scale kind;
@@ -74,7 +75,8 @@ static void put_spread(uint8_t * words, double value) {
         words[2 * i + 1] = (uint8_t) ((words[2 * i + 1] & 0x0f) | (half >> 4 * i & 15) << 4);
 }
 
-// The nearest powers of two below and above, so often that the squares are right on average; `random` decides.
+// The nearest powers of two below and above, so often that the squares are right on average;
+// `random` decides.
 static uint8_t exponent(double value, uint8_t random) {
     int    power;
     double below = frexp(value, &power) * 2; // value = below * 2^(power - 1), from 1 to 2

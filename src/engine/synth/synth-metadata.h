@@ -20,7 +20,8 @@ void ggs_synth_metadata_i32(struct ggs_synth_metadata * metadata, const char * k
 void ggs_synth_metadata_f32(struct ggs_synth_metadata * metadata, const char * key, float value);
 void ggs_synth_metadata_string(struct ggs_synth_metadata * metadata, const char * key, const char * value);
 
-// For values of other kinds: the key and the value's type (an enum gguf_type); the caller appends the value's bytes.
+// For values of other kinds: the key and the value's type (an enum gguf_type); the caller appends
+// the value's bytes.
 void ggs_synth_metadata_begin(struct ggs_synth_metadata * metadata, const char * key, uint32_t type);
 
 // Parts of a GGUF file, little endian: a number, a string with its length in front.

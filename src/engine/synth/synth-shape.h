@@ -41,6 +41,7 @@ struct ggs_synth_shape {
     uint32_t                      vocabulary; // tokens; known once the vocabulary is read
 };
 
-// Fills `shape` from the options, or says in one sentence what does not fit (GGS_USAGE). The vocabulary stays 0.
+// Fills `shape` from the options, or says in one sentence what does not fit (GGS_USAGE). The
+// vocabulary stays 0.
 int ggs_synth_shape_init(struct ggs_synth_shape * shape, const struct ggs_synth_options * options,
                          struct ggs_error * error);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-// The types that the library can quantize to and multiply with; asking it for another one aborts the
-// process. The numbers are those of GGUF files and never change.
+// The types that the library can quantize to and multiply with; asking it for another one aborts
+// the process. The numbers are those of GGUF files and never change.
 static const struct {
     const char * name;
     int          type;

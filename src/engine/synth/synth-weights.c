@@ -44,8 +44,8 @@ static uint64_t random_stream(uint64_t seed, const char * name, uint64_t salt) {
     return random_next(&state);
 }
 
-// The sum of four uniform numbers is close to normal, and unlike the textbook ways needs no function of libm,
-// whose last bit differs between CPUs. Its deviation is 65536 / sqrt(3).
+// The sum of four uniform numbers is close to normal, and unlike the textbook ways needs no
+// function of libm, whose last bit differs between CPUs. Its deviation is 65536 / sqrt(3).
 static void random_values(float * values, size_t count, double deviation, uint64_t state) {
     const float scale = (float) (deviation / 37837.227);
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +84,8 @@ static void fill_with_blocks(struct ggs_synth_pool * pool, uint64_t seed) {
     for (size_t i = 0; i < pool->count; i++) ggs_synth_block(pool->type, pool->data + i * pool->size, pool->deviation);
 }
 
-// Floats, and types that are younger than this: those below three bits want to know how important each column is; here all are alike.
+// Floats, and types that are younger than this: those below three bits want to know how important
+// each column is; here all are alike.
 static int fill_pool(struct ggs_synth_pool * pool, uint64_t seed, struct ggs_error * error) {
     enum ggml_type type = (enum ggml_type) pool->type;
     if (ggs_synth_block_known(pool->type)) {

@@ -1,12 +1,13 @@
 // The bytes of synthetic tensors.
 //
 // Making a billion weights would take minutes. Instead a pool of some thousand random blocks is
-// made once per type and scale (synth-blocks.h), and a tensor is a random sequence of blocks from its pool: rows and experts
-// differ, and writing costs little more than copying. This works for every type because a block always stands for
-// itself. If a row is one block long, as in `tiny` with its rows of 256, some rows of a large tensor are equal.
+// made once per type and scale (synth-blocks.h), and a tensor is a random sequence of blocks from
+// its pool: rows and experts differ, and writing costs little more than copying. This works for
+// every type because a block always stands for itself. If a row is one block long, as in `tiny`
+// with its rows of 256, some rows of a large tensor are equal.
 //
-// Which blocks, and what is in them, follows from the seed, the tensor's name, type and scale, computed in integers:
-// same seed, same bytes, on every machine.
+// Which blocks, and what is in them, follows from the seed, the tensor's name, type and scale,
+// computed in integers: same seed, same bytes, on every machine.
 #pragma once
 
 #include <stddef.h>

@@ -58,8 +58,8 @@ static uint64_t padded(uint64_t size) {
     return size + padding(size);
 }
 
-// Walks over the plan and begins a new file whenever one has `minimum` bytes; the last file takes what remains.
-// Returns how many files reach the minimum; notes the cuts if `parts` is not NULL.
+// Walks over the plan and begins a new file whenever one has `minimum` bytes; the last file takes
+// what remains. Returns how many files reach the minimum; notes the cuts if `parts` is not NULL.
 static size_t cut(const struct ggs_synth_plan * plan, uint64_t minimum, size_t count, struct part * parts) {
     size_t   full = 0, first = 0;
     uint64_t size = 0;
@@ -160,7 +160,8 @@ static int prepare(struct writer * writer, struct ggs_error * error) {
     return 0;
 }
 
-// Reserving the file's space finds a full disk before the work, and keeps the file in few fragments.
+// Reserving the file's space finds a full disk before the work, and keeps the file in few
+// fragments.
 static int open_part(struct part * part, struct ggs_error * error) {
     char size[GGS_NUMBER_LENGTH];
     int  status = ggs_output_open(&part->output, part->path, error);
@@ -217,7 +218,8 @@ static int commit(struct writer * writer, struct ggs_error * error) {
     return 0;
 }
 
-// After a failure nothing stays: neither temporary files nor the first parts of a split that lacks the rest.
+// After a failure nothing stays: neither temporary files nor the first parts of a split that lacks
+// the rest.
 static void discard(struct writer * writer) {
     for (uint32_t i = 0; i < writer->count; i++) {
         struct part * part = &writer->parts[i];

@@ -1,8 +1,9 @@
-// Writes a planned model as GGUF, version 3: one file, or several by the naming of llama.cpp's own splits
-// (NAME-00001-of-00003.gguf). Memory stays small whatever the model's size.
+// Writes a planned model as GGUF, version 3: one file, or several by the naming of llama.cpp's own
+// splits (NAME-00001-of-00003.gguf). Memory stays small whatever the model's size.
 //
-// All files appear whole under their names at the end, or none does: not when the disk is full, and not when the
-// program is interrupted (SIGINT, SIGTERM and SIGHUP wait until the temporary files are removed, then act as ever).
+// All files appear whole under their names at the end, or none does: not when the disk is full, and
+// not when the program is interrupted (SIGINT, SIGTERM and SIGHUP wait until the temporary files
+// are removed, then act as ever).
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-// `ggscope-engine synth`: writes GGUF models of any shape with a real vocabulary and random weights.
+// `ggscope-engine synth`: writes GGUF models of any shape with a real vocabulary and random
+// weights.
 //
 //     ggscope-engine synth tiny -o tiny.gguf
 //     ggscope-engine synth moe --experts 64 --types default=q8_0,output=f16 --split 3 -o moe.gguf
@@ -11,8 +12,8 @@
 //     vocabulary.c      the tokenizer's key-values, copied from a vocabulary GGUF
 //     synth-weights.c   the bytes of each tensor, from the seed and the tensor's name alone
 //     synth-write.c     plan -> one file, or several with --split
-// Same command line, same bytes: nothing depends on the time, on threads or on the CPU, and a tensor has the
-// same bytes in a split model as in a whole one.
+// Same command line, same bytes: nothing depends on the time, on threads or on the CPU, and a
+// tensor has the same bytes in a split model as in a whole one.
 #pragma once
 
 // argv[0] is the name that usage messages show. Returns the exit code: 0, 1 (failed) or 2 (usage).

@@ -7,12 +7,12 @@
 struct ggs_error;
 struct ggs_synth_metadata;
 
-// Where the vocabulary `name` ("ggml-vocab-gpt-2.gguf") lies: `chosen` if that is not NULL, else in the
-// directory that GGSCOPE_VOCAB_DIR names, else beside this program, in its build tree or where it was installed.
-// GGS_ABSENT with a sentence that says where it was looked for.
+// Where the vocabulary `name` ("ggml-vocab-gpt-2.gguf") lies: `chosen` if that is not NULL, else in
+// the directory that GGSCOPE_VOCAB_DIR names, else beside this program, in its build tree or where
+// it was installed. GGS_ABSENT with a sentence that says where it was looked for.
 int ggs_vocabulary_find(char path[PATH_MAX], const char * chosen, const char * name, struct ggs_error * error);
 
-// Appends the tokenizer's key-values of that file to `metadata` and stores the number of tokens. The engine must be
-// loaded.
+// Appends the tokenizer's key-values of that file to `metadata` and stores the number of tokens.
+// The engine must be loaded.
 int ggs_vocabulary_copy(const char * path, struct ggs_synth_metadata * metadata, uint32_t * tokens,
                         struct ggs_error * error);

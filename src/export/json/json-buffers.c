@@ -1,4 +1,5 @@
-// buffer-timeline.json: the engine's buffers, when they were allocated and freed; and the format "buffers", the same as JSON lines.
+// buffer-timeline.json: the engine's buffers, when they were allocated and freed; and the format
+// "buffers", the same as JSON lines.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -161,18 +162,17 @@ static void put_timeline(struct ggs_json * json, const struct buffers * b) {
     ggs_json_end(json);
 }
 
-// A usage and its bytes.
+// A usage and its number of buffers.
 static void put_usage(struct ggs_json * json, const struct buffers * b) {
     enum { USAGES = 3 };
-    uint64_t bytes[USAGES] = {0}, n[USAGES] = {0};
+    uint64_t n[USAGES] = {0};
     for (uint64_t i = 0; i < b->trace->n_buffers; i++) {
         uint64_t usage = b->trace->buffers[i].usage < USAGES ? b->trace->buffers[i].usage : 0;
-        bytes[usage] += b->trace->buffers[i].size;
         n[usage]++;
     }
     ggs_json_object_inline(json, "usage_breakdown");
     for (unsigned i = 0; i < USAGES; i++) {
-        if (n[i] > 0) ggs_json_u64(json, usage_name(i), bytes[i]);
+        if (n[i] > 0) ggs_json_u64(json, usage_name(i), n[i]);
     }
     ggs_json_end(json);
 }
@@ -185,7 +185,7 @@ int ggs_json_buffers(struct ggs_export * export, struct ggs_error * error) {
     int                  status = find_all(export, &b, error);
     if (status == 0) status = ggs_json_file_open(export, &file, "buffer-timeline.json", error);
     if (status == 0) {
-        ggs_facts_number(export->facts, "duration_ns", &duration);
+        if (b.n_events > 0) duration = b.events[b.n_events - 1].ns - b.events[0].ns;
         ggs_json_object(json, "metadata");
         ggs_json_u64(json, "total_events", b.n_events);
         ggs_json_u64(json, "total_buffers", export->trace.n_buffers);

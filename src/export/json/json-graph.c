@@ -51,6 +51,12 @@ static void put_node(struct ggs_export * export, struct ggs_json * json, const c
     ggs_json_string(json, "category", category);
 }
 
+// A leaf that lies in a file of the model, or was copied from one.
+static bool is_weight(const struct ggs_trace * trace, uint64_t tensor) {
+    uint64_t file, offset;
+    return ggs_trace_origin(&trace->tensors[tensor - 1], &file, &offset) && trace->models[file - 1];
+}
+
 static void put_nodes(struct ggs_export * export, struct ggs_json * json, const struct ggs_graph * graph,
                       uint64_t first, struct ids * ids) {
     const struct ggs_trace * trace = &export->trace;
@@ -59,6 +65,7 @@ static void put_nodes(struct ggs_export * export, struct ggs_json * json, const 
         put_node(export, json, "node_", first + n, ggs_trace_op_name(trace, node->op),
                  ggs_trace_tensor(trace, node->tensor), ggs_trace_node_layer(trace, graph, n),
                  ggs_node_category(export, graph, n));
+        ggs_json_string(json, "node_type", "op");
         ggs_json_u64(json, "graph_id", graph->row.graph);
         ggs_json_end(json);
     }
@@ -68,6 +75,7 @@ static void put_nodes(struct ggs_export * export, struct ggs_json * json, const 
         ids->leaf[tensor] = (uint32_t) ++ids->leaves;
         put_node(export, json, "leaf_", ids->leaves - 1, "NONE", &trace->tensors[tensor - 1], trace->layers[tensor - 1],
                  ggs_node_category(export, graph, graph->edges[e].node));
+        ggs_json_string(json, "node_type", is_weight(trace, tensor) ? "weight" : "op");
         ggs_json_u64(json, "graph_id", graph->row.graph);
         ggs_json_end(json);
     }
@@ -92,7 +100,8 @@ static void put_edges(const struct ggs_trace * trace, struct ggs_json * json, co
     }
 }
 
-// What is known only after the lists have been walked is counted first: the lists come last, as in all files.
+// What is known only after the lists have been walked is counted first: the lists come last, as in
+// all files.
 struct counts {
     uint64_t nodes, edges, leaves;
     int      layers; // the highest + 1

@@ -17,7 +17,7 @@
 struct model {
     struct ggs_gguf **      gguf; // by file - 1; NULL if it is none or cannot be read
     struct ggs_gguf_map *   maps;
-    uint64_t                n_tensors, bytes;
+    uint64_t                bytes;
     const struct ggs_gguf * first; // has the metadata; NULL if no file can be read
 };
 
@@ -49,7 +49,6 @@ static int open_model(struct ggs_export * export, struct model * model, struct g
             continue;
         }
         if (model->first == NULL) model->first = model->gguf[i];
-        model->n_tensors += model->gguf[i]->n_tensors;
     }
     return 0;
 }
@@ -165,7 +164,7 @@ static void put_head(struct ggs_export * export, struct ggs_json * json, const s
     }
     ggs_json_u64(json, "total_size_bytes", model->bytes);
     ggs_json_u64(json, "num_tensors", n);
-    ggs_gguf_write_metadata(json, gguf, gguf == NULL ? n : model->n_tensors);
+    ggs_gguf_write_metadata(json, gguf, n);
 }
 
 int ggs_json_memory_map(struct ggs_export * export, struct ggs_memory_map * map, struct ggs_error * error) {

@@ -1,7 +1,7 @@
 // traces/token-NNNNN.json: what was computed, op by op.
 //
-// One walk over all runs. Where contexts run at the same time their steps interleave, so several files can be open at once;
-// each is finished with the last run of its step.
+// One walk over all runs. Where contexts run at the same time their steps interleave, so several
+// files can be open at once; each is finished with the last run of its step.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ struct open_step {
     struct ggs_json_file    file;
     uint64_t                runs, entries;
     int64_t                 first_ns; // of the first entry
+    int64_t                 last_ns;  // the last end of an entry
     struct ggs_step_graph * graphs;
     uint64_t                n_graphs, graphs_capacity, next_node;
 };
@@ -54,24 +55,29 @@ static int open_step(struct tokens * t, const struct ggs_step * row, struct open
     return 0;
 }
 
+static int64_t start_of(const struct open_step * step) {
+    return step->entries == 0 ? step->step.begin_ns : step->first_ns;
+}
+
 static void put_metadata(struct ggs_json * json, const struct open_step * step) {
-    int64_t duration = step->step.end_ns > step->step.begin_ns ? step->step.end_ns - step->step.begin_ns : 0;
+    int64_t first    = start_of(step);
+    int64_t duration = step->last_ns > first ? step->last_ns - first : 0;
     ggs_json_object(json, "metadata");
     ggs_json_u64(json, "total_entries", step->entries);
     ggs_json_ms(json, "duration_ms", duration);
-    ggs_json_i64(json, "timestamp_start_ns", step->step.begin_ns);
+    ggs_json_i64(json, "timestamp_start_ns", first);
     ggs_json_string(json, "format_version", "1.0");
     ggs_json_end(json);
 }
 
-// Writes the end of a step's file and its graph, and frees it; with a negative status it gives both up. The step is not in t->open
-// any more.
+// Writes the end of a step's file and its graph, and frees it; with a negative status it gives both
+// up. The step is not in t->open any more.
 static int finish_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
     ggs_json_end(&step->file.json);
     put_metadata(&step->file.json, step); // last: how many entries there are shows only now
     status = ggs_json_file_close(t->export, &step->file, status, error);
     if (status == 0)
-        status = ggs_json_graph(t->export, step->step.step, step->graphs, step->n_graphs, step->step.begin_ns, error);
+        status = ggs_json_graph(t->export, step->step.step, step->graphs, step->n_graphs, start_of(step), error);
     free(step->graphs);
     free(step);
     return status;
@@ -86,7 +92,8 @@ static int close_step(struct tokens * t, struct open_step * step, int status, st
     return status;
 }
 
-// The step of a run: open already, or found by going on through the table of steps. *out is NULL if there is none.
+// The step of a run: open already, or found by going on through the table of steps. *out is NULL if
+// there is none.
 static int find_step(struct tokens * t, int64_t number, struct open_step ** out, struct ggs_error * error) {
     *out = NULL;
     for (uint64_t i = 0; i < t->n_open; i++) {
@@ -132,7 +139,8 @@ static void put_file(struct tokens * t, struct ggs_json * json, uint64_t file) {
     ggs_json_string(json, "file", slash == NULL ? path : slash + 1);
 }
 
-// Where a tensor's bytes come from: DISK with the offset in the file, also if the engine copied them from there, else BUFFER.
+// Where a tensor's bytes come from: DISK with the offset in the file, also if the engine copied
+// them from there, else BUFFER.
 static void put_place(struct tokens * t, struct ggs_json * json, const struct ggs_tensor * tensor, uint64_t first) {
     bool     mapped = tensor->source == GGS_SOURCE_DISK, copied = !mapped && tensor->origin_file != 0;
     uint64_t file                      = mapped ? tensor->file : tensor->origin_file;
@@ -213,7 +221,9 @@ static void put_entry(struct tokens * t, struct open_step * step, const struct g
     const struct ggs_op_seen * op    = e->op;
     struct ggs_json *          json  = &step->file.json;
     struct ggs_access_bytes    bytes = ggs_access_sum(e->accesses);
+    int64_t                    end   = e->duration_ns > 0 ? e->begin_ns + e->duration_ns : e->begin_ns;
     if (step->entries == 0) step->first_ns = e->begin_ns;
+    if (step->entries == 0 || end > step->last_ns) step->last_ns = end;
     ggs_json_object_inline(json, NULL);
     ggs_json_u64(json, "entry_id", step->entries++);
     ggs_json_i64(json, "timestamp_ns", e->begin_ns);
@@ -302,7 +312,8 @@ int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * ma
     }
     if (status == 0) status = find_step(&t, -1, &none, error); // steps behind the last run
     while (t.n_open > 0) {                                     // fewer runs than promised: what there is
-        // The analyzer loses sight of a step that left the list: NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
+        // The analyzer loses sight of a step that left the list:
+        // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
         int closed = finish_step(&t, t.open[--t.n_open], status, status < 0 ? NULL : error);
         if (status == 0) status = closed;
     }

@@ -1,4 +1,5 @@
-// The json format: metadata. The rest is in json-map.c, json-buffers.c, json-graph.c and json-trace.c.
+// The json format: metadata. The rest is in json-map.c, json-buffers.c, json-graph.c and
+// json-trace.c.
 #include "export/json/json.h"
 
 #include <stdlib.h>

@@ -4,7 +4,8 @@
 #include "base/json.h"
 #include "export/export.h"
 
-// The map of the model: every tensor of its files, experts one by one, as memory-map.json lists them.
+// The map of the model: every tensor of its files, experts one by one, as memory-map.json lists
+// them.
 struct ggs_map_entry {
     uint64_t file; // of the trace
     uint64_t offset, size;

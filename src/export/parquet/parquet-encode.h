@@ -11,10 +11,11 @@
 // ---- pages ----
 
 // PLAIN for 64-bit numbers: they are copied as they stand, so the machine must be little endian.
-// DELTA_BINARY_PACKED: differences in blocks of 128, each less the block's least, in as few bits as the largest needs.
+// DELTA_BINARY_PACKED: differences in blocks of 128, each less the block's least, in as few bits as
+// the largest needs.
 void ggs_put_delta(struct ggs_text * out, const int64_t * values, uint64_t n);
-// RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without its length in front. One bit-packed run, or a repeated
-// value if all are equal.
+// RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without its length in front. One
+// bit-packed run, or a repeated value if all are equal.
 void     ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, unsigned width);
 void     ggs_put_bits(struct ggs_text * out, const int64_t * values, uint64_t n); // PLAIN booleans: one bit each
 unsigned ggs_bits_of(uint64_t value);                                             // bits that a value needs: 0 for 0
@@ -30,7 +31,8 @@ enum ggs_thrift_type {
     GGS_THRIFT_STRUCT = 12,
 };
 
-// One struct at a time: `last` is the id of the field before, which the protocol writes as a difference.
+// One struct at a time: `last` is the id of the field before, which the protocol writes as a
+// difference.
 struct ggs_thrift {
     struct ggs_text * out;
     int               last[8]; // by depth

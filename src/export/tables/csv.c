@@ -134,7 +134,8 @@ static int write_sql(struct ggs_export * export, const char * name, const struct
     return ggs_export_close(export, &target, 0, error);
 }
 
-// SQLite's .import gives "" for an empty field and text for every number of a column that has no type yet.
+// SQLite's .import gives "" for an empty field and text for every number of a column that has no
+// type yet.
 static void load_sqlite(struct ggs_text * sql, const struct ggs_flat_table * table, const char * extension) {
     ggs_text_printf(sql, ".import --csv --skip 1 %s%s%s%s %s\n", extension[0] == '\0' ? "" : "\"|gzip -dc ",
                     table->name, ".csv", extension[0] == '\0' ? "" : ".gz\"", table->name);
@@ -173,13 +174,18 @@ static int write_schema(struct ggs_export * export, struct ggs_error * error) {
     return status;
 }
 
-int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
+static int write_one(struct ggs_export * export, unsigned i, struct ggs_error * error) {
+    const struct ggs_flat_table * table = ggs_flat_table_at(i);
+    if (!ggs_table_wanted(export->options, table)) return 0;
     struct csv * csv = calloc(1, sizeof(*csv));
     if (csv == NULL) return ggs_fail_memory(error);
-    int status = 0;
-    for (unsigned i = 0; status >= 0 && (csv->table = ggs_flat_table_at(i)) != NULL; i++) {
-        if (ggs_table_wanted(export->options, csv->table)) status = write_table(export, csv, error);
-    }
+    csv->table = table;
+    int status = write_table(export, csv, error);
     free(csv);
+    return status;
+}
+
+int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
+    int status = ggs_tables_write(export, write_one, error);
     return status < 0 || export->options->n_tables == 1 ? status : write_schema(export, error);
 }

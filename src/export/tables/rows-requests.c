@@ -54,6 +54,10 @@ static const struct ggs_table_field requests[] = {
     {"prompt_tokens", GGS_CELL_INTEGER, REQUEST(prompt_tokens), "prompt tokens that were computed"},
     {"cached_tokens", GGS_CELL_INTEGER, REQUEST(cached_tokens), "tokens before them that were in the memory already"},
     {"generated_tokens", GGS_CELL_INTEGER, REQUEST(generated_tokens), "tokens that were sampled from its outputs"},
+    {"decoded_tokens", GGS_CELL_INTEGER, REQUEST(decoded_tokens),
+     "generated tokens that were fed back: mostly one less, because what the last one would yield is not wanted"},
+    {"unused_tokens", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_request, unused_tokens),
+     "decoded tokens whose output the program never read; null if reading was not seen"},
     {"accepted_tokens", GGS_CELL_INTEGER, REQUEST(accepted_tokens), "drafted tokens that stayed"},
     {"rejected_tokens", GGS_CELL_INTEGER, REQUEST(rejected_tokens), "drafted tokens that were taken back"},
     {"unsettled_tokens", GGS_CELL_INTEGER, REQUEST(unsettled_tokens),
@@ -99,6 +103,7 @@ static const struct ggs_table_field request_steps[] = {
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct step_row, step.decode), "number of the llama_decode call"},
     {"phase", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct step_row, step.phase, ggs_word_phase),
      "of this request: PROMPT, GENERATE, VERIFY or WARMUP"},
+    {"sequence", GGS_CELL_INTEGER, STEP(sequence), "the request's own, or one that is a branch of it"},
     {"position", GGS_CELL_INTEGER, STEP(position), "of its first token"},
     {"tokens", GGS_CELL_INTEGER, STEP(tokens), "that it fed"},
     {"outputs", GGS_CELL_INTEGER, STEP(outputs), "that it asked for"},
@@ -122,7 +127,7 @@ struct producing {
     struct ggs_error        error;
 };
 
-static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct producing * p   = owner;
     struct step_row    row = {*step, -1, -1};
     if (p->status < 0) {
@@ -135,13 +140,16 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     return ggs_sink_put(p->sink, (const void *[]){&row}, error);
 }
 
-static void settle(void * owner, const struct ggs_verify * verify, int64_t kept) {
+static void settle(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     struct producing * p = owner;
     for (uint64_t i = 0; p->status == 0 && i < p->n; i++) {
         struct step_row row = p->waiting[i];
-        if (row.step.request != verify->request || row.step.decode != verify->decode) continue;
-        if (kept >= 0) row.step.generated += (uint64_t) (kept - 1);
-        if (kept > 0) row.accepted = kept - 1, row.rejected = (int64_t) verify->tokens - kept;
+        if (row.step.request != verify->request || row.step.decode != verify->decode ||
+            row.step.sequence != verify->sequence)
+            continue;
+        row.step.generated += (uint64_t) settled->generated;
+        if (settled->unsettled == 0 && settled->generated >= 0)
+            row.accepted = (int64_t) settled->accepted, row.rejected = (int64_t) settled->rejected;
         p->waiting[i] = p->waiting[--p->n];
         p->status     = ggs_sink_put(p->sink, (const void *[]){&row}, &p->error);
         return;
@@ -150,7 +158,7 @@ static void settle(void * owner, const struct ggs_verify * verify, int64_t kept)
 
 static int produce_request_steps(const struct ggs_sink * sink, struct ggs_error * error) {
     struct producing           p       = {.sink = sink};
-    struct ggs_request_visitor visitor = {.see = see, .settle = settle, .owner = &p};
+    struct ggs_request_visitor visitor = {.see = add_step, .settle = settle, .owner = &p};
     int                        status  = ggs_requests_walk(&sink->export->trace, &visitor, error);
     if (status == 0 && p.status < 0) {
         if (error != NULL) *error = p.error;
@@ -162,7 +170,7 @@ static int produce_request_steps(const struct ggs_sink * sink, struct ggs_error 
 
 const struct ggs_flat_table ggs_table_request_steps = {
     .name        = "request_steps",
-    .description = "One row per request and decode that it took part in.",
+    .description = "One row per request and decode that it took part in, and per branch of drafted tokens in it.",
     GGS_FIELDS(request_steps),
     .produce = produce_request_steps,
     .foreign = {{"request", "requests", NULL}, {"token", "tokens", NULL}},

@@ -1,4 +1,5 @@
-// The tables that a trace has almost as they are: runs, tokens, inputs, tensors, buffers, files, transfers.
+// The tables that a trace has almost as they are: runs, tokens, inputs, tensors, buffers, files,
+// transfers.
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +147,8 @@ static const struct ggs_table_field inputs[] = {
     {"sequence", GGS_CELL_INTEGER, INPUT(sequence), "sequence"},
     {"output", GGS_CELL_BOOLEAN, GGS_MEMBER_TEST(0, struct ggs_token, output, UINT64_MAX),
      "the engine was asked for its output"},
+    {"output_read", GGS_CELL_TEXT, GGS_MEMBER_WORD_OR_NONE(0, struct ggs_token, read, ggs_word_output_read),
+     "whether the program read its output: yes or no; null if it has none, or if reading was not seen"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_token, decode), "number of the llama_decode call"},
     {"text", GGS_CELL_TEXT, TEXT, "the token as text"},
     {"cell",
@@ -271,6 +274,8 @@ static const struct ggs_table_field tensors[] = {
     {"origin_offset", GGS_CELL_INTEGER, TENSOR_WITH(origin_offset, origin_file), "where it begins in that file"},
     {"view", GGS_CELL_INTEGER, TENSOR_0(view), "the tensor that it is a view of"},
     {"view_offset", GGS_CELL_INTEGER, TENSOR_WITH(view_offset, view), "where it begins in that tensor"},
+    {"packed_bytes", GGS_CELL_INTEGER, TENSOR_0(packed_bytes),
+     "what it takes in a layout of the buffer's own (AMX); null: as many bytes as its type and shape say"},
 };
 
 static int produce_tensors(const struct ggs_sink * sink, struct ggs_error * error) {

@@ -67,7 +67,8 @@ static const struct ggs_table_field ops[] = {
     {"cut", GGS_CELL_BOOLEAN, OP(cut), "some thread's end was not seen"},
 };
 
-// Part 0 is the op itself, the others are nodes that were fused into it: all of the time is the op's, bytes are each one's own.
+// Part 0 is the op itself, the others are nodes that were fused into it: all of the time is the
+// op's, bytes are each one's own.
 static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, const struct ggs_op_seen * op, uint64_t part,
                   struct ggs_error * error) {
     const struct ggs_access_list * list;
@@ -217,7 +218,8 @@ static const struct ggs_table_field accesses[] = {
     {"tensor", GGS_CELL_INTEGER, PLACE(tensor), "tensors.tensor"},
     {"exact", GGS_CELL_BOOLEAN, ACCESS(exact), "rows or experts that index data named; false: the whole operand"},
     {"offset", GGS_CELL_INTEGER, RANGE(offset), "where the range begins, from the operand's first byte"},
-    {"bytes", GGS_CELL_INTEGER, RANGE(bytes), "length of the range"},
+    {"bytes", GGS_CELL_INTEGER, RANGE(bytes),
+     "length of the range; of a tensor with packed_bytes these, which are more than the file has"},
     {"source", GGS_CELL_TEXT, GGS_MEMBER_WORD_OR_NONE(3, struct ggs_tensor, source, ggs_word_source),
      "DISK: in a mapped file; VRAM: in the memory of a device; BUFFER: anything else"},
     {"file", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(2, struct range_row, file),
@@ -236,12 +238,12 @@ static int put_ranges(const struct ggs_sink * sink, const struct ggs_walk * walk
     int                       status = 0;
     for (uint32_t i = 0; status >= 0 && i < access->n_ranges; i++) {
         const struct ggs_range * range = &access->ranges[i];
-        const struct range_row   row   = {.node        = node,
-                                          .offset      = range->offset,
-                                          .bytes       = range->length,
-                                          .slot        = access->slot == GGS_ACCESS_RESULT ? -1 : (int64_t) access->slot,
-                                          .file        = disk ? t->file : t->origin_file,
-                                          .file_offset = offset + range->offset,
+        const struct range_row   row   = {.node   = node,
+                                          .offset = range->offset,
+                                          .bytes  = t->packed_bytes > 0 && !access->exact ? access->bytes : range->length,
+                                          .slot   = access->slot == GGS_ACCESS_RESULT ? -1 : (int64_t) access->slot,
+                                          .file   = disk ? t->file : t->origin_file,
+                                          .file_offset   = offset + range->offset,
                                           .buffer_offset = t->buffer_offset + range->offset};
         status                         = ggs_sink_put(sink, (const void *[]){walk, access, &row, t}, error);
     }

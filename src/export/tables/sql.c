@@ -6,7 +6,8 @@
 
 void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
                    const struct ggs_export_options * options, bool keys) {
-    // BIGINT, DOUBLE and TIMESTAMP are words of DuckDB; SQLite makes INTEGER, REAL and NUMERIC of them.
+    // BIGINT, DOUBLE and TIMESTAMP are words of DuckDB; SQLite makes INTEGER, REAL and NUMERIC of
+    // them.
     static const char * const types[GGS_CELL_TYPES] = {[GGS_CELL_INTEGER] = "BIGINT",
                                                        [GGS_CELL_BOOLEAN] = "BOOLEAN",
                                                        [GGS_CELL_REAL]    = "DOUBLE",

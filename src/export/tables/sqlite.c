@@ -19,7 +19,8 @@ struct database {
 };
 
 static int fail(struct database * db, struct ggs_error * error) {
-    // SQLite calls a full disk full; of other failures it says little, and the operating system more.
+    // SQLite calls a full disk full; of other failures it says little, and the operating system
+    // more.
     int reason = sqlite3_system_errno(db->handle);
     if ((sqlite3_errcode(db->handle) & 0xff) == SQLITE_FULL) reason = ENOSPC;
     return ggs_fail(error, GGS_IO, "cannot write the database %s: %s", db->path,

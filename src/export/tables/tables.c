@@ -5,38 +5,17 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "export/facts.h"
+#include "export/workers.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,
-    &ggs_table_op_runs,
-    &ggs_table_accesses,
-    &ggs_table_experts,
-    &ggs_table_runs,
-    &ggs_table_tokens,
-    &ggs_table_inputs,
-    &ggs_table_graphs,
-    &ggs_table_nodes,
-    &ggs_table_edges,
-    &ggs_table_tensors,
-    &ggs_table_buffers,
-    &ggs_table_files,
-    &ggs_table_transfers,
-    &ggs_table_faults,
-    &ggs_table_block_requests,
-    &ggs_table_reads,
-    &ggs_table_residency,
-    &ggs_table_processes,
-    &ggs_table_devices,
-    &ggs_table_lanes,
-    &ggs_table_kernels,
-    &ggs_table_submits,
-    &ggs_table_windows,
-    &ggs_table_streamed,
-    &ggs_table_contexts,
-    &ggs_table_requests,
-    &ggs_table_request_steps,
-    &ggs_table_memory_changes,
-    &ggs_table_experiment,
+    &ggs_table_ops,           &ggs_table_op_runs,        &ggs_table_accesses,   &ggs_table_experts,
+    &ggs_table_runs,          &ggs_table_tokens,         &ggs_table_inputs,     &ggs_table_graphs,
+    &ggs_table_nodes,         &ggs_table_edges,          &ggs_table_tensors,    &ggs_table_buffers,
+    &ggs_table_files,         &ggs_table_transfers,      &ggs_table_faults,     &ggs_table_block_requests,
+    &ggs_table_reads,         &ggs_table_residency,      &ggs_table_processes,  &ggs_table_devices,
+    &ggs_table_lanes,         &ggs_table_kernels,        &ggs_table_submits,    &ggs_table_windows,
+    &ggs_table_streamed,      &ggs_table_op_values,      &ggs_table_contexts,   &ggs_table_requests,
+    &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 
@@ -67,6 +46,17 @@ unsigned ggs_tables_passes(const struct ggs_export_options * options) {
 
 bool ggs_table_field_nullable(const struct ggs_table_field * field) {
     return field->value.null != GGS_NULL_NEVER;
+}
+
+int ggs_tables_write(struct ggs_export * export,
+                     int (*write)(struct ggs_export * export, unsigned i, struct ggs_error * error),
+                     struct ggs_error * error) {
+    unsigned n      = 0;
+    int      status = 0;
+    while (ggs_flat_table_at(n) != NULL) n++;
+    if (export->options->n_tables != 1) return ggs_workers_run(export, n, write, error);
+    for (unsigned i = 0; i < n && status >= 0; i++) status = write(export, i, error);
+    return status;
 }
 
 bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
@@ -141,6 +131,10 @@ static void fill(struct ggs_export * export, const struct ggs_table_field * fiel
         case GGS_FROM_FACT:
             if (field->type == GGS_CELL_TEXT) {
                 set_text(cell, ggs_facts_text(export->facts, value->fact));
+            } else if (field->type == GGS_CELL_REAL) {
+                cell->null = !ggs_facts_real(export->facts, value->fact, &cell->real);
+            } else if (field->type == GGS_CELL_BOOLEAN) {
+                cell->null = !ggs_facts_boolean(export->facts, value->fact, &cell->integer);
             } else {
                 cell->null = !ggs_facts_number(export->facts, value->fact, &cell->integer);
             }
@@ -193,10 +187,9 @@ void ggs_tables_describe(struct ggs_text * text) {
     ggs_text_puts(
         text,
         "# The tables of an export\n\n"
-        "`ggscope sql DIR 'SELECT ...'` reads these tables from the trace itself;\n"
-        "`ggscope export DIR --format csv|sqlite|parquet -o OUT` writes these tables; `ggscope export --tables`\n"
-        "writes this page. Columns of the same name join; an op is known by (run, node). If a column may be null its\n"
-        "type says so.\n\n"
+        "Which tables and columns does a recording have? `ggscope sql DIR 'SELECT ...'` reads them from the\n"
+        "trace itself; `ggscope export DIR --format csv|sqlite|parquet -o OUT` writes them; `ggscope export\n"
+        "--tables` writes this page. Columns of the same name join; an op is identified by (run, node).\n\n"
         "| type | csv | sqlite | parquet |\n|---|---|---|---|\n"
         "| integer | digits | INTEGER | INT64 |\n"
         "| boolean | 0 or 1 | BOOLEAN: 0 or 1 | BOOLEAN |\n"
@@ -204,24 +197,29 @@ void ggs_tables_describe(struct ggs_text * text) {
         "| text | quoted if it must be | TEXT | UTF-8 |\n"
         "| timestamp | 2026-11-15T05:26:37.435000000Z | TIMESTAMP: the same text | TIMESTAMP, UTC, nanoseconds |\n"
         "| null | empty | NULL | null |\n\n"
-        "Columns that end in _ns are integers: nanoseconds since the experiment's start, or how many nanoseconds something\n"
-        "took. Those that end in _utc are timestamps; experiment.start_utc is what 0 ns is.\n\n"
-        "A csv export has `schema.sql` beside the tables: types and views for DuckDB and for SQLite, which do not show in\n"
-        "csv itself. `load-duckdb.sql` and `load-sqlite.sql` read that and fill the tables:\n\n"
+        "Columns that end in _ns are integers: nanoseconds since the experiment's start, or a duration in\n"
+        "nanoseconds. Columns that end in _utc are timestamps; experiment.start_utc is 0 ns.\n\n"
+        "A csv export has `schema.sql` beside the tables: types and views for DuckDB and SQLite, which csv\n"
+        "itself cannot hold. `load-duckdb.sql` and `load-sqlite.sql` read it and fill the tables:\n\n"
         "    cd OUT && duckdb recording.duckdb < load-duckdb.sql\n"
         "    cd OUT && sqlite3 recording.sqlite < load-sqlite.sql\n\n"
-        "An sqlite export has primary keys, foreign keys and the same views: op_totals, layer_totals, token_totals and\n"
-        "weight_reads.\n\n"
-        "With `--token A..B`, `--request N`, `--sequence N` or `--context N` the tables ops, op_runs, accesses, experts, runs,\n"
-        "tokens, inputs, faults, block_requests and request_steps have only what belongs to those token steps; the others are\n"
-        "always whole.\n");
+        "An sqlite export has primary keys, foreign keys and the same views: op_totals, layer_totals,\n"
+        "token_totals and weight_reads.\n\n"
+        "With `--token A..B`, `--request N`, `--sequence N` or `--context N` the tables ops, op_runs,\n"
+        "accesses, experts, runs, tokens, inputs, faults, block_requests and request_steps are limited to\n"
+        "those token steps; the others are whole.\n");
     for (unsigned i = 0; i < N_TABLES; i++) {
         const struct ggs_flat_table * table = tables[i];
-        ggs_text_printf(text, "\n## %s\n%s", table->name, table->description);
+        struct ggs_text               about = {0};
+        ggs_text_puts(&about, table->description);
         for (unsigned k = 0; k < table->keys; k++)
-            ggs_text_printf(text, "%s%s", k == 0 ? " Key: " : ", ", table->fields[k].name);
-        ggs_text_puts(text, table->keys > 0 ? ".\n\n" : "\n\n");
-        ggs_text_puts(text, "| column | type | what it is |\n|---|---|---|\n");
+            ggs_text_printf(&about, "%s%s", k == 0 ? " Key: " : ", ", table->fields[k].name);
+        if (table->keys > 0) ggs_text_putc(&about, '.');
+        ggs_text_printf(text, "\n## %s\n", table->name);
+        ggs_text_paragraph(text, ggs_text_string(&about), 0);
+        text->failed |= about.failed;
+        ggs_text_release(&about);
+        ggs_text_puts(text, "\n| column | type | what it is |\n|---|---|---|\n");
         for (unsigned f = 0; f < table->n_fields; f++) {
             const struct ggs_table_field * field = &table->fields[f];
             ggs_text_printf(text, "| %s | %s%s | %s |\n", field->name, types[field->type],

@@ -1,12 +1,13 @@
 // The flat tables that csv, sqlite and parquet share.
 //
-// A column is one line of its table: name, type, where its value comes from, description. A producer walks the trace and
-// gives the sink the structs that a row is made of (its parts); the cells are filled from the columns, so that a row can
-// neither miss a cell nor swap two.
+// A column is one line of its table: name, type, where its value comes from, description. A
+// producer walks the trace and gives the sink the structs that a row is made of (its parts); the
+// cells are filled from the columns, so that a row can neither miss a cell nor swap two.
 //
 //     static const struct ggs_table_field fields[] = {
 //         {"run", INTEGER, GGS_MEMBER(0, struct ggs_run, run), "graph run, from 1"},
-//         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step: tokens.token"},
+//         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step:
+//             tokens.token"},
 //     };
 //     ggs_sink_put(sink, (const void *[]){&run}, error);
 //
@@ -54,7 +55,8 @@ enum ggs_from {
     GGS_FROM_FACT, // a value of experiment.json, null if it is not there
 };
 
-// Which value stands for null. A column without such a value is never null, but for texts that are NULL.
+// Which value stands for null. A column without such a value is never null, but for texts that are
+// NULL.
 enum ggs_null {
     GGS_NULL_NEVER,
     GGS_NULL_ZERO,
@@ -94,7 +96,8 @@ struct ggs_table_field {
         .from = GGS_MEMBER_KIND(type_, member_), .null = GGS_NULL_ZERO, .part = (part_), \
         .offset = offsetof(type_, member_)                                               \
     }
-// A negative number stands for null (layers, token steps, ends that were not seen); of texts: NULL or "".
+// A negative number stands for null (layers, token steps, ends that were not seen); of texts: NULL
+// or "".
 #define GGS_MEMBER_OR_NONE(part_, type_, member_)                                                       \
     {                                                                                                   \
         .from = GGS_MEMBER_KIND(type_, member_), .part = (part_), .offset = offsetof(type_, member_), \
@@ -130,7 +133,7 @@ struct ggs_table_field {
 
 // ---- tables ----
 
-enum { GGS_FIELDS_MOST = 32, GGS_FOREIGN_MOST = 7 };
+enum { GGS_FIELDS_MOST = 96, GGS_FOREIGN_MOST = 7 };
 
 struct ggs_sink;
 
@@ -141,12 +144,13 @@ struct ggs_flat_table {
     bool         walks; // goes over all runs
     const struct ggs_table_field * fields;
     unsigned                       n_fields;
-    // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its struct, part 1 its number, a uint64_t),
-    // all of them or those that are wanted.
+    // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its
+    // struct, part 1 its number, a uint64_t), all of them or those that are wanted.
     int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
     enum ggs_trace_table rows;
     bool (*wanted)(const struct ggs_export * export, const void * row);
-    // Which rows of other tables it names; ended by NULL. Their columns are called the same if `theirs` is NULL.
+    // Which rows of other tables it names; ended by NULL. Their columns are called the same if
+    // `theirs` is NULL.
     struct ggs_foreign_key {
         const char *columns, *table, *theirs;
     } foreign[GGS_FOREIGN_MOST];
@@ -162,13 +166,18 @@ extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_t
     ggs_table_submits, ggs_table_streamed, ggs_table_windows;
 extern const struct ggs_flat_table ggs_table_contexts, ggs_table_requests, ggs_table_request_steps,
     ggs_table_memory_changes;
-extern const struct ggs_flat_table ggs_table_experiment;
+extern const struct ggs_flat_table ggs_table_op_values, ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_flat_table_at(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);
 // Was this table asked for?
 bool     ggs_table_wanted(const struct ggs_export_options * options, const struct ggs_flat_table * table);
 unsigned ggs_tables_passes(const struct ggs_export_options * options);
+// Calls `write` for each table by its number, on all cores; one table alone may be a stream, and is
+// written by this process.
+int ggs_tables_write(struct ggs_export * export,
+                     int (*write)(struct ggs_export * export, unsigned i, struct ggs_error * error),
+                     struct ggs_error * error);
 // May this column be null?
 bool ggs_table_field_nullable(const struct ggs_table_field * field);
 // All tables and columns as Markdown.
@@ -181,6 +190,15 @@ void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
                    const struct ggs_export_options * options, bool keys);
 // CREATE VIEW for every view whose tables are exported.
 void ggs_sql_views(struct ggs_text * sql, const struct ggs_export_options * options);
+
+// ---- Parquet (parquet/parquet.c) ----
+
+// A table that belongs to no recording as one file. `row` fills the cells of row i, which are null
+// when it is called; a column that may be null says so by GGS_NULL_TEXT. `path` "-" is standard
+// output.
+int ggs_parquet_write(const struct ggs_flat_table * table, const char * path, uint64_t n_rows,
+                      void (*row)(const void * context, uint64_t i, struct ggs_cell * cells), const void * context,
+                      struct ggs_error * error);
 
 // ---- rows ----
 

@@ -245,7 +245,8 @@ static uint64_t search(const struct cursor * cursor, const int64_t * keys, unsig
 
 // ---- the module ----
 
-// A plan: the columns, and what the arguments of xFilter are: keys of a look-up, or limits of token steps, one letter each.
+// A plan: the columns, and what the arguments of xFilter are: keys of a look-up, or limits of token
+// steps, one letter each.
 //     "k 1f 2"      "t 3 =<"
 
 static int best_index(sqlite3_vtab * base, sqlite3_index_info * info) {

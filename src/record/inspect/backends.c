@@ -8,7 +8,8 @@
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
-// The name of a backend library, "vulkan" of libggml-vulkan.so.0; false for the CPU's and for what is no backend.
+// The name of a backend library, "vulkan" of libggml-vulkan.so.0; false for the CPU's and for what
+// is no backend.
 static bool backend_name(const char * file, char name[64]) {
     static const char prefix[] = "libggml-";
     if (strncmp(file, prefix, sizeof(prefix) - 1) != 0) return false;
@@ -28,7 +29,7 @@ static bool has_cupti(const char * folders) {
     return false;
 }
 
-static void tell(struct ggs_findings * report, const struct ggs_library * library, const char * name) {
+static void add_finding(struct ggs_findings * report, const struct ggs_library * library, const char * name) {
     const char * file  = ggs_file_name(library->path);
     bool         nodes = ggs_elf_calls(&library->elf, "ggml_is_empty"); // asked for each node of a graph
     if (strcmp(name, "vulkan") == 0 && nodes) {
@@ -60,7 +61,7 @@ void ggs_findings_backends(struct ggs_findings * report, const struct ggs_librar
         if (ggs_libraries_add_ggml(&found, folder) != 0) report->failed = true;
     }
     for (size_t i = 0; i < found.count; i++) {
-        if (backend_name(ggs_file_name(found.items[i].path), name)) tell(report, &found.items[i], name);
+        if (backend_name(ggs_file_name(found.items[i].path), name)) add_finding(report, &found.items[i], name);
     }
     ggs_libraries_release(&found);
 }

@@ -1,7 +1,9 @@
-// Which function calls which, as far as machine code shows without being disassembled: calls are found by where they lead to.
+// Which function calls which, as far as machine code shows without being disassembled: calls are
+// found by where they lead to.
 //
-// A call through the dynamic linker goes to a stub of the PLT, which jumps through the function's slot in the global offset table, or straight
-// through that slot. Where functions begin is in the table of unwind information, which stripped files have too.
+// A call through the dynamic linker goes to a stub of the PLT, which jumps through the function's
+// slot in the global offset table, or straight through that slot. Where functions begin is in the
+// table of unwind information, which stripped files have too.
 #include <elf.h>
 #include <string.h>
 
@@ -95,7 +97,8 @@ static uint64_t extend(uint64_t word, unsigned bits) {
     return (uint64_t) ((int64_t) (word << (64 - bits)) >> (64 - bits));
 }
 
-// bl and b reach 26 bits of words. A stub is "adrp x16, the slot's page; ldr x17, [x16, in the page]; ...; br x17".
+// bl and b reach 26 bits of words. A stub is "adrp x16, the slot's page; ldr x17, [x16, in the
+// page]; ...; br x17".
 static void each_branch_aarch64(const struct ggs_elf * elf, branch_seen * see, void * context) {
     for (uint64_t i = 0; i + 8 <= elf->code.size; i += 4) {
         uint64_t at   = elf->code_address + i;

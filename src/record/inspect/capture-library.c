@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -14,6 +15,57 @@ static int own_folder(char folder[PATH_MAX], struct ggs_error * error) {
     folder[length]        = '\0';
     *strrchr(folder, '/') = '\0';
     return 0;
+}
+
+// ---- paths that LD_PRELOAD cannot hold ----
+
+static bool is_fit(const char * path) {
+    return strpbrk(path, " :\t\n") == NULL;
+}
+
+// Makes PARENT/ggscope-preload-UID-FOLDER, where FOLDER identifies the library's folder. Others may
+// write to PARENT: false unless the folder is ours alone.
+static bool make_private(char folder[PATH_MAX], const char * parent, const struct stat * library_folder) {
+    struct stat made;
+    if (parent == NULL || parent[0] != '/' || !is_fit(parent)) return false;
+    if (snprintf(folder, PATH_MAX, "%s/ggscope-preload-%u-%llx-%llx", parent, (unsigned) geteuid(),
+                 (unsigned long long) library_folder->st_dev, (unsigned long long) library_folder->st_ino) >= PATH_MAX)
+        return false;
+    mkdir(folder, 0700); // it may be there
+    return lstat(folder, &made) == 0 && S_ISDIR(made.st_mode) && made.st_uid == geteuid() && (made.st_mode & 077) == 0;
+}
+
+// Makes LINK lead to `path`, whoever else does the same at this time.
+static bool make_link(const char * link, const char * path) {
+    char    there[PATH_MAX];
+    ssize_t length = readlink(link, there, sizeof(there));
+    if (length == (ssize_t) strlen(path) && memcmp(there, path, (size_t) length) == 0) return true;
+    unlink(link);
+    if (symlink(path, link) == 0) return true;
+    length = readlink(link, there, sizeof(there));
+    return length == (ssize_t) strlen(path) && memcmp(there, path, (size_t) length) == 0;
+}
+
+// Replaces `path` by a link to it that LD_PRELOAD can hold. The link stays: processes that the
+// program starts later need it too.
+static int link_to(char path[PATH_MAX], struct ggs_error * error) {
+    const char * const parents[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
+    char               folder[PATH_MAX], link[PATH_MAX];
+    struct stat        library_folder;
+    const char *       name = strrchr(path, '/');
+    snprintf(folder, sizeof(folder), "%.*s", (int) (name - path), path);
+    bool known = stat(folder, &library_folder) == 0;
+    for (size_t i = 0; known && i < sizeof(parents) / sizeof(parents[0]); i++) {
+        if (!make_private(folder, parents[i], &library_folder) ||
+            snprintf(link, sizeof(link), "%s%s", folder, name) >= (int) sizeof(link) || !make_link(link, path))
+            continue;
+        memcpy(path, link, strlen(link) + 1);
+        return 0;
+    }
+    return ggs_fail(error, GGS_UNSUPPORTED,
+                    "%s cannot be preloaded: its path has a blank or a colon in it, and no link to it can be made in "
+                    "/dev/shm or /tmp; install ggscope elsewhere",
+                    path);
 }
 
 static int find_library(char path[PATH_MAX], const char * name, struct ggs_error * error) {
@@ -30,12 +82,7 @@ static int find_library(char path[PATH_MAX], const char * name, struct ggs_error
         if (snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], name) >= (int) sizeof(candidate))
             continue;
         if (realpath(candidate, path) == NULL) continue;
-        if (strpbrk(path, " :") != NULL)
-            return ggs_fail(
-                error, GGS_UNSUPPORTED,
-                "%s cannot be preloaded, because its path has a blank or a colon in it: install ggscope elsewhere",
-                path);
-        return 0;
+        return is_fit(path) ? 0 : link_to(path, error);
     }
     return ggs_fail(error, GGS_ABSENT,
                     "%s is missing: looked in %s/../lib and below it; build or install ggscope again", name, folder);

@@ -96,8 +96,9 @@ static struct ggs_elf_table dynamic_table(const struct ggs_elf * elf, const Elf6
     return clip(elf, offset, size);
 }
 
-// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections, afterwards); if a file has none,
-// the symbols are taken to reach to their names, which linkers put right behind them. What is read is checked anyway.
+// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections,
+// afterwards); if a file has none, the symbols are taken to reach to their names, which linkers put
+// right behind them. What is read is checked anyway.
 static uint64_t guess_symbols(const struct ggs_elf * elf, const Elf64_Ehdr * header) {
     uint64_t from, to;
     if (!file_offset(elf, header, dynamic_value(elf, DT_SYMTAB), &from)) return 0;
@@ -159,6 +160,9 @@ static int parse(struct ggs_elf * elf, const char * path, struct ggs_error * err
     elf->machine = header.e_machine;
     read_segments(elf, &header);
     if (elf->dynamic) read_dynamic(elf, &header);
+    // A static program may be position-independent: then it says so.
+    elf->library = elf->dynamic && elf->interpreter == NULL && header.e_type == ET_DYN &&
+                   (dynamic_value(elf, DT_FLAGS_1) & DF_1_PIE) == 0;
     read_sections(elf, &header);
     return 0;
 }

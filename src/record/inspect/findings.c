@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/object.h"
 
 void ggs_findings_add(struct ggs_findings * report, enum ggs_finding_level level, const char * topic, const char * fix,
                       const char * format, ...) {
@@ -30,3 +31,42 @@ void ggs_findings_release(struct ggs_findings * report) {
     free(report->findings);
     *report = (struct ggs_findings){0};
 }
+
+bool ggs_findings_good(const struct ggs_findings * findings) {
+    bool good = true;
+    for (size_t i = 0; i < findings->count; i++) good = good && findings->findings[i].level != GGS_FINDING_FAIL;
+    return good;
+}
+
+// ---- JSON ----
+
+static const char * level_word(uint64_t level) {
+    static const char * const words[] = {"ok", "warn", "fail"};
+    return level <= GGS_FINDING_FAIL ? words[level] : NULL;
+}
+
+static bool is_good(const void * findings, const void * context) {
+    (void) context;
+    return ggs_findings_good(findings);
+}
+
+static const struct ggs_field finding_fields[] = {
+    GGS_FIELD_WORD(struct ggs_finding, level, "level", level_word),
+    GGS_FIELD(struct ggs_finding, topic, "topic"),
+    GGS_FIELD(struct ggs_finding, text, "text"),
+    GGS_FIELD_OR_NULL(struct ggs_finding, fix, "fix", "what to do about it"),
+    {0},
+};
+static const struct ggs_object finding_ = {.fields = finding_fields, .lines = true};
+
+static const struct ggs_field fields[] = {
+    GGS_TEST("ok", is_good, "nothing stands in the way of a recording"),
+    GGS_ROWS(struct ggs_findings, findings, count, "checks", &finding_),
+    {0},
+};
+const struct ggs_object ggs_findings_object = {
+    .name   = "Findings",
+    .text   = "What can be recorded on this machine, and how to fix the rest.",
+    .fields = fields,
+    .lines  = true,
+};

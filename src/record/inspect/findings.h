@@ -1,10 +1,12 @@
-// What was found out about a machine, a program or its libraries: one sentence each, with what to do about it.
+// What was found out about a machine, a program or its libraries: one sentence each, with what to
+// do about it.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct ggs_libraries;
+struct ggs_object;
 
 enum ggs_finding_level { GGS_FINDING_OK, GGS_FINDING_WARN, GGS_FINDING_FAIL };
 
@@ -27,9 +29,20 @@ __attribute__((format(printf, 5, 6))) void ggs_findings_add(struct ggs_findings 
                                                             enum ggs_finding_level level, const char * topic,
                                                             const char * fix, const char * format, ...);
 void                                       ggs_findings_release(struct ggs_findings * findings);
+bool                                       ggs_findings_good(const struct ggs_findings * findings); // none is a FAIL
+extern const struct ggs_object             ggs_findings_object;                                     // as JSON
 
-// Can the functions that the capture library takes over be taken over in these libraries? (hooks.c)
+// Can the functions that the capture library takes over be taken over in these libraries?
+// (hooked-functions.c)
 void ggs_findings_hooks(struct ggs_findings * findings, const struct ggs_libraries * capture,
                         const struct ggs_libraries * engine);
-// What will be seen of the backends that lie beside these libraries, the CPU's left out? (backends.c)
+// What is lost without a hook of this function. `reason`: why there is none.
+void ggs_findings_lost(struct ggs_findings * findings, const char * function, const char * reason);
+// What will be seen of an engine inside the program or library at `path`? False if there is none,
+// or one whose calls go through the dynamic linker. (inside.c)
+struct ggs_elf;
+bool ggs_findings_inside(struct ggs_findings * findings, const struct ggs_libraries * capture,
+                         const struct ggs_elf * elf, const char * path);
+// What will be seen of the backends that lie beside these libraries, the CPU's left out?
+// (backends.c)
 void ggs_findings_backends(struct ggs_findings * findings, const struct ggs_libraries * engine);

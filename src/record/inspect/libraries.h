@@ -1,5 +1,6 @@
-// The ggml and llama.cpp libraries that a program would load, found without running anything: as the dynamic linker would
-// search for them (run paths, LD_LIBRARY_PATH, the usual folders), and backends beside them.
+// The ggml and llama.cpp libraries that a program would load, found without running anything: as
+// the dynamic linker would search for them (run paths, LD_LIBRARY_PATH, the usual folders), and
+// backends beside them.
 #pragma once
 
 #include <stddef.h>
@@ -22,10 +23,12 @@ bool ggs_library_is_engine(const char * name);
 
 // Adds a file; one that is there already, or is no ELF file, is left out. Returns 0, or GGS_MEMORY.
 int ggs_libraries_add(struct ggs_libraries * libraries, const char * path);
-// Adds every libggml-cpu*.so of a folder, and of the folders below it that backends may have to themselves.
+// Adds every libggml-cpu*.so of a folder, and of the folders below it that backends may have to
+// themselves.
 int ggs_libraries_add_backends(struct ggs_libraries * libraries, const char * folder);
 // Likewise every libggml*.so.
 int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder);
-// Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the backends beside it.
+// Adds what `elf`, which lies at `path`, needs of ggml and llama.cpp, and what that needs, and the
+// backends beside it.
 int  ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path);
 void ggs_libraries_release(struct ggs_libraries * libraries);

@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/inspect/capture-library.h"
 #include "record/inspect/elf.h"
+#include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
 // ---- where it is ----
@@ -82,7 +84,8 @@ int ggs_program_find(struct ggs_program * program, const char * name, struct ggs
 
 // ---- programs that start others ----
 
-// With how many words of its own before the other's name, options aside; the letters of options that take the next word.
+// With how many words of its own before the other's name, options aside; the letters of options
+// that take the next word.
 static const struct wrapper {
     const char * name;
     unsigned     words;
@@ -100,7 +103,8 @@ bool ggs_program_is_shell(const struct ggs_program * program) {
     return false;
 }
 
-// The first word of a shell's command line that names a program: behind assignments, exec and wrappers' words.
+// The first word of a shell's command line that names a program: behind assignments, exec and
+// wrappers' words.
 static bool first_program(const char * line, char inner[PATH_MAX]) {
     char               word[PATH_MAX];
     struct ggs_program program;
@@ -153,8 +157,8 @@ bool ggs_program_unwrap(char * const * words, unsigned n, char inner[PATH_MAX], 
 
 // ---- can a library be preloaded? ----
 
-// The kernel marks such a program as secure, and the dynamic linker then ignores LD_PRELOAD. (For root nothing is gained by
-// set-user-ID root or by capabilities, and it is not.)
+// The kernel marks such a program as secure, and the dynamic linker then ignores LD_PRELOAD. (For
+// root nothing is gained by set-user-ID root or by capabilities, and it is not.)
 static int check_rights(const char * path, struct ggs_error * error) {
     static const char advice[] = "; record a copy of it without them, or record as that user";
     struct stat       status;
@@ -193,11 +197,15 @@ static int check_file(const char * path, struct ggs_error * error) {
                               "%s is built for another kind of processor than ggscope: it cannot be recorded", path);
         ggs_elf_close(&self);
     }
-    if (status == 0 && elf.interpreter == NULL)
-        status = ggs_fail(
-            error, GGS_UNSUPPORTED,
-            "%s is statically linked: nothing can be preloaded into it; build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON, without -static)",
-            path);
+    if (status == 0 && elf.library)
+        status = ggs_fail(error, GGS_UNSUPPORTED,
+                          "%s is a shared library, not a program: record the program that loads it", path);
+    else if (status == 0 && elf.interpreter == NULL)
+        status = ggs_fail(error, GGS_UNSUPPORTED,
+                          "%s is statically linked, the C library included: nothing can be preloaded into it; build it "
+                          "with shared libraries (cmake -DBUILD_SHARED_LIBS=ON), or link the C library dynamically "
+                          "(without -static) and keep the program's symbols",
+                          path);
     ggs_elf_close(&elf);
     return status;
 }
@@ -230,9 +238,30 @@ static bool can_be_seen(const struct ggs_libraries * libraries) {
     return false;
 }
 
+// The first thing that prevents a recording of an engine inside; false if there is no such engine.
+static bool explain_inside(const struct ggs_elf * elf, const char * path, int wait_status, struct ggs_text * reason) {
+    struct ggs_findings  report  = {0};
+    struct ggs_libraries capture = {0};
+    char                 library[PATH_MAX];
+    if (ggs_capture_library_find(library, NULL) == 0) ggs_libraries_add(&capture, library);
+    bool   inside = ggs_findings_inside(&report, &capture, elf, path);
+    size_t i      = 0;
+    while (i < report.count && report.findings[i].level != GGS_FINDING_FAIL) i++;
+    if (i < report.count)
+        ggs_text_printf(reason, "%s; %s", report.findings[i].text,
+                        report.findings[i].fix == NULL ? "" : report.findings[i].fix);
+    else if (inside)
+        ggs_text_printf(reason, "%s has ggml inside, but it %s before it computed anything", path,
+                        WIFSIGNALED(wait_status) ? "was killed" : "ended");
+    ggs_findings_release(&report);
+    ggs_libraries_release(&capture);
+    return inside;
+}
+
 static void explain_elf(const struct ggs_elf * elf, const char * path, int wait_status, struct ggs_text * reason) {
     struct ggs_libraries libraries = {0};
-    bool                 inside    = ggs_elf_defines(elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED ||
+    if (explain_inside(elf, path, wait_status, reason)) return;
+    bool inside = ggs_elf_defines(elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED ||
                   ggs_elf_defines(elf, "ggml_init") != GGS_ELF_UNDEFINED;
     ggs_libraries_add_needed(&libraries, elf, path);
     if (inside || (libraries.count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {

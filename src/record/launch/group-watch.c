@@ -13,19 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/system/clock.h"
+
 enum { SIGNALS = GGS_WATCHED_SIGNALS };
 
-static const int64_t ms = 1000000, patience = 40 * ms, late = 100 * ms, old = 10000 * ms;
+static const uint64_t ms = 1000000, patience = 40 * ms, late = 100 * ms, old = 10000 * ms;
 
 static const char name[] = "group-watch";
 
-static int64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-// `pkill ggscope` and `pkill -f "ggscope record"` mean us, not the one that watches: nothing of it is called so.
+// `pkill ggscope` and `pkill -f "ggscope record"` mean us, not the one that watches: nothing of it
+// is called so.
 static void rename_process(void) {
     char    words[4096];
     int     fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -37,7 +34,7 @@ static void rename_process(void) {
 }
 
 // In the child: only what is safe after a fork of a process with threads.
-__attribute__((noreturn)) static void watch_signals(int64_t * seen, pid_t parent) {
+__attribute__((noreturn)) static void watch_signals(uint64_t * seen, pid_t parent) {
     sigset_t  all;
     siginfo_t info;
     sigfillset(&all);
@@ -48,26 +45,26 @@ __attribute__((noreturn)) static void watch_signals(int64_t * seen, pid_t parent
     syscall(SYS_close_range, 0u, ~0u, 0u); // others read our pipes to their end
     for (;;) {
         int number = sigwaitinfo(&all, &info);
-        if (number > 0 && number < SIGNALS) __atomic_store_n(&seen[number], now_ns(), __ATOMIC_RELEASE);
+        if (number > 0 && number < SIGNALS) __atomic_store_n(&seen[number], ggs_clock_now(), __ATOMIC_RELEASE);
     }
 }
 
 void ggs_group_watch_start(struct ggs_group_watch * watch) {
     *watch        = (struct ggs_group_watch){0};
     pid_t  parent = getpid();
-    void * page   = mmap(NULL, SIGNALS * sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void * page   = mmap(NULL, SIGNALS * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return;
     pid_t process = fork();
     if (process == 0) watch_signals(page, parent);
     if (process < 0) {
-        munmap(page, SIGNALS * sizeof(int64_t));
+        munmap(page, SIGNALS * sizeof(uint64_t));
         return;
     }
     watch->process = process;
     watch->seen    = page;
 }
 
-// It has it, and did not come to run yet.
+// The watcher has the signal, and has not run yet.
 static bool pending(pid_t process, int signal) {
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/proc/%d/status", (int) process);
@@ -80,33 +77,34 @@ static bool pending(pid_t process, int signal) {
     return line != NULL && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1) != 0;
 }
 
-// Takes what has come there and was not matched yet. What is old came to nobody else, and is none of ours.
-static bool take(struct ggs_group_watch * watch, int signal) {
-    int64_t seen           = __atomic_load_n(&watch->seen[signal], __ATOMIC_ACQUIRE);
-    bool new               = seen != watch->matched[signal] && seen > now_ns() - old;
+// Consumes a signal that reached the watcher and is not matched yet. Old ones were sent to the
+// watcher alone and are ignored.
+static bool match_signal(struct ggs_group_watch * watch, int signal) {
+    uint64_t seen          = __atomic_load_n(&watch->seen[signal], __ATOMIC_ACQUIRE);
+    bool new               = seen != watch->matched[signal] && seen + old > ggs_clock_now();
     watch->matched[signal] = seen;
     return new;
 }
 
 static bool came(struct ggs_group_watch * watch, int signal) {
     bool waits = pending(watch->process, signal);
-    for (int64_t end = now_ns() + old; waits && !take(watch, signal) && now_ns() < end;)
-        nanosleep(&(struct timespec){.tv_nsec = ms}, NULL); // it runs soon
-    return waits || take(watch, signal);
+    for (uint64_t end = ggs_clock_now() + old; waits && !match_signal(watch, signal) && ggs_clock_now() < end;)
+        nanosleep(&(struct timespec){.tv_nsec = (long) ms}, NULL); // it runs soon
+    return waits || match_signal(watch, signal);
 }
 
 bool ggs_group_watch_had(struct ggs_group_watch * watch, int signal) {
     if (watch->process == 0 || signal <= 0 || signal >= SIGNALS) return false;
-    int64_t begin = now_ns();
+    uint64_t begin = ggs_clock_now();
     if (came(watch, signal)) return true; // signals that wait are one: ours is the group's, or both
     if (begin < watch->expected[signal]) {
         watch->expected[signal] = 0;
         return true;
     }
-    while (now_ns() < begin + patience) {
-        nanosleep(&(struct timespec){.tv_nsec = 2 * ms}, NULL);
+    while (ggs_clock_now() < begin + patience) {
+        nanosleep(&(struct timespec){.tv_nsec = 2 * (long) ms}, NULL);
         if (!came(watch, signal)) continue;
-        watch->expected[signal] = now_ns() + late; // the group's own comes to us after this one
+        watch->expected[signal] = ggs_clock_now() + late; // the group's own comes to us after this one
         return true;
     }
     return false;
@@ -116,6 +114,6 @@ void ggs_group_watch_stop(struct ggs_group_watch * watch) {
     if (watch->process == 0) return;
     kill(watch->process, SIGKILL);
     while (waitpid(watch->process, NULL, 0) < 0 && errno == EINTR) continue;
-    munmap(watch->seen, SIGNALS * sizeof(int64_t));
+    munmap(watch->seen, SIGNALS * sizeof(uint64_t));
     *watch = (struct ggs_group_watch){0};
 }

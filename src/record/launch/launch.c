@@ -19,7 +19,8 @@
 #include "record/launch/raw-terminal.h"
 #include "record/launch/relay.h"
 
-// What the program gets as 0, 1 and 2 (-1: what we have), and the terminal of its session (-1: it stays in ours).
+// What the program gets as 0, 1 and 2 (-1: what we have), and the terminal of its session (-1: it
+// stays in ours).
 struct ends {
     int child[3];
     int terminal;
@@ -57,7 +58,7 @@ static int open_pty(int like, bool raw_output, int * master, int * slave, struct
     *slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (*slave < 0) return ggs_fail_errno(error, "cannot open the pseudo terminal %s for the program", name);
     if (tcgetattr(like, &settings) == 0) {
-        // Our terminal stays as it is, and does the line ends itself.
+        // Our terminal converts line ends itself.
         if (raw_output) settings.c_oflag &= ~(tcflag_t) OPOST;
         tcsetattr(*slave, TCSANOW, &settings);
     }
@@ -153,7 +154,8 @@ static bool wait_for_start(const struct session * session) {
     return n == 1;
 }
 
-// In the child: becomes the program. What went wrong is written to `failure`, which closes by itself if nothing did.
+// In the child: becomes the program. What went wrong is written to `failure`, which closes by
+// itself if nothing did.
 __attribute__((noreturn)) static void become(const struct session * session, const struct ggs_launch * launch,
                                              int failure) {
     for (int i = 0; i < 3; i++) {
@@ -167,8 +169,9 @@ __attribute__((noreturn)) static void become(const struct session * session, con
     _exit(n == sizeof(reason) ? 127 : 126);
 }
 
-// Sits between us and a program on a pty. A program whose parent is in another session cannot be stopped by Ctrl-Z (its
-// process group counts as orphaned), so its session is led by this process, which tells us what becomes of it.
+// Sits between us and a program on a pty. A program whose parent is in another session cannot be
+// stopped by Ctrl-Z (its process group counts as orphaned), so its session is led by this process,
+// which tells us what becomes of it.
 __attribute__((noreturn)) static void monitor(const struct session * session, const struct ggs_launch * launch,
                                               int failure, int reports) {
     int      terminal = session->ends.terminal;
@@ -199,7 +202,8 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     while (waitpid(program, &status, WUNTRACED) == program) {
         if (write(reports, &status, sizeof(status)) < 0 || !WIFSTOPPED(status)) break;
     }
-    // The session ends with its leader: what the program left running keeps its terminal until nobody reads there any more.
+    // The session ends with its leader: what the program left running keeps its terminal until
+    // nobody reads there any more.
     if (read(reports, &status, sizeof(status)) < 0) _exit(1);
     _exit(0);
 }
@@ -235,7 +239,7 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     if (session->child > 0) {
         if (on_pty && read(session->reports, &session->program, sizeof(session->program)) < 0) session->program = -1;
         if (session->program > 0 && launch->started != NULL) launch->started(launch->context, session->program);
-        // If the byte does not come through, the child ends by itself, and is seen to.
+        // If the byte is not delivered, the child exits by itself and is reaped.
         if (write(session->begin[1], "", 1) < 0) close(session->begin[1]), session->begin[1] = -1;
         ssize_t n;
         do {
@@ -324,7 +328,8 @@ static void on_signal(struct session * session, const struct signalfd_siginfo * 
         return;
     }
     if (session->launch->keeps != NULL && session->launch->keeps(session->launch->context, number)) return;
-    // What the terminal sends goes to its whole foreground group: a program that is in ours has it already.
+    // What the terminal sends goes to its whole foreground group: a program that is in ours has it
+    // already.
     bool to_group = info->ssi_code == SI_KERNEL;
     bool in_ours  = session->reports < 0 && getpgid(session->program) == getpgrp();
     if (in_ours && (to_group || (info->ssi_code == SI_USER && ggs_group_watch_had(&session->group, number)))) return;
@@ -348,7 +353,7 @@ static void serve_relay(struct ggs_relay * relay, const struct pollfd * fd) {
     if (ggs_relay_pending(relay)) {
         ggs_relay_write(relay);
     } else if (ggs_relay_read(relay)) {
-        // Most of the time there is room, and a question is saved; if there is not, the next poll finds out.
+        // Writes at once if there is room, which saves a turn of the loop.
         struct pollfd ready = {.fd = relay->to, .events = POLLOUT};
         if (relay->to >= 0 && poll(&ready, 1, 0) == 1) ggs_relay_write(relay);
     }
@@ -405,8 +410,8 @@ static void turn(struct session * session) {
     if (fds[REPORTS].revents != 0) on_report(session);
 }
 
-// After the program's end: what it wrote is in the pipe already. True if nothing is left of that; `from` stays open if somebody else,
-// a child in the background, can still write.
+// After the program's end: what it wrote is in the pipe already. True if nothing is left of that;
+// `from` stays open if somebody else, a child in the background, can still write.
 static bool drained(struct ggs_relay * relay) {
     while (!ggs_relay_pending(relay)) {
         if (!ggs_relay_read(relay)) return true;
@@ -414,8 +419,8 @@ static bool drained(struct ggs_relay * relay) {
     return false;
 }
 
-// Passes on what comes after the program's end, from whatever it left running, until that ends too. It is a process of its own, because we
-// return with the program.
+// Passes on what comes after the program's end, from whatever it left running, until that ends too.
+// It is a process of its own, because we return with the program.
 static void stay_behind(struct session * session) {
     pid_t child = fork();
     if (child > 0) waitpid(child, NULL, 0);
@@ -465,7 +470,8 @@ static void close_session(struct session * session) {
     }
     if (session->reports >= 0) {
         close(session->reports);
-        // The monitor goes with the last reader of its terminal: with us, or with what stays behind.
+        // The monitor goes with the last reader of its terminal: with us, or with what stays
+        // behind.
         if (!session->stays) waitpid(session->child, NULL, 0);
     }
     restore_signals(session);

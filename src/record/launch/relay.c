@@ -38,7 +38,8 @@ static bool adds_returns(int pty) {
     return (settings.c_oflag & OPOST) != 0 && (settings.c_oflag & ONLCR) != 0;
 }
 
-// Leaves out one \r before each \n. A \r at the end of the data is held until it is known what follows.
+// Leaves out one \r before each \n. A \r at the end of the data is held until it is known what
+// follows.
 static void keep_without_returns(struct ggs_relay * relay, const char * data, size_t length) {
     if (length == 0) return;
     if (relay->held_return && data[0] != '\n') keep_bytes(relay, "\r", 1);

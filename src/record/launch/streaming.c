@@ -7,38 +7,38 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/system/cache.h"
 #include "record/inspect/capture-library.h"
 #include "record/launch/environment.h"
 
-static const uint64_t LEAST_BUDGET = 16u << 20;
-
-static bool take_budget(void * member, const char * text) {
-    return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_BUDGET;
-}
+GGS_WORDS(keep_words, {"spread", "some everywhere in the graph (the default)"}, {"first", "the first of the graph"},
+          {"none", NULL})
 
 static bool take_keep(void * member, const char * text) {
     return (strcmp(text, "spread") == 0 || strcmp(text, "first") == 0 || strcmp(text, "none") == 0) &&
-           ggs_take_text(member, text);
+           ggs_set_text(member, text);
 }
 
 static bool take_predict(void * member, const char * text) {
     int64_t number;
-    return ggs_parse_i64(text, 0, 1024, &number) && ggs_take_text(member, text);
+    return ggs_parse_i64(text, 0, 1024, &number) && ggs_set_text(member, text);
 }
 
 #define AT(member) offsetof(struct ggs_streaming, member)
 const struct ggs_option ggs_streaming_options[] = {
-    {"budget", 0, "SIZE",
-     "Let the program take SIZE bytes of memory, weights included (what its control group and the machine leave)", 0,
-     AT(budget), take_budget, "a size of at least 16M, such as 512M or 2G"},
-    {"keep", 0, "spread|first|none",
-     "Which of the weights that every token uses stay in memory: some everywhere in the graph (the default), the first, or none",
-     0, AT(keep), take_keep, "spread, first or none"},
-    {"predict", 0, "N", "Read N experts of the next layer early (as many as a token uses; 0: none)", 0, AT(predict),
-     take_predict, "a number from 0 to 1024"},
-    {"verify", 0, NULL, "Compare every piece that is read with the file", 0, AT(verify), NULL, NULL},
-    {"report", 0, "FILE", "Write what was read, hit and waited for to FILE, as JSON", 0, AT(report), ggs_take_text,
-     NULL},
+    GGS_OPTION(
+        "budget", 0, "SIZE",
+        "Let the program take SIZE bytes of memory, or a share of the model, weights included (what its control group and the machine leave)",
+        0, AT(budget), ggs_set_memory, GGS_EXPECTS_MEMORY),
+    GGS_OPTION_OF("keep", 0, "WHICH", "Weights that every token uses and that stay in memory", 0, AT(keep), take_keep,
+                  keep_words),
+    GGS_OPTION("predict", 0, "N", "Read N experts of the next layer early (as many as a token uses; 0: none)", 0,
+               AT(predict), take_predict, "a number from 0 to 1024"),
+    GGS_SWITCH("verify", 0, "Compare every piece that is read with the file", 0, AT(verify)),
+    GGS_SWITCH("no-history", 0, "Neither use nor keep which experts earlier runs chose", 0, AT(no_history)),
+    GGS_SWITCH("forget", 0, "Delete first what was kept of earlier runs, of all models", 0, AT(forget)),
+    GGS_OPTION("report", 0, "FILE", "Write what was read, hit and waited for to FILE, as JSON", 0, AT(report),
+               ggs_set_text, NULL),
     {0},
 };
 
@@ -62,12 +62,15 @@ int ggs_streaming_prepare(const struct ggs_streaming * streaming, struct ggs_env
     ggs_environment_set(environment, "LD_PRELOAD", both);
     free(both);
     ggs_environment_set(environment, "GGSCOPE_STREAM", "1");
-    snprintf(number, sizeof(number), "%llu", (unsigned long long) streaming->budget);
+    snprintf(number, sizeof(number), "%llu", (unsigned long long) streaming->budget.bytes);
     ggs_environment_set(environment, "GGSCOPE_STREAM_BUDGET", number);
     if (streaming->keep != NULL) ggs_environment_set(environment, "GGSCOPE_STREAM_KEEP", streaming->keep);
     if (streaming->predict != NULL) ggs_environment_set(environment, "GGSCOPE_STREAM_PREDICT", streaming->predict);
     if (streaming->verify) ggs_environment_set(environment, "GGSCOPE_STREAM_VERIFY", "1");
     if (streaming->quiet) ggs_environment_set(environment, "GGSCOPE_STREAM_QUIET", "1");
+    if (streaming->verbose) ggs_environment_set(environment, "GGSCOPE_STREAM_VERBOSE", "1");
+    if (streaming->no_history) ggs_environment_set(environment, "GGSCOPE_STREAM_NO_HISTORY", "1");
+    if (streaming->forget) ggs_cache_remove("history");
     if (streaming->report != NULL) {
         FILE * file = fopen(streaming->report, "we");
         if (file == NULL) return ggs_fail_errno(error, "cannot write the report to %s", streaming->report);

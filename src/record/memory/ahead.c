@@ -39,7 +39,7 @@ static int make_segment(struct ggs_ahead * ahead) {
     snprintf(path, sizeof(path), "%s/" GGS_SPOOL_FREE ".seg", ahead->folder, ahead->made);
     int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return errno;
-    int    result = ggs_room_take(fd, GGS_SPOOL_SEGMENT);
+    int    result = ggs_room_allocate(fd, GGS_SPOOL_SEGMENT);
     void * data   = MAP_FAILED;
     if (result == 0 && !ggs_room_is_memory(fd)) {
         data   = mmap(NULL, GGS_SPOOL_SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
@@ -108,7 +108,7 @@ int ggs_ahead_start(struct ggs_ahead * ahead, const char * folder, unsigned segm
     if (result == 0) ahead->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (result == 0) ahead->stop = eventfd(0, EFD_CLOEXEC);
     if (result == 0 &&
-        (ahead->watch < 0 || ahead->stop < 0 || inotify_add_watch(ahead->watch, folder, IN_MOVED_FROM) < 0))
+        (ahead->watch < 0 || ahead->stop < 0 || inotify_add_watch(ahead->watch, folder, IN_ATTRIB | IN_MOVED_FROM) < 0))
         result = errno;
     if (result == 0) result = start_thread(ahead);
     if (result == 0) return 0;

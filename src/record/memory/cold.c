@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/maps.h"
 #include "gguf/gguf-split.h"
 #include "gguf/gguf.h"
 
@@ -73,23 +73,17 @@ static int drop_file(struct ggs_cold * cold, const char * path, struct ggs_error
 
 // ---- who holds it ----
 
-// Lines of /proc/<process>/maps: "from-to permissions offset major:minor inode path". A file may have several names.
-static bool is_file(const char * line, const struct stat * file) {
-    unsigned           major_number, minor_number;
-    unsigned long long inode;
-    return sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major_number, &minor_number, &inode) == 3 &&
-           inode == file->st_ino && makedev(major_number, minor_number) == file->st_dev;
-}
-
+// By device and inode: a file may have several names.
 static bool maps_file(const char * process, const struct stat * files, size_t n_files) {
-    char path[64 + NAME_MAX], line[PATH_MAX + 128];
-    bool found = false;
-    snprintf(path, sizeof(path), "/proc/%s/maps", process);
-    FILE * maps = fopen(path, "re");
-    while (maps != NULL && !found && fgets(line, sizeof(line), maps) != NULL) {
-        for (size_t i = 0; i < n_files && !found; i++) found = is_file(line, &files[i]);
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
+    bool                  found = false;
+    if (!ggs_maps_open(&maps, process)) return false;
+    while (!found && ggs_maps_next(&maps, &entry)) {
+        for (size_t i = 0; i < n_files && !found; i++)
+            found = entry.inode != 0 && entry.inode == files[i].st_ino && entry.device == files[i].st_dev;
     }
-    if (maps != NULL) fclose(maps);
+    ggs_maps_close(&maps);
     return found;
 }
 
@@ -126,6 +120,29 @@ int ggs_cold_drop(struct ggs_cold * cold, const char * path, struct ggs_error * 
     if (status != 0) return status;
     for (size_t i = 0; i < model->n_files && status == 0; i++) status = drop_file(cold, model->files[i]->path, error);
     if (status == 0 && cold->after > 0) find_holder(cold, model);
+    ggs_model_free(model);
+    return status;
+}
+
+static int warm_file(const char * path, char * buffer, size_t size, struct ggs_error * error) {
+    int     fd  = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0) got = read(fd, buffer, size);
+    int status = got < 0 ? ggs_fail_errno(error, "cannot read %s into the page cache", path) : 0;
+    if (fd >= 0) close(fd);
+    return status;
+}
+
+int ggs_cold_warm(const char * path, struct ggs_error * error) {
+    enum { SIZE = 1 << 20 };
+    struct ggs_model * model;
+    int                status = ggs_model_open(&model, path, error);
+    if (status != 0) return status;
+    char * buffer = malloc(SIZE);
+    if (buffer == NULL) status = ggs_fail_memory(error);
+    for (size_t i = 0; i < model->n_files && status == 0; i++)
+        status = warm_file(model->files[i]->path, buffer, SIZE, error);
+    free(buffer);
     ggs_model_free(model);
     return status;
 }

@@ -1,6 +1,8 @@
-// Makes files cold: out of the page cache, so that the next read waits for the disk. Needs no rights beyond reading them.
+// Makes files cold: out of the page cache, so that the next read waits for the disk. Needs no
+// rights beyond reading them.
 //
-// The kernel keeps what is dirty (so the files are synced first) and what a process has mapped; how much stayed is counted.
+// The kernel keeps what is dirty (so the files are synced first) and what a process has mapped; how
+// much stayed is counted.
 #pragma once
 
 #include <stdbool.h>
@@ -22,3 +24,6 @@ struct ggs_cold {
 
 // Drops the files of a GGUF model, every one of a split model's.
 int ggs_cold_drop(struct ggs_cold * cold, const char * model, struct ggs_error * error);
+
+// The opposite: reads all files of a model, so that they are in the page cache as far as it has room.
+int ggs_cold_warm(const char * model, struct ggs_error * error);

@@ -32,7 +32,9 @@ static int look_at_model(struct ggs_memory_conditions * conditions, struct ggs_e
     if (ggs_model_open(&model, conditions->model, &reason) != 0)
         return ggs_fail(error, GGS_USAGE, "--%s needs the model: %s; name it with --cold=FILE",
                         conditions->memory > 0 ? "memory" : "cold", reason.text);
-    ggs_copies_find(&conditions->copies, model, conditions->command);
+    struct ggs_cpu_layouts layouts = ggs_cpu_layouts_here();
+    if (conditions->engine_known) ggs_cpu_layouts_ask(&layouts, conditions->engine);
+    ggs_copies_find(&conditions->copies, model, conditions->command, &layouts);
     ggs_model_free(model);
     return 0;
 }
@@ -86,7 +88,8 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
     int status = ggs_ahead_start(&conditions->ahead, spool, segments_ahead(conditions, spool, max_bytes),
                                  conditions->memory == 0, error);
     if (conditions->memory == 0) status = 0; // then the library makes its own
-    // A page counts for the first who touched it: what is in memory already would be free for the program.
+    // The kernel charges a page to the group that touched it first: cached pages would cost the
+    // program nothing.
     if (status == 0 && conditions->model != NULL && (conditions->cold || conditions->memory > 0)) {
         status              = ggs_cold_drop(&conditions->found, conditions->model, error);
         conditions->dropped = status == 0;
@@ -114,7 +117,8 @@ static void add(struct json_object * machine, const char * key, uint64_t value) 
     json_object_object_add(machine, key, json_object_new_uint64(value));
 }
 
-void ggs_memory_conditions_note_begin(const struct ggs_memory_conditions * conditions, struct json_object * machine) {
+void ggs_memory_conditions_annotate_begin(const struct ggs_memory_conditions * conditions,
+                                          struct json_object *                 machine) {
     const struct ggs_cold * found = &conditions->found;
     if (conditions->limit.bytes > 0) {
         add(machine, "memory_limit", conditions->limit.bytes);
@@ -129,7 +133,7 @@ void ggs_memory_conditions_note_begin(const struct ggs_memory_conditions * condi
     json_object_object_add(machine, "cold", cold);
 }
 
-void ggs_memory_conditions_note_end(const struct ggs_memory_conditions * conditions, struct json_object * machine) {
+void ggs_memory_conditions_annotate_end(const struct ggs_memory_conditions * conditions, struct json_object * machine) {
     const struct ggs_limit_use * use = &conditions->limit.use;
     struct rusage                children;
     if (conditions->limit.bytes > 0) {
@@ -139,11 +143,13 @@ void ggs_memory_conditions_note_end(const struct ggs_memory_conditions * conditi
         add(machine, "limit_hits", use->hits);
         add(machine, "oom_kills", use->kills);
     }
+    if (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0)
+        add(machine, "resident_peak", (uint64_t) children.ru_maxrss * 1024);
     if (getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_inblock >= conditions->children.ru_inblock)
         add(machine, "read_bytes", (uint64_t) (children.ru_inblock - conditions->children.ru_inblock) * 512);
 }
 
-// What it would take, as far as that can be guessed: the copies that were foreseen, or twice as much.
+// An estimate of what the program needs: the predicted copies, or twice the limit.
 static uint64_t suggest(const struct ggs_memory_conditions * conditions) {
     const uint64_t step   = 64ull << 20;
     uint64_t       copied = conditions->copies.bytes, need = 2 * conditions->memory;

@@ -1,8 +1,11 @@
-// How much of a model an engine copies into memory of its own when it loads it, instead of reading it where it is mapped.
+// How much of a model an engine copies into memory of its own when it loads it, instead of reading
+// it where it is mapped.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "record/inspect/cpu-library.h"
 
 struct ggs_model;
 
@@ -14,5 +17,7 @@ struct ggs_copies {
     uint64_t model_bytes;
 };
 
-// Looks for the options in a command line, and works out `bytes`.
-void ggs_copies_find(struct ggs_copies * copies, const struct ggs_model * model, char * const * command);
+// Looks for the options in a command line, and works out `bytes` for an engine that brings weights
+// into these layouts.
+void ggs_copies_find(struct ggs_copies * copies, const struct ggs_model * model, char * const * command,
+                     const struct ggs_cpu_layouts * layouts);

@@ -56,8 +56,9 @@ static bool has_word(const char * text, const char * word, const char * separato
 
 // ---- where we are ----
 
-// What /proc/<process>/cgroup says: the path of the group in the hierarchy that accounts memory. Version 1 wins if both are there,
-// because a controller belongs to one hierarchy only, and then the other one cannot have it.
+// What /proc/<process>/cgroup says: the path of the group in the hierarchy that accounts memory.
+// Version 1 wins if both are there, because a controller belongs to one hierarchy only, and then
+// the other one cannot have it.
 static bool find_group(const char * root, const char * process, int version, char group[PATH_MAX]) {
     char path[PATH_MAX], line[PATH_MAX + 256];
     bool found = false;
@@ -107,8 +108,8 @@ static bool find_mount(const char * root, int version, char seen[PATH_MAX], char
     return found;
 }
 
-// The folder of the group that a process is in. In a container the mount may show only a part of the hierarchy, which begins
-// at the container's own group.
+// The folder of the group that a process is in. In a container the mount may show only a part of
+// the hierarchy, which begins at the container's own group.
 static bool find_folder(const char * root, const char * process, int version, char folder[PATH_MAX], size_t * mounted) {
     char   group[PATH_MAX], seen[PATH_MAX], mount[PATH_MAX];
     size_t length;
@@ -168,7 +169,8 @@ int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct 
     snprintf(number, sizeof(number), "%" PRIu64, bytes);
     errno = put(group, version == 1 ? "memory.limit_in_bytes" : "memory.max", number);
     if (errno != 0) return ggs_fail_errno(error, "cannot limit the memory of the control group %s", group);
-    // Swap would make room if there is none. Kernels without it lack the files; one limit on both would be met first, and not counted.
+    // Swap would make room if there is none. Kernels without it lack the files; one limit on both
+    // would be met first, and not counted.
     if (version == 1) {
         if (put(group, "memory.swappiness", "0") != 0) put(group, "memory.memsw.limit_in_bytes", number);
     } else {

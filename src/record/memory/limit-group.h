@@ -1,4 +1,5 @@
-// Control groups: where one for a program may be made, and the files of one. Everything below a `root` folder, "" outside of tests.
+// Control groups: where one for a program may be made, and the files of one. Everything below a
+// `root` folder, "" outside of tests.
 #pragma once
 
 #include <limits.h>
@@ -23,16 +24,16 @@ struct ggs_limit_use {
     uint64_t kills;     // processes that were ended because of it
 };
 
-// Groups whose members' memory is accounted, ours or nearest above ours first. Returns how many of `most` were filled in. Whether
-// we may make a group in them shows when we try.
+// Groups whose members' memory is accounted, ours or nearest above ours first. Returns how many of
+// `most` were filled in. Whether we may make a group in them shows when we try.
 size_t ggs_limit_places(const char * root, struct ggs_limit_place * places, size_t most);
 
-// Holds the group to `bytes`, without swap if that can be told.
+// Limits the group to `bytes`, without swap where the kernel supports that.
 int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct ggs_error * error);
 // Moves a process; 0 is the one that asks. Returns 0 or an errno.
 int ggs_limit_group_join(const char * group, pid_t process);
-// Figures that a kernel does not tell are 0. Safe to poll: leaves `shared` alone and does not read memory.stat,
-// which would flush the group's statistics and change what the kernel evicts.
+// Figures that a kernel does not tell are 0. Safe to poll: leaves `shared` alone and does not read
+// memory.stat, which would flush the group's statistics and change what the kernel evicts.
 void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use);
 // Pages of shared memory that members were the first to touch. Reads memory.stat: when all is over.
 uint64_t ggs_limit_group_shared(const char * group);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -60,7 +61,8 @@ static int start_guardian(struct ggs_limit * limit, const char * group, struct g
     return ggs_fail_errno(error, "cannot start a process that looks after the memory limit");
 }
 
-// It ends by itself; if that is soon (the group is gone, or was empty) nothing of it is left for init.
+// It ends by itself; if that is soon (the group is gone, or was empty) nothing of it is left for
+// init.
 static void dismiss_guardian(struct ggs_limit * limit, bool soon) {
     if (limit->leash >= 0) close(limit->leash);
     limit->leash = -1;
@@ -70,7 +72,7 @@ static void dismiss_guardian(struct ggs_limit * limit, bool soon) {
 
 // ---- groups of our own ----
 
-// Every process can be refused by a group, so one that does not matter tries first.
+// A group may refuse a process, so an expendable process tries first.
 static int try_joining(const char * group) {
     pid_t child  = fork();
     int   status = 0;
@@ -166,8 +168,8 @@ int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * 
 
 // ---- while the program runs ----
 
-// The figures that are gone with the program are looked at again and again.
-static void look(struct ggs_limit * limit) {
+// Polls the figures that vanish with the program.
+static void sample_use(struct ggs_limit * limit) {
     struct ggs_limit_use now = {0}, *use = &limit->use;
     if (limit->group.version == 0 && limit->program > 0) {
         struct ggs_limit_place found;
@@ -190,7 +192,7 @@ static void * watch(void * context) {
     int                wait  = FIRST_LOOK_MS; // a program may be short
     struct pollfd      stop  = {.fd = limit->stop, .events = POLLIN};
     do {
-        look(limit);
+        sample_use(limit);
         wait = wait * 3 / 2 < USUAL_LOOK_MS ? wait * 3 / 2 : USUAL_LOOK_MS;
     } while (poll(&stop, 1, wait) == 0);
     return NULL;
@@ -215,6 +217,33 @@ int ggs_limit_join(struct ggs_limit * limit, pid_t program, struct ggs_error * e
     return 0;
 }
 
+struct entrance {
+    struct ggs_limit limit;
+    struct ggs_error error;
+    int              status;
+};
+
+// The guardian must be no child of the program, which may wait for all of its children: another
+// process makes the group, puts this one into it and ends.
+int ggs_limit_enter(uint64_t bytes, const char ** prefix, struct ggs_error * error) {
+    struct entrance * e =
+        mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); // prefix points into it
+    pid_t us = getpid(), child = e == MAP_FAILED ? -1 : fork();
+    if (child < 0) return ggs_fail_errno(error, "cannot start a process that limits memory");
+    if (child == 0) {
+        e->status = ggs_limit_make(&e->limit, bytes, &e->error);
+        if (e->status == 0 && e->limit.made && (errno = ggs_limit_group_join(e->limit.group.folder, us)) != 0)
+            e->status = ggs_fail_errno(&e->error, "cannot enter the control group %s", e->limit.group.folder);
+        _Exit(0);
+    }
+    int ended = 0;
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {}
+    if (!WIFEXITED(ended)) return ggs_fail(error, GGS_UNSUPPORTED, "the process that limits memory was ended");
+    memcpy(prefix, e->limit.prefix, sizeof(e->limit.prefix));
+    *error = e->error;
+    return e->status;
+}
+
 void ggs_limit_end(struct ggs_limit * limit) {
     if (limit->watching) {
         uint64_t one    = 1;
@@ -222,14 +251,15 @@ void ggs_limit_end(struct ggs_limit * limit) {
         limit->watching = false;
         (void) n;
         pthread_join(limit->watcher, NULL);
-        look(limit);
+        sample_use(limit);
         if (limit->group.version != 0) limit->use.shared = ggs_limit_group_shared(limit->group.folder);
     }
     if (limit->bytes != 0 && limit->stop >= 0) close(limit->stop);
     limit->stop = -1;
     if (!limit->made) return;
     bool gone = rmdir(limit->group.folder) == 0 || errno == ENOENT;
-    // The kernel may need a moment to see that the group is empty. If the program left processes behind, the guardian waits.
+    // The kernel may need a moment to see that the group is empty. If the program left processes
+    // behind, the guardian waits.
     for (int i = 0; !gone && errno == EBUSY && i < LAST_TRIES; i++) {
         wait_ms(1);
         gone = rmdir(limit->group.folder) == 0;

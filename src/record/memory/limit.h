@@ -4,8 +4,8 @@
 //     join    moves the program into it, while the program waits to begin
 //     end     reads what was used, and removes the group
 //
-// The group is removed even if ggscope is killed: a guardian process waits for our end and for the group to be empty. systemd removes its
-// scopes itself.
+// The group is removed even if ggscope is killed: a guardian process waits for our end and for the
+// group to be empty. systemd removes its scopes itself.
 #pragma once
 
 #include <pthread.h>
@@ -34,9 +34,15 @@ struct ggs_limit {
     int                    stop; // eventfd
 };
 
-// Fails with a sentence if nothing permits it; nothing is left behind then. `bytes` of 0 gives no limit.
+// Fails with a sentence if nothing permits it; nothing is left behind then. `bytes` of 0 gives no
+// limit.
 int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * error);
 // If systemd makes the group, `program` is the one with the prefix.
 int ggs_limit_join(struct ggs_limit * limit, pid_t program, struct ggs_error * error);
-// Once the program has ended. May be called again, and for a limit that was never made. `use` stays.
+// Holds this process to `bytes`, and the program that it becomes: nobody watches, and the group
+// goes when all have left it. Returns the words to put before the command in `prefix`, of
+// GGS_LIMIT_PREFIX, NULL at the end.
+int ggs_limit_enter(uint64_t bytes, const char ** prefix, struct ggs_error * error);
+// Once the program has ended. May be called again, and for a limit that was never made. `use`
+// stays.
 void ggs_limit_end(struct ggs_limit * limit);

@@ -111,9 +111,9 @@ static char kind_of(const struct ggs_trace_field * field, const uint8_t * data, 
     return text[0] == 'F' && (text[1] == 'W' || text[1] == 'R') ? text[1] : text[0];
 }
 
-static void see_sample(void * context, unsigned event, const void * body, size_t bytes) {
+static void see_sample(void * context, const struct ggs_ring_event * event, const void * body, size_t bytes) {
     struct drain *                 drain = context;
-    const struct ggs_trace_point * point = &drain->requests->points[event];
+    const struct ggs_trace_point * point = &drain->requests->points[event->kind];
     struct sample                  sample;
     if (bytes < sizeof(sample)) return;
     memcpy(&sample, body, sizeof(sample));
@@ -123,7 +123,7 @@ static void see_sample(void * context, unsigned event, const void * body, size_t
     char kind = kind_of(&point->kind, data, room);
     if (kind != 'R' && kind != 'W') return; // discards, flushes without data, commands
     struct ggs_event found = {.ns        = sample.ns,
-                              .kind      = kinds[event],
+                              .kind      = kinds[event->kind],
                               .pid       = sample.pid,
                               .os_thread = sample.os_thread,
                               .write     = kind == 'W',
@@ -140,7 +140,8 @@ void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_e
 
 // ---- pairing ----
 //
-// Some kernels (seen with 6.18) take no samples while a CPU is idle, and many requests end just then: such an end is never seen.
+// Some kernels (seen with 6.18) take no samples while a CPU is idle, and many requests end just
+// then: such an end is never seen.
 
 static void let_go(struct ggs_block_requests * requests, size_t i, struct ggs_outbox * outbox) {
     ggs_outbox_request(outbox, &requests->open[i].row);
@@ -168,7 +169,7 @@ static void issue(struct ggs_block_requests * requests, const struct ggs_event *
         ggs_outbox_request(outbox, &request.row);
 }
 
-void ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+void ggs_block_requests_add(struct ggs_block_requests * requests, const struct ggs_event * event,
                             struct ggs_outbox * outbox) {
     size_t i = 0;
     while (i < requests->n_open &&
@@ -197,7 +198,7 @@ void ggs_block_requests_see(struct ggs_block_requests * requests, const struct g
     }
 }
 
-void ggs_block_requests_give_up(struct ggs_block_requests * requests, uint64_t ns, struct ggs_outbox * outbox) {
+void ggs_block_requests_expire(struct ggs_block_requests * requests, uint64_t ns, struct ggs_outbox * outbox) {
     for (size_t i = requests->n_open; i-- > 0;)
         if (requests->open[i].row.begin_ns < ns) let_go(requests, i, outbox);
 }

@@ -1,7 +1,8 @@
-// Requests to block devices, as the kernel's trace points tell them: device, sector, bytes, thread, issue and completion.
+// Requests to block devices, as the kernel's trace points tell them: device, sector, bytes, thread,
+// issue and completion.
 //
-// Takes root (CAP_PERFMON, and tracefs, which need not be mounted). All devices are watched; which requests belong to the
-// recording is found out afterwards (disks.h).
+// Takes root (CAP_PERFMON, and tracefs, which need not be mounted). All devices are watched; which
+// requests belong to the recording is found out afterwards (disks.h).
 #pragma once
 
 #include <stdbool.h>
@@ -32,15 +33,15 @@ struct ggs_block_requests {
 // The sentence of a failure names the permission that is missing.
 int  ggs_block_requests_open(struct ggs_block_requests * requests, struct ggs_error * error);
 void ggs_block_requests_close(struct ggs_block_requests * requests); // a zeroed struct is fine
-// Could requests be observed here?
+// True if requests can be observed here.
 int ggs_block_requests_probe(struct ggs_error * error);
 
 void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events);
 // Pairs issues with completions; events in order of time.
-void ggs_block_requests_see(struct ggs_block_requests * requests, const struct ggs_event * event,
+void ggs_block_requests_add(struct ggs_block_requests * requests, const struct ggs_event * event,
                             struct ggs_outbox * outbox);
-// Those issued before `ns` wait for their end no longer.
-void     ggs_block_requests_give_up(struct ggs_block_requests * requests, uint64_t ns, struct ggs_outbox * outbox);
+// Gives up on requests issued before `ns` that have not completed.
+void     ggs_block_requests_expire(struct ggs_block_requests * requests, uint64_t ns, struct ggs_outbox * outbox);
 uint64_t ggs_block_requests_oldest(const struct ggs_block_requests * requests);
 uint64_t ggs_block_requests_finish(struct ggs_block_requests * requests,
                                    struct ggs_outbox *         outbox); // returns how many were lost

@@ -102,7 +102,8 @@ void ggs_disks_release(struct ggs_disks * disks) {
     *disks = (struct ggs_disks){0};
 }
 
-// The same list with more at its end, most of the time: files are numbered as the recording meets them.
+// The same list with more at its end, most of the time: files are numbered as the recording meets
+// them.
 static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, const char * path) {
     if (i < disks->n_files) return strcmp(disks->files[i].path, path) == 0 ? &disks->files[i] : NULL;
     if (i > disks->n_files) return NULL;

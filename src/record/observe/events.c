@@ -22,8 +22,8 @@ static int by_time(const void * a, const void * b) {
     return x->kind < y->kind ? -1 : x->kind > y->kind; // begins come first
 }
 
-void ggs_events_take(struct ggs_events * events, uint64_t                                ns,
-                     void (*see)(void * context, const struct ggs_event * event), void * context) {
+void ggs_events_drain(struct ggs_events * events, uint64_t                                ns,
+                      void (*see)(void * context, const struct ggs_event * event), void * context) {
     size_t n = 0;
     if (events->n == 0) return;
     qsort(events->list, events->n, sizeof(*events->list), by_time);

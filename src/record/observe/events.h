@@ -18,7 +18,8 @@ struct ggs_event {
     uint32_t kind;
     uint32_t pid, os_thread;
     uint32_t write;
-    uint64_t address; // fault
+    uint32_t source;  // fault: of the events that saw it (struct ggs_ring_event)
+    uint64_t address; // likewise
     uint64_t device, sector, bytes;
 };
 
@@ -32,5 +33,5 @@ struct ggs_events {
 void ggs_events_release(struct ggs_events * events);
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event);
 // Calls `see` for all that happened before `ns`, in order, and forgets them.
-void ggs_events_take(struct ggs_events * events, uint64_t                                ns,
-                     void (*see)(void * context, const struct ggs_event * event), void * context);
+void ggs_events_drain(struct ggs_events * events, uint64_t                                ns,
+                      void (*see)(void * context, const struct ggs_event * event), void * context);

@@ -1,5 +1,6 @@
 #include "record/observe/faults.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "record/observe/process-numbers.h"
 
 enum { BEGIN, MAJOR, MINOR, EVENTS };
 enum { RING_BYTES = 4 << 20, MOST_OPEN = 4096 };
@@ -76,6 +78,63 @@ int ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, str
     return explain(errno, error);
 }
 
+// ---- threads of a process that runs ----
+
+struct threads {
+    pid_t * list;
+    size_t  n, capacity;
+};
+
+static bool is_known(const struct threads * threads, pid_t thread) {
+    for (size_t i = 0; i < threads->n; i++)
+        if (threads->list[i] == thread) return true;
+    return false;
+}
+
+// Opens the events on threads that are not known yet. Returns how many there were, -1 with errno if
+// that fails.
+static int open_new(struct ggs_faults * faults, struct threads * known, pid_t process,
+                    const struct perf_event_attr * attributes) {
+    char                  path[64];
+    const struct dirent * entry;
+    int                   found = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int) process);
+    DIR * folder = opendir(path);
+    if (folder == NULL) return errno == ENOENT ? 0 : -1;
+    while (found >= 0 && (entry = readdir(folder)) != NULL) {
+        pid_t thread = (pid_t) strtol(entry->d_name, NULL, 10), number;
+        if (thread <= 0 || is_known(known, thread)) continue;
+        found++;
+        if (!ggs_array_push(known->list, known->n, known->capacity, thread)) found = -1;
+        number = ggs_process_number_inside(process, thread);
+        if (found > 0 && number > 0 && !ggs_rings_add(&faults->rings, attributes, number) && errno != ESRCH) found = -1;
+    }
+    int reason = errno;
+    closedir(folder);
+    errno = reason;
+    return found;
+}
+
+// A thread that comes into being between the listing of threads and the opening of its maker's
+// events would be missed: the list is read again until nothing is new in it. A program that makes
+// threads all the time never comes to that; after some rounds all makers have events.
+int ggs_faults_open_threads(struct ggs_faults * faults, pid_t process, struct ggs_error * error) {
+    enum { ROUNDS = 8 };
+    struct perf_event_attr attributes[EVENTS];
+    struct threads         known = {0};
+    describe(attributes, false);
+    int found = ggs_array_push(known.list, known.n, known.capacity, process) ? 1 : -1;
+    for (int i = 0; i < ROUNDS && found > 0; i++) found = open_new(faults, &known, process, attributes);
+    int reason = errno;
+    free(known.list);
+    if (found >= 0) return 0;
+    if (reason == EMFILE)
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "the process has so many threads that watching them takes more files than are permitted: "
+                        "ulimit -n 65536");
+    return explain(reason, error);
+}
+
 void ggs_faults_close(struct ggs_faults * faults) {
     ggs_rings_close(&faults->rings);
     free(faults->open);
@@ -89,16 +148,17 @@ int ggs_faults_probe(struct ggs_error * error) {
     return status;
 }
 
-static void see_sample(void * context, unsigned event, const void * body, size_t bytes) {
+static void see_sample(void * context, const struct ggs_ring_event * event, const void * body, size_t bytes) {
     static const uint32_t kinds[EVENTS] = {
         [BEGIN] = GGS_EVENT_FAULT, [MAJOR] = GGS_EVENT_MAJOR, [MINOR] = GGS_EVENT_MINOR};
     struct sample sample;
     if (bytes < sizeof(sample)) return;
     memcpy(&sample, body, sizeof(sample));
     struct ggs_event found = {.ns        = sample.ns,
-                              .kind      = kinds[event],
+                              .kind      = kinds[event->kind],
                               .pid       = sample.pid,
                               .os_thread = sample.os_thread,
+                              .source    = event->source,
                               .address   = sample.address};
     ggs_events_add(context, &found);
 }
@@ -110,41 +170,44 @@ void ggs_faults_drain(struct ggs_faults * faults, struct ggs_events * events) {
 // ---- pairing ----
 
 static void let_go(struct ggs_faults * faults, size_t i, struct ggs_outbox * outbox) {
-    ggs_outbox_fault(outbox, &faults->open[i]);
+    ggs_outbox_fault(outbox, &faults->open[i].row);
     faults->open[i] = faults->open[--faults->n_open];
 }
 
 static size_t oldest(const struct ggs_faults * faults) {
     size_t first = 0;
     for (size_t i = 1; i < faults->n_open; i++)
-        if (faults->open[i].begin_ns < faults->open[first].begin_ns) first = i;
+        if (faults->open[i].row.begin_ns < faults->open[first].row.begin_ns) first = i;
     return first;
 }
 
 static void begin(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
     if (faults->n_open == MOST_OPEN) let_go(faults, oldest(faults), outbox); // threads that died in a fault
-    struct ggs_journal_fault fault = {
-        .begin_ns = event->ns, .address = event->address, .pid = event->pid, .os_thread = event->os_thread};
-    if (!ggs_array_push(faults->open, faults->n_open, faults->capacity, fault)) ggs_outbox_fault(outbox, &fault);
+    struct ggs_open_fault fault = {
+        .row    = {.begin_ns = event->ns, .address = event->address, .pid = event->pid, .os_thread = event->os_thread},
+        .source = event->source};
+    if (!ggs_array_push(faults->open, faults->n_open, faults->capacity, fault)) ggs_outbox_fault(outbox, &fault.row);
 }
 
-void ggs_faults_see(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
+void ggs_faults_add(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
     enum { PAGE_SHIFT = 12 }; // the least there is: the kernel may round the address at the end
     size_t i = 0;
-    while (i < faults->n_open && faults->open[i].os_thread != event->os_thread) i++;
-    struct ggs_journal_fault * fault = i < faults->n_open ? &faults->open[i] : NULL;
+    while (i < faults->n_open && faults->open[i].row.os_thread != event->os_thread) i++;
+    struct ggs_open_fault * fault = i < faults->n_open ? &faults->open[i] : NULL;
     if (event->kind == GGS_EVENT_FAULT) {
+        // A thread may have events of its own and others by inheritance: both see its faults.
+        if (fault != NULL && fault->source != event->source && fault->row.address == event->address) return;
         if (fault != NULL) let_go(faults, i, outbox); // it ended in a signal, or the sample of its end was lost
         begin(faults, event, outbox);
-    } else if (fault != NULL && fault->address >> PAGE_SHIFT == event->address >> PAGE_SHIFT) {
-        fault->end_ns = event->ns;
-        fault->kind   = event->kind == GGS_EVENT_MAJOR ? GGS_FAULT_MAJOR : GGS_FAULT_MINOR;
+    } else if (fault != NULL && fault->row.address >> PAGE_SHIFT == event->address >> PAGE_SHIFT) {
+        fault->row.end_ns = event->ns;
+        fault->row.kind   = event->kind == GGS_EVENT_MAJOR ? GGS_FAULT_MAJOR : GGS_FAULT_MINOR;
         let_go(faults, i, outbox);
     } // else the sample of its begin was lost, and is counted
 }
 
 uint64_t ggs_faults_oldest(const struct ggs_faults * faults) {
-    return faults->n_open == 0 ? UINT64_MAX : faults->open[oldest(faults)].begin_ns;
+    return faults->n_open == 0 ? UINT64_MAX : faults->open[oldest(faults)].row.begin_ns;
 }
 
 uint64_t ggs_faults_finish(struct ggs_faults * faults, struct ggs_outbox * outbox) {

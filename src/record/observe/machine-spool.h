@@ -1,6 +1,8 @@
-// The machine's side of a spool (trace/spool.h): what the kernel says of the program, written from outside of it.
+// The machine's side of a spool (trace/spool.h): what the kernel says of the program, written from
+// outside of it.
 //
-// Memory and writes are the recorder's own, never the engine's. Thread-safe. The first failure sticks and is told at the end.
+// Memory and writes are the recorder's own, never the engine's. Thread-safe. The first failure
+// sticks and is told at the end.
 #pragma once
 
 #include <pthread.h>
@@ -19,7 +21,8 @@ struct ggs_machine_spool {
 
 // Makes machine-0000.seg in the spool folder.
 int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder, struct ggs_error * error);
-// Appends a record of enum ggs_journal_type; `body` is a fixed structure of a multiple of 8 bytes, and small.
+// Appends a record of enum ggs_journal_type; `body` is a fixed structure of a multiple of 8 bytes,
+// and small.
 void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, uint64_t monotonic_ns, const void * body,
                               size_t bytes);
 // Writes what waits.

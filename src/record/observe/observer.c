@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/system/clock.h"
 #include "record/observe/block-requests.h"
 #include "record/observe/events.h"
 #include "record/observe/faults.h"
@@ -35,13 +35,8 @@ struct ggs_observer {
     unsigned                  n_fds;
 };
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
-}
-
-// How far CLOCK_MONOTONIC is ahead of the kernel's here (time_namespaces(7)), which is 0 outside of time namespaces.
+// How far CLOCK_MONOTONIC is ahead of the kernel's here (time_namespaces(7)), which is 0 outside of
+// time namespaces.
 static int64_t ahead_of_kernel(void) {
     char      line[128];
     long long seconds, ns, ahead = 0;
@@ -70,6 +65,12 @@ int ggs_observer_faults(struct ggs_observer * watch, pid_t process, bool at_exec
     return ggs_faults_open(&watch->faults, process, at_exec, error);
 }
 
+int ggs_observer_threads(struct ggs_observer * watch, pid_t process, struct ggs_error * error) {
+    int status = ggs_faults_open_threads(&watch->faults, process, error);
+    if (status != 0) ggs_faults_close(&watch->faults);
+    return status;
+}
+
 void ggs_observer_pause(struct ggs_observer * watch, bool paused) {
     void (*set)(const struct ggs_rings *) = paused ? ggs_rings_stop : ggs_rings_start;
     set(&watch->faults.rings);
@@ -82,27 +83,28 @@ int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error)
 
 // ---- the thread ----
 
-static void see(void * context, const struct ggs_event * event) {
+static void add_event(void * context, const struct ggs_event * event) {
     struct ggs_observer * watch = context;
     if (event->kind >= GGS_EVENT_ISSUE)
-        ggs_block_requests_see(&watch->requests, event, &watch->outbox);
+        ggs_block_requests_add(&watch->requests, event, &watch->outbox);
     else
-        ggs_faults_see(&watch->faults, event, &watch->outbox);
+        ggs_faults_add(&watch->faults, event, &watch->outbox);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// An event has its time before it stands in the ring, so one of a moment ago may still be missing. By the next pass it is there: what
-// happened before a pass began is complete once the pass after it is over.
+// An event has its time before it stands in the ring, so one of a moment ago may still be missing.
+// By the next pass it is there: what happened before a pass began is complete once the pass after
+// it is over.
 static void pass(struct ggs_observer * watch) {
-    uint64_t begin = now();
+    uint64_t begin = ggs_clock_now();
     ggs_faults_drain(&watch->faults, &watch->events);
     ggs_block_requests_drain(&watch->requests, &watch->events);
-    ggs_events_take(&watch->events, watch->pass_ns, see, watch);
+    ggs_events_drain(&watch->events, watch->pass_ns, add_event, watch);
     if (watch->pass_ns > LONGEST_REQUEST_NS)
-        ggs_block_requests_give_up(&watch->requests, watch->pass_ns - LONGEST_REQUEST_NS, &watch->outbox);
+        ggs_block_requests_expire(&watch->requests, watch->pass_ns - LONGEST_REQUEST_NS, &watch->outbox);
     uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_block_requests_oldest(&watch->requests));
     uint64_t floor = sooner(open, watch->pass_ns);
     ggs_outbox_flush(&watch->outbox, floor);
@@ -123,7 +125,7 @@ static void * follow(void * context) {
     return NULL;
 }
 
-uint64_t ggs_observer_told(const struct ggs_observer * watch) {
+uint64_t ggs_observer_complete_until(const struct ggs_observer * watch) {
     return __atomic_load_n(&watch->told_ns, __ATOMIC_ACQUIRE);
 }
 
@@ -136,7 +138,7 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
     ggs_rings_poll(&watch->faults.rings, watch->fds);
     ggs_rings_poll(&watch->requests.rings, watch->fds + n_faults);
     watch->fds[watch->n_fds - 1] = (struct pollfd){.fd = watch->stop, .events = POLLIN};
-    watch->pass_ns               = now();
+    watch->pass_ns               = ggs_clock_now();
     sigfillset(&all); // signals are for the thread that waits for the program
     pthread_sigmask(SIG_SETMASK, &all, &before);
     errno          = pthread_create(&watch->thread, NULL, follow, watch);
@@ -147,7 +149,8 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
 
 static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
     struct ggs_journal_loss loss = {.reason = reason, .count = count};
-    if (count > 0) ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, now(), &loss, sizeof(loss));
+    if (count > 0)
+        ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, ggs_clock_now(), &loss, sizeof(loss));
 }
 
 void ggs_observer_end(struct ggs_observer * watch) {
@@ -162,7 +165,7 @@ void ggs_observer_end(struct ggs_observer * watch) {
         ggs_rings_stop(&watch->faults.rings);
         ggs_rings_stop(&watch->requests.rings);
         pass(watch);
-        ggs_events_take(&watch->events, UINT64_MAX, see, watch);
+        ggs_events_drain(&watch->events, UINT64_MAX, add_event, watch);
         uint64_t faults   = ggs_faults_finish(&watch->faults, &watch->outbox);
         uint64_t requests = ggs_block_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);

@@ -1,5 +1,5 @@
-// Watches a program from outside while it runs, in a thread of its own: page faults and block requests go into the machine's
-// side of the spool, in the order in which they began.
+// Watches a program from outside while it runs, in a thread of its own: page faults and block
+// requests go into the machine's side of the spool, in the order in which they began.
 //
 //     ggs_observer_new(&observer, &spool, max_bytes, &error);
 //     ggs_observer_faults(observer, process, true, &error); // either may fail by itself
@@ -20,13 +20,17 @@ struct ggs_observer;
 // The spool gets at most `max_bytes`. It stays the caller's.
 int ggs_observer_new(struct ggs_observer ** observer, struct ggs_machine_spool * spool, uint64_t max_bytes,
                      struct ggs_error * error);
-// `at_exec`: from the moment on at which the process becomes its program; else when it is told to go on.
+// `at_exec`: from the moment on at which the process becomes its program; else when it is told to
+// go on.
 int ggs_observer_faults(struct ggs_observer * observer, pid_t process, bool at_exec, struct ggs_error * error);
+// For a process that runs already: of its other threads, too.
+int ggs_observer_threads(struct ggs_observer * observer, pid_t process, struct ggs_error * error);
 int ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * error);
 // Nothing is counted while it is paused.
 void ggs_observer_pause(struct ggs_observer * observer, bool paused);
 int  ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
-// All that began before this (CLOCK_MONOTONIC) and has ended was handed to the spool. Any thread may ask.
-uint64_t ggs_observer_told(const struct ggs_observer * observer);
+// All that began before this (CLOCK_MONOTONIC) and has ended was handed to the spool. Any thread
+// may ask.
+uint64_t ggs_observer_complete_until(const struct ggs_observer * observer);
 // Stops, takes what is left, and frees. NULL is fine.
 void ggs_observer_end(struct ggs_observer * observer);

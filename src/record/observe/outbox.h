@@ -1,7 +1,8 @@
 // What has ended, on its way into the spool in the order of its begins.
 //
-// A fault or a request is known when it ends, but the trace has them by their begins. So a record waits here until nothing that
-// began before it is under way any more. Too many of them do not wait: a single read that takes seconds must not hold up all others.
+// A fault or a request is known when it ends, but the trace has them by their begins. So a record
+// waits here until nothing that began before it is under way any more. Too many of them do not
+// wait: a single read that takes seconds must not hold up all others.
 #pragma once
 
 #include <stddef.h>
@@ -33,5 +34,5 @@ struct ggs_outbox {
 void ggs_outbox_release(struct ggs_outbox * outbox);
 void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault);
 void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request);
-// Nothing that began before `floor` will come any more. UINT64_MAX: nothing will come.
+// Promises that no further record began before `floor`. UINT64_MAX: there are no further records.
 void ggs_outbox_flush(struct ggs_outbox * outbox, uint64_t floor);

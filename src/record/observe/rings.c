@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 enum { LEAST_BYTES = 128 << 10, RECORD_MOST = 1 << 16 };
@@ -24,7 +25,8 @@ static int open_event(const struct perf_event_attr * attributes, pid_t process, 
     return (int) syscall(SYS_perf_event_open, attributes, process, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-// Machines with many CPUs need more files than a shell grants; the program has its own limits already.
+// Machines with many CPUs need more files than a shell grants; the program has its own limits
+// already.
 static void allow_files(unsigned n) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= (rlim_t) n + 64) return;
@@ -32,21 +34,44 @@ static void allow_files(unsigned n) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static bool open_ring(struct ggs_ring * ring, const struct perf_event_attr * attributes, unsigned n, pid_t process,
-                      int cpu) {
-    for (unsigned i = 0; i < GGS_RING_EVENTS; i++) ring->fds[i] = -1;
-    for (unsigned i = 0; i < n; i++) {
-        ring->fds[i] = open_event(&attributes[i], process, cpu);
-        if (ring->fds[i] < 0 || ioctl(ring->fds[i], PERF_EVENT_IOC_ID, &ring->ids[i]) != 0) return false;
+// Makes room in the list first: an event that is open is always in it.
+static bool open_events(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t process,
+                        unsigned ring) {
+    if (!ggs_array_reserve(rings->events, rings->capacity, rings->n_events + rings->n_kinds)) {
+        errno = ENOMEM;
+        return false;
+    }
+    for (unsigned i = 0; i < rings->n_kinds; i++) {
+        struct ggs_ring_event event = {.ring = ring, .kind = i, .source = rings->n_sources};
+        event.fd                    = open_event(&attributes[i], process, rings->rings[ring].cpu);
+        if (event.fd < 0) return false;
+        rings->events[rings->n_events++] = event;
+        if (ioctl(event.fd, PERF_EVENT_IOC_ID, &rings->events[rings->n_events - 1].id) != 0) return false;
+        if (i == 0 && rings->rings[ring].fd < 0) rings->rings[ring].fd = event.fd;
     }
     return true;
 }
 
-static void close_ring(struct ggs_ring * ring) {
-    for (unsigned i = 0; i < GGS_RING_EVENTS; i++) {
-        if (ring->fds[i] >= 0) close(ring->fds[i]);
-        ring->fds[i] = -1;
+// Closes what was opened behind the first `n`.
+static void close_events(struct ggs_rings * rings, size_t n) {
+    int reason = errno;
+    while (rings->n_events > n) close(rings->events[--rings->n_events].fd);
+    errno = reason;
+}
+
+// Where the events behind the first `n` write.
+static bool lead_to_rings(struct ggs_rings * rings, size_t n) {
+    for (size_t i = n; i < rings->n_events; i++) {
+        const struct ggs_ring_event * event = &rings->events[i];
+        int                           ring  = rings->rings[event->ring].fd;
+        if (event->fd != ring && ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, ring) != 0) return false;
     }
+    return true;
+}
+
+static int by_id(const void * a, const void * b) {
+    const struct ggs_ring_event *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
 }
 
 static void unmap(struct ggs_rings * rings) {
@@ -61,7 +86,7 @@ static bool map(struct ggs_rings * rings, size_t bytes) {
     rings->bytes = bytes;
     for (unsigned i = 0; i < rings->n_rings; i++) {
         struct ggs_ring * ring = &rings->rings[i];
-        void *            base = mmap(NULL, page_size() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fds[0], 0);
+        void *            base = mmap(NULL, page_size() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (base == MAP_FAILED) {
             int reason = errno;
             unmap(rings);
@@ -70,27 +95,22 @@ static bool map(struct ggs_rings * rings, size_t bytes) {
         }
         ring->base = base;
     }
-    for (unsigned i = 0; i < rings->n_rings; i++) {
-        for (unsigned k = 1; k < rings->n_events; k++) {
-            if (ioctl(rings->rings[i].fds[k], PERF_EVENT_IOC_SET_OUTPUT, rings->rings[i].fds[0]) != 0) return false;
-        }
-    }
-    return true;
+    return lead_to_rings(rings, 0);
 }
 
 // One ring for each CPU that is there.
 static bool open_all(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t process, int cpus) {
     for (int cpu = 0; cpu < cpus; cpu++) {
-        struct ggs_ring * ring = &rings->rings[rings->n_rings];
-        if (open_ring(ring, attributes, rings->n_events, process, cpu)) {
+        rings->rings[rings->n_rings] = (struct ggs_ring){.cpu = cpu, .fd = -1};
+        size_t before                = rings->n_events;
+        if (open_events(rings, attributes, process, rings->n_rings)) {
             rings->n_rings++;
             continue;
         }
-        int reason = errno;
-        close_ring(ring);
-        errno = reason;
-        if (reason != ENODEV) return false; // else it is switched off
+        close_events(rings, before);
+        if (errno != ENODEV) return false; // else it is switched off
     }
+    rings->n_sources = 1;
     return rings->n_rings > 0;
 }
 
@@ -108,7 +128,7 @@ static bool map_largest(struct ggs_rings * rings, size_t most) {
 int ggs_rings_open(struct ggs_rings * rings, const struct perf_event_attr * attributes, unsigned n, pid_t process,
                    size_t most, struct ggs_error * error) {
     int cpus       = (int) sysconf(_SC_NPROCESSORS_CONF);
-    *rings         = (struct ggs_rings){.n_events = n};
+    *rings         = (struct ggs_rings){.n_kinds = n};
     rings->rings   = calloc(cpus > 0 ? (size_t) cpus : 1, sizeof(*rings->rings));
     rings->scratch = malloc(RECORD_MOST);
     if (rings->rings == NULL || rings->scratch == NULL) {
@@ -119,16 +139,34 @@ int ggs_rings_open(struct ggs_rings * rings, const struct perf_event_attr * attr
         return ggs_fail_memory(error);
     }
     allow_files((unsigned) cpus * n);
-    if (open_all(rings, attributes, process, cpus) && map_largest(rings, most)) return 0;
+    if (open_all(rings, attributes, process, cpus) && map_largest(rings, most)) {
+        qsort(rings->events, rings->n_events, sizeof(*rings->events), by_id);
+        return 0;
+    }
     int reason = errno;
     ggs_rings_close(rings);
     errno = reason;
     return ggs_fail_errno(error, "the kernel refuses perf events");
 }
 
+bool ggs_rings_add(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t thread) {
+    size_t before = rings->n_events;
+    bool   good   = true;
+    allow_files((unsigned) before + rings->n_rings * rings->n_kinds);
+    for (unsigned i = 0; i < rings->n_rings && good; i++) good = open_events(rings, attributes, thread, i);
+    if (!good || !lead_to_rings(rings, before)) {
+        close_events(rings, before);
+        return false;
+    }
+    rings->n_sources++;
+    qsort(rings->events, rings->n_events, sizeof(*rings->events), by_id);
+    return true;
+}
+
 void ggs_rings_close(struct ggs_rings * rings) {
     unmap(rings);
-    for (unsigned i = 0; i < rings->n_rings; i++) close_ring(&rings->rings[i]);
+    close_events(rings, 0);
+    free(rings->events);
     free(rings->rings);
     free(rings->scratch);
     *rings = (struct ggs_rings){0};
@@ -137,8 +175,7 @@ void ggs_rings_close(struct ggs_rings * rings) {
 // ---- reading ----
 
 void ggs_rings_poll(const struct ggs_rings * rings, struct pollfd * fds) {
-    for (unsigned i = 0; i < rings->n_rings; i++)
-        fds[i] = (struct pollfd){.fd = rings->rings[i].fds[0], .events = POLLIN};
+    for (unsigned i = 0; i < rings->n_rings; i++) fds[i] = (struct pollfd){.fd = rings->rings[i].fd, .events = POLLIN};
 }
 
 // The record at `tail`, in one piece.
@@ -151,17 +188,16 @@ static const struct perf_event_header * record_at(struct ggs_rings * rings, cons
     return (const void *) rings->scratch;
 }
 
-static void hand_over(struct ggs_rings * rings, const struct ggs_ring * ring, const struct perf_event_header * record,
-                      ggs_rings_see see, void * context) {
-    uint64_t id;
-    if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + sizeof(id)) return;
-    memcpy(&id, record + 1, sizeof(id));
-    for (unsigned i = 0; i < rings->n_events; i++) {
-        if (ring->ids[i] != id) continue;
-        rings->samples[i]++;
-        see(context, i, (const uint8_t *) (record + 1) + sizeof(id), record->size - sizeof(*record) - sizeof(id));
-        return;
-    }
+static void hand_over(struct ggs_rings * rings, const struct perf_event_header * record, ggs_rings_see see,
+                      void * context) {
+    struct ggs_ring_event wanted;
+    if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + sizeof(wanted.id)) return;
+    memcpy(&wanted.id, record + 1, sizeof(wanted.id));
+    const struct ggs_ring_event * event = bsearch(&wanted, rings->events, rings->n_events, sizeof(wanted), by_id);
+    if (event == NULL) return;
+    rings->samples[event->kind]++;
+    see(context, event, (const uint8_t *) (record + 1) + sizeof(wanted.id),
+        record->size - sizeof(*record) - sizeof(wanted.id));
 }
 
 void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context) {
@@ -175,7 +211,7 @@ void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context
             const struct perf_event_header * header = (const void *) (data + (tail & (rings->bytes - 1)));
             if (header->size < sizeof(*header)) break;
             size_t bytes = header->size;
-            hand_over(rings, &rings->rings[i], record_at(rings, data, tail, bytes), see, context);
+            hand_over(rings, record_at(rings, data, tail, bytes), see, context);
             tail += bytes;
         }
         __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
@@ -183,9 +219,7 @@ void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context
 }
 
 static void switch_all(const struct ggs_rings * rings, unsigned long request) {
-    for (unsigned i = 0; i < rings->n_rings; i++) {
-        for (unsigned k = 0; k < rings->n_events; k++) ioctl(rings->rings[i].fds[k], request, 0);
-    }
+    for (size_t i = 0; i < rings->n_events; i++) ioctl(rings->events[i].fd, request, 0);
 }
 
 void ggs_rings_start(const struct ggs_rings * rings) {
@@ -196,11 +230,10 @@ void ggs_rings_stop(const struct ggs_rings * rings) {
     switch_all(rings, PERF_EVENT_IOC_DISABLE);
 }
 
-uint64_t ggs_rings_lost(const struct ggs_rings * rings, unsigned event) {
-    uint64_t happened = 0;
-    for (unsigned i = 0; i < rings->n_rings; i++) {
-        uint64_t count;
-        if (read(rings->rings[i].fds[event], &count, sizeof(count)) == sizeof(count)) happened += count;
-    }
-    return happened > rings->samples[event] ? happened - rings->samples[event] : 0;
+uint64_t ggs_rings_lost(const struct ggs_rings * rings, unsigned kind) {
+    uint64_t happened = 0, count;
+    for (size_t i = 0; i < rings->n_events; i++)
+        if (rings->events[i].kind == kind && read(rings->events[i].fd, &count, sizeof(count)) == sizeof(count))
+            happened += count;
+    return happened > rings->samples[kind] ? happened - rings->samples[kind] : 0;
 }

@@ -8,7 +8,8 @@
 // "space", "ring", ...; NULL for a number that means nothing.
 const char * ggs_loss_name(unsigned reason);
 
-// Walks the lines of `engine`: stores the key's and the value's place and length, returns the rest, NULL at the end.
+// Walks the lines of `engine`: stores the key's and the value's place and length, returns the rest,
+// NULL at the end.
 //     for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) ...
 struct ggs_engine_line {
     const char * key;

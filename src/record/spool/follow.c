@@ -5,18 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/search.h"
+#include "base/system/clock.h"
 #include "record/spool/live.h"
 #include "record/spool/place.h"
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
-enum { MOST_TALKS = 4096, IDLE_NS = 250000000 };
 enum { RUNS = 1 << 16 }; // of which the graph is remembered: ops of older ones are told late by nobody
 
 struct place { // in a stream
@@ -31,27 +30,7 @@ struct ops_of_graph {
     bool       own; // else it is another graph's
 };
 
-// A sequence of a context.
-struct talk {
-    uint64_t context;
-    int32_t  sequence;
-    int32_t  first; // position in the newest batch
-    uint64_t mark;  // of that batch
-    uint64_t batches;
-    bool     open, output; // a request is under way; it had an output
-};
-
-struct requests_of { // a context
-    uint64_t context, ended;
-};
-
 struct ggs_follow_private {
-    struct talk *         talks;
-    size_t                n_talks, talks_capacity;
-    struct requests_of *  contexts;
-    size_t                n_contexts, contexts_capacity;
-    uint64_t              begun;      // decodes
-    uint64_t              changed_ns; // when the journal last told of one
     char                  directory[PATH_MAX], folder[PATH_MAX];
     struct place          journal;
     struct place *        lanes;
@@ -61,17 +40,12 @@ struct ggs_follow_private {
     struct {
         uint64_t run, graph;
     } runs[RUNS];
+    uint64_t newest_run;
     // the clock
     bool     tick_is_ns;
     uint64_t first_ticks, first_ns;
     double   ns_per_tick;
 };
-
-static uint64_t monotonic_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t) time.tv_sec * 1000000000u + (uint64_t) time.tv_nsec;
-}
 
 // ---- the journal ----
 
@@ -125,79 +99,18 @@ static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_
     }
 }
 
-// ---- requests ----
-
-static void end_request(struct ggs_follow * follow, struct talk * talk) {
-    struct ggs_follow_private * own  = follow->own;
-    bool                        told = talk->open && talk->output;
-    size_t                      i    = 0;
-    talk->open                       = false;
-    if (!told) return;
-    while (i < own->n_contexts && own->contexts[i].context != talk->context) i++;
-    struct requests_of first = {talk->context, 0};
-    if (i == own->n_contexts && !ggs_array_push(own->contexts, own->n_contexts, own->contexts_capacity, first)) return;
-    // A context that drafts has as many as the one that it drafts for.
-    if (++own->contexts[i].ended > follow->now.requests) follow->now.requests = own->contexts[i].ended;
-}
-
-static struct talk * talk_of(struct ggs_follow_private * own, uint64_t context, int32_t sequence) {
-    for (size_t i = 0; i < own->n_talks; i++)
-        if (own->talks[i].context == context && own->talks[i].sequence == sequence) return &own->talks[i];
-    struct talk talk = {.context = context, .sequence = sequence};
-    bool        room = own->n_talks < MOST_TALKS && ggs_array_push(own->talks, own->n_talks, own->talks_capacity, talk);
-    return room ? &own->talks[own->n_talks - 1] : NULL;
-}
-
-static void take_requests(struct ggs_follow * follow, const struct ggs_journal_decode * decode) {
-    struct ggs_follow_private * own       = follow->own;
-    const int32_t *             positions = (const int32_t *) (decode + 1) + decode->tokens;
-    const int32_t *             sequences = positions + decode->tokens;
-    const uint8_t *             outputs   = (const uint8_t *) (sequences + decode->tokens);
-    uint64_t                    mark = ++own->begun, n = decode->encode != 0 ? 0 : decode->tokens;
-    own->changed_ns = follow->now.ns;
-    for (uint64_t i = 0; i < n; i++) {
-        struct talk * talk = talk_of(own, decode->context, (decode->has & 4) != 0 ? sequences[i] : 0);
-        if (talk == NULL) continue;
-        if (talk->mark != mark) {
-            // Rejected drafts go back too, but not as far.
-            bool known = (decode->has & 2) != 0;
-            if (talk->open && known && positions[i] <= talk->first) end_request(follow, talk);
-            if (!talk->open) talk->batches = 0, talk->output = false;
-            talk->open = true, talk->mark = mark, talk->batches++;
-            talk->first = known ? positions[i] : 0;
-        }
-        talk->output |= (decode->has & 8) != 0 ? outputs[i] != 0 : i + 1 == n;
-    }
-    for (size_t i = 0; n > 0 && i < own->n_talks; i++)
-        if (own->talks[i].context == decode->context && own->talks[i].mark != mark && own->talks[i].output)
-            end_request(follow, &own->talks[i]);
-}
-
-// What is cleared after a single batch was a warm-up.
-static void take_memory(struct ggs_follow_private * own, const struct ggs_journal_memory * change) {
-    for (size_t i = 0; change->kind == GGS_MEMORY_CLEAR && i < own->n_talks; i++)
-        if (own->talks[i].batches == 1) own->talks[i].open = false;
-}
-
-static void end_idle_requests(struct ggs_follow * follow) {
-    struct ggs_follow_private * own = follow->own;
-    if (own->begun > follow->now.decodes || follow->now.ns - own->changed_ns < IDLE_NS) return;
-    for (size_t i = 0; i < own->n_talks; i++) end_request(follow, &own->talks[i]);
-}
-
 static void take_decode(struct ggs_follow * follow, const struct ggs_record * record) {
-    struct ggs_follow_sums *          sums   = &follow->now;
-    const struct ggs_journal_decode * decode = record->body;
-    uint64_t                          n      = decode->tokens;
-    if (13 * n > record->length - sizeof(*decode)) return;
-    const uint8_t * outputs = (const uint8_t *) (decode + 1) + 12 * n;
-    take_requests(follow, decode);
+    struct ggs_follow_sums * sums = &follow->now;
+    struct ggs_decode_arrays arrays;
+    if (!ggs_decode_arrays(&arrays, record->body, record->length)) return;
+    uint64_t n           = arrays.head->tokens;
+    bool     has_outputs = (arrays.head->has & GGS_DECODE_HAS_OUTPUTS) != 0;
     sums->tokens += n;
-    for (uint64_t i = 0; (decode->has & 8) != 0 && i < n; i++) sums->outputs += outputs[i] != 0;
-    if ((decode->has & 8) == 0 && n > 0) sums->outputs++;
+    for (uint64_t i = 0; has_outputs && i < n; i++) sums->outputs += arrays.outputs[i] != 0;
+    if (!has_outputs && n > 0) sums->outputs++;
 }
 
-static void take(struct ggs_follow * follow, const struct ggs_record * record) {
+static void add_record(struct ggs_follow * follow, const struct ggs_record * record) {
     struct ggs_follow_private *        own     = follow->own;
     const struct ggs_journal_process * process = record->body;
     const struct ggs_journal_run *     run     = record->body;
@@ -221,6 +134,7 @@ static void take(struct ggs_follow * follow, const struct ggs_record * record) {
             if (!own->tick_is_ns) take_anchor(own, run->ticks, run->monotonic_ns);
             own->runs[run->run % RUNS].run   = run->run;
             own->runs[run->run % RUNS].graph = run->graph;
+            own->newest_run                  = run->run;
             break;
         case GGS_JOURNAL_RUN_END:
             follow->now.graph_runs++;
@@ -230,10 +144,6 @@ static void take(struct ggs_follow * follow, const struct ggs_record * record) {
             break;
         case GGS_JOURNAL_DECODE_END:
             follow->now.decodes++;
-            own->changed_ns = follow->now.ns;
-            break;
-        case GGS_JOURNAL_MEMORY:
-            take_memory(own, record->body);
             break;
         default:
             break;
@@ -245,7 +155,7 @@ static void read_journal(struct ggs_follow * follow, struct ggs_spool * spool) {
     struct ggs_record record;
     if (place->position > 0) ggs_spool_stream_seek(&spool->journal, place->sequence, place->position);
     while (ggs_spool_stream_record(&spool->journal, &record)) {
-        take(follow, &record);
+        add_record(follow, &record);
         place->position = ggs_spool_stream_tell(&spool->journal, &place->sequence);
     }
 }
@@ -283,6 +193,7 @@ static void read_lane(struct ggs_follow * follow, struct ggs_spool_stream * lane
     if (place->position > 0) ggs_spool_stream_seek(lane, place->sequence, place->position);
     while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
         struct ggs_unit copy = *unit;
+        if (copy.run > follow->own->newest_run) return; // the journal tells of it next time
         ggs_spool_stream_skip(lane);
         // The last one may be under way still: then it is read again next time.
         bool     open = copy.type == GGS_UNIT_OP && (copy.flags & GGS_OP_RUN_ENDED) == 0;
@@ -375,7 +286,7 @@ int ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error) {
     if (!live && !ggs_live_is_starting(own->directory))
         return ggs_fail(error, GGS_ABSENT, "nothing is being recorded into %s", own->directory);
     follow->before = follow->now;
-    follow->now.ns = monotonic_ns();
+    follow->now.ns = ggs_clock_now();
     if (own->folder[0] == '\0' && (snprintf(link, sizeof(link), "%s/spool", own->directory) >= (int) sizeof(link) ||
                                    realpath(link, own->folder) == NULL))
         own->folder[0] = '\0';
@@ -386,25 +297,8 @@ int ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error) {
     read_journal(follow, &spool);
     for (size_t i = 0; i < spool.n_lanes; i++) read_lane(follow, &spool.lanes[i]);
     ggs_spool_release(&spool);
-    end_idle_requests(follow);
     read_process(follow);
     return 0;
-}
-
-int ggs_follow_requests_open(struct ggs_follow ** out, const char * folder, struct ggs_error * error) {
-    *out = make(error);
-    if (*out == NULL) return GGS_MEMORY;
-    snprintf((*out)->own->folder, sizeof((*out)->own->folder), "%s", folder);
-    return 0;
-}
-
-void ggs_follow_requests(struct ggs_follow * follow) {
-    struct ggs_spool spool;
-    follow->now.ns = monotonic_ns();
-    if (ggs_spool_open(&spool, follow->own->folder, NULL) != 0) return; // nothing yet
-    read_journal(follow, &spool);
-    ggs_spool_release(&spool);
-    end_idle_requests(follow);
 }
 
 void ggs_follow_close(struct ggs_follow * follow) {
@@ -414,8 +308,6 @@ void ggs_follow_close(struct ggs_follow * follow) {
         for (size_t i = 0; i < follow->own->n_graphs; i++)
             if (follow->own->graphs[i].own) free(follow->own->graphs[i].op);
         free(follow->own->graphs);
-        free(follow->own->talks);
-        free(follow->own->contexts);
         free(follow->own->lanes);
         free(follow->own);
     }

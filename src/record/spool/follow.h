@@ -1,5 +1,5 @@
-// Reads a recording while it is made, only what is new each time: what the program does just now, for ggscope top. Costs the program
-// nothing: the segments are shared memory that it writes anyway.
+// Reads a recording while it is made, only what is new each time: what the program does just now,
+// for ggscope top. Costs the program nothing: the segments are shared memory that it writes anyway.
 //
 //     struct ggs_follow * follow;
 //     ggs_follow_open(&follow, directory, &error);
@@ -18,11 +18,10 @@ enum { GGS_FOLLOW_OPS = 512 };
 
 // Sums since the program began, but for what the ring policy had given up when we came.
 struct ggs_follow_sums {
-    uint64_t ns;       // CLOCK_MONOTONIC, when they were read
-    uint64_t decodes;  // that have ended
-    uint64_t tokens;   // that were fed to them
-    uint64_t outputs;  // that they were asked for
-    uint64_t requests; // that have ended, of the context that has most: see below
+    uint64_t ns;      // CLOCK_MONOTONIC, when they were read
+    uint64_t decodes; // that have ended
+    uint64_t tokens;  // that were fed to them
+    uint64_t outputs; // that they were asked for
     uint64_t graph_runs;
     uint64_t busy_ns, wait_ns; // of all threads
     struct {
@@ -50,9 +49,3 @@ int ggs_follow_open(struct ggs_follow ** follow, const char * directory, struct 
 // Reads what is new. GGS_ABSENT once the recording has ended.
 int  ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error);
 void ggs_follow_close(struct ggs_follow * follow); // NULL is fine
-
-// The same for requests alone, by the folder of the spool: `now.requests`, `now.decodes`, `now.tokens` and `now.outputs` are right afterwards.
-// A request has ended once its sequence starts again, or is left out of a batch after an output, or nothing was computed for a quarter of
-// a second; what warms a context up is none. Sealing knows better, later: it sees what follows.
-int  ggs_follow_requests_open(struct ggs_follow ** follow, const char * folder, struct ggs_error * error);
-void ggs_follow_requests(struct ggs_follow * follow);

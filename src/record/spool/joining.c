@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/experiment-files.h"
 #include "record/experiment.h"
 #include "record/host.h"
-#include "record/spool/sealing.h"
+#include "record/sealer.h"
 #include "trace/schema.h"
 
 // What belongs to a source, beside what joining needs of it.
@@ -54,6 +55,9 @@ static int add(struct ggs_joined * joined, const char * path, const char * host,
     joined->sources[n] = source;
     joined->n++;
     if (status < 0) return status;
+    if (ggs_reader_warning(source.reader) != NULL)
+        return ggs_fail(error, GGS_FORMAT, "part %llu is cut off: %s; join needs whole recordings",
+                        (unsigned long long) n + 1, ggs_reader_warning(source.reader));
     const char *         text = ggs_reader_experiment(source.reader);
     struct json_object * json = json_tokener_parse(text);
     if (json == NULL || !json_object_is_type(json, json_type_object)) {
@@ -71,7 +75,8 @@ static bool is_directory(const char * path) {
 
 // ---- one that was joined already ----
 
-// Where a recording lies that another one was joined from; NULL if it is not there any more. `row` is what source_json wrote.
+// Where a recording lies that another one was joined from; NULL if it is not there any more. `row`
+// is what source_json wrote.
 static const char * path_of_source(struct json_object * row) {
     const char *        path = text_of(row, "path");
     struct ggs_reader * reader;
@@ -83,8 +88,9 @@ static const char * path_of_source(struct json_object * row) {
     return same ? path : NULL;
 }
 
-// In place of the last recording, if it was joined from others that are all there, these: who joins a joined experiment with more gets what joining
-// all of them gives. Names of hosts stay, numbers are given anew.
+// Replaces the last recording, if it was joined and its parts still exist, by these parts. Joining
+// a joined experiment with others thus equals joining all parts. Host names stay, numbers are
+// assigned again.
 static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
     struct ggs_joining_private last = joined->own[joined->n - 1];
     struct json_object *       list, *row;
@@ -106,19 +112,20 @@ static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
     return status;
 }
 
-// The experiment, sealed if it was not, and those of the programs that it started and that were followed.
+// The experiment, sealed if it was not, and those of the programs that it started and that were
+// followed.
 static int add_all(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                    struct ggs_error * error) {
     char   pattern[PATH_MAX];
     glob_t found;
     bool   directory = is_directory(path);
-    int    status    = directory ? ggs_seal_recover(path, true, NULL, error) : 0;
+    int    status    = directory ? ggs_sealer_recover(path, true, NULL, error) : 0;
     bool   any       = status == 0;
     // A script that runs programs computes nothing by itself.
     if (directory && snprintf(pattern, sizeof(pattern), "%s/process-*", path) < (int) sizeof(pattern) &&
         glob(pattern, GLOB_ONLYDIR, NULL, &found) == 0) {
         if (status == GGS_ABSENT) status = 0;
-        ggs_seal_followed(path, true);
+        ggs_sealer_recover_followed(path, true);
         if (any && status == 0) status = add(joined, path, host, host_length, error);
         for (size_t i = 0; status == 0 && i < found.gl_pathc; i++) {
             char trace[PATH_MAX];
@@ -151,7 +158,7 @@ static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * jo
     return status;
 }
 
-// Pointers into what will not move any more.
+// Takes pointers only once the arrays have stopped growing.
 static void describe(struct ggs_joined * joined) {
     for (uint32_t i = 0; i < joined->n; i++) {
         struct ggs_join_source * source = &joined->sources[i];
@@ -287,7 +294,10 @@ int ggs_joined_make(struct ggs_joined * joined, const struct ggs_joining * joini
     status                                 = ggs_experiment_create(&experiment, &place, error);
     if (status == 0) {
         status = write_experiment(joined, &experiment, error);
-        if (status < 0) ggs_experiment_discard(&experiment);
+        if (status < 0)
+            ggs_experiment_discard(&experiment);
+        else
+            ggs_experiment_files_remove_aside(experiment.directory);
     }
     ggs_experiment_release(&experiment);
     return status;

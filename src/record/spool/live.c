@@ -24,7 +24,7 @@ static bool has_trace(const char * directory) {
 }
 
 bool ggs_live_is_starting(const char * directory) {
-    return ggs_experiment_is_taken(directory) && !ggs_spool_place_has_segments(directory) && !has_trace(directory);
+    return ggs_experiment_is_claimed(directory) && !ggs_spool_place_has_segments(directory) && !has_trace(directory);
 }
 
 bool ggs_live_going_on(void * context, const char * directory, uint64_t * units) {
@@ -66,6 +66,11 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
     status    = ggs_seal_spool(folder, path, json, &options, NULL, error);
     // One that was made meanwhile was not locked: segments may have gone before they were read.
     if (none && access(part, F_OK) == 0) status = ggs_seal_spool(folder, path, json, &options, NULL, error);
+    // Segments go when the trace has its name.
+    if (status == 0 && has_trace(directory)) {
+        unlink(path);
+        status = ggs_fail(error, GGS_ABSENT, "the recording has ended meanwhile: %s is whole", directory);
+    }
     return status;
 }
 

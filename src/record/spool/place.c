@@ -47,7 +47,8 @@ static bool has_segments(const char * folder) {
     return written;
 }
 
-// Removes folders whose recording was killed before it held anything. What holds something can still be sealed and stays.
+// Removes folders whose recording was killed before it held anything. What holds something can
+// still be sealed and stays.
 static void sweep(const char * parent) {
     DIR *                 folder = opendir(parent);
     const struct dirent * entry;
@@ -60,7 +61,7 @@ static void sweep(const char * parent) {
             snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name) >= (int) sizeof(path) ||
             lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid())
             continue;
-        int lock = ggs_lock_take(path);
+        int lock = ggs_lock_acquire(path);
         if (lock >= 0 && !has_segments(path)) ggs_spool_remove(path, NULL);
         ggs_lock_release(&lock);
     }
@@ -69,11 +70,12 @@ static void sweep(const char * parent) {
 
 // ---- making it ----
 
-// Makes the folder and marks it. A sweep by another process may remove it before it is marked: then it is made again.
+// Makes the folder and marks it. A sweep by another process may remove it before it is marked: then
+// it is made again.
 static int make_folder(struct ggs_spool_place * place, struct ggs_error * error) {
     for (int attempts = 0; attempts < 100; attempts++) {
         if (mkdir(place->folder, 0700) != 0) break;
-        place->lock = ggs_lock_take(place->folder);
+        place->lock = ggs_lock_acquire(place->folder);
         if (place->lock >= 0) return 0;
         if (errno != ESTALE && errno != ENOENT && errno != EWOULDBLOCK) break;
         rmdir(place->folder);
@@ -85,7 +87,11 @@ static int make_folder(struct ggs_spool_place * place, struct ggs_error * error)
 static int make_elsewhere(struct ggs_spool_place * place, const char * directory, const char * id, const char * parent,
                           struct ggs_error * error) {
     char absolute[PATH_MAX], link[PATH_MAX];
-    if (realpath(parent, absolute) == NULL) return ggs_fail_errno(error, "cannot use %s for the recording", parent);
+    // A folder of another mount namespace, by a descriptor of ours: the kernel would give its name there.
+    if (strncmp(parent, "/proc/", 6) == 0)
+        snprintf(absolute, sizeof(absolute), "%s", parent);
+    else if (realpath(parent, absolute) == NULL)
+        return ggs_fail_errno(error, "cannot use %s for the recording", parent);
     int length = snprintf(place->folder, sizeof(place->folder), "%s/" PREFIX "%s", absolute, id);
     if (length >= (int) sizeof(place->folder) ||
         snprintf(link, sizeof(link), "%s/spool", directory) >= (int) sizeof(link))

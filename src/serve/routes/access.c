@@ -1,24 +1,19 @@
-// /api/x/N/access: where in the model's files ops read over time, as a grid; only cells that have something are sent.
+// /api/x/N/access: where in the model's files ops read over time, as a grid; only cells that have
+// something are sent.
 #include <stdlib.h>
 
-#include "analyze/memory/access-map.h"
+#include "answer/pictures.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
-struct cell {
-    double   amount;
-    uint16_t column, row;
-    uint8_t  layer;
-};
-
-static int list_cells(const struct ggs_access_map * map, struct cell ** cells, uint64_t * n, struct ggs_error * error) {
+static int list_cells(const struct ggs_access_map * map, struct ggs_access_cell ** cells, uint64_t * n,
+                      struct ggs_error * error) {
     uint64_t capacity = 0;
     for (unsigned layer = 0; layer < GGS_ACCESS_LAYERS; layer++) {
         for (uint64_t i = 0; i < map->columns * map->rows; i++) {
-            struct cell cell = {map->cells[layer][i], (uint16_t) (i % map->columns), (uint16_t) (i / map->columns),
-                                (uint8_t) layer};
+            struct ggs_access_cell cell = {map->cells[layer][i], (uint16_t) (i % map->columns),
+                                           (uint16_t) (i / map->columns), (uint8_t) layer};
             if (cell.amount > 0 && !ggs_array_push(*cells, *n, capacity, cell)) return ggs_fail_memory(error);
         }
     }
@@ -26,33 +21,16 @@ static int list_cells(const struct ggs_access_map * map, struct cell ** cells, u
 }
 
 static int write_cells(const struct ggs_access_map * map, struct ggs_question * request, struct ggs_error * error) {
-    static const char * const names[GGS_ACCESS_LAYERS] = {"bytes_mapped", "bytes_copied", "faults", "bytes_requested"};
-    static const struct cell  none;
-    struct cell *             cells   = NULL;
-    uint64_t                  n       = 0;
-    struct ggs_columns *      columns = malloc(sizeof(*columns));
-    int                       status  = columns == NULL ? ggs_fail_memory(error) : list_cells(map, &cells, &n, error);
+    struct ggs_access_header header = {.map = map};
+    struct ggs_access_cell * cells  = NULL;
+    uint64_t                 n      = 0;
+    int                      status = list_cells(map, &cells, &n, error);
     if (status == 0) {
-        const struct cell * first = n == 0 ? &none : cells;
-        ggs_columns_begin(columns, n, map->begin_ns);
-        ggs_json_i64(&columns->json, "begin_ns", map->begin_ns);
-        ggs_json_i64(&columns->json, "end_ns", map->end_ns);
-        ggs_json_u64(&columns->json, "first_byte", map->first_byte);
-        ggs_json_u64(&columns->json, "end_byte", map->end_byte);
-        ggs_json_u64(&columns->json, "axis_bytes", map->axis_bytes);
-        ggs_json_u64(&columns->json, "n_columns", map->columns);
-        ggs_json_u64(&columns->json, "n_rows", map->rows);
-        ggs_json_object_inline(&columns->json, "sums");
-        for (unsigned i = 0; i < GGS_ACCESS_LAYERS; i++) ggs_json_double(&columns->json, names[i], map->sums[i]);
-        ggs_json_end(&columns->json);
-        ggs_columns_add(columns, "layer", GGS_COLUMNS_U8, &first->layer, sizeof(*first), n);
-        ggs_columns_add(columns, "column", GGS_COLUMNS_U16, &first->column, sizeof(*first), n);
-        ggs_columns_add(columns, "row", GGS_COLUMNS_U16, &first->row, sizeof(*first), n);
-        ggs_columns_add(columns, "amount", GGS_COLUMNS_F64, &first->amount, sizeof(*first), n);
-        status = ggs_columns_end(columns, request->answer, error);
+        ggs_columns_begin(&header.columns, n, map->begin_ns);
+        ggs_columns_add(&header.columns, &ggs_access_columns, cells, sizeof(*cells));
+        status = ggs_reply_columns(request->answer, &header.columns, &ggs_access_object, NULL, error);
     }
     free(cells);
-    free(columns);
     return status;
 }
 

@@ -1,11 +1,11 @@
-// /api/x/N/buffers and /api/x/N/occupancy: runtime buffers, what lives in them, and how much they took when.
+// /api/x/N/buffers and /api/x/N/occupancy: runtime buffers, what lives in them, and how much they
+// took when.
 #include "answer/buffers.h"
 
 #include <stdlib.h>
 
-#include "analyze/walk/words.h"
+#include "answer/pictures.h"
 #include "base/error.h"
-#include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
 int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
@@ -26,15 +26,11 @@ int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
 
 enum { BINS_MOST = 4096 };
 
-struct bin {
-    double bytes[GGS_CLASSES];
-};
-
 // The most of each class at any moment of each bin.
-static void fill(struct bin * bins, uint64_t n, const struct ggs_occupancy * o) {
-    double     length = (double) (o->end_ns - o->begin_ns);
-    uint64_t   at     = 0;
-    struct bin now    = {0};
+static void fill(struct ggs_occupancy_bin * bins, uint64_t n, const struct ggs_occupancy * o) {
+    double                   length = (double) (o->end_ns - o->begin_ns);
+    uint64_t                 at     = 0;
+    struct ggs_occupancy_bin now    = {0};
     for (uint64_t i = 0; i < n; i++) {
         double end = (double) o->begin_ns + length * (double) (i + 1) / (double) n;
         bins[i]    = now;
@@ -47,19 +43,12 @@ static void fill(struct bin * bins, uint64_t n, const struct ggs_occupancy * o) 
     }
 }
 
-static int write_curve(struct ggs_question * request, const struct ggs_occupancy * o, const struct bin * bins,
-                       uint64_t n, struct ggs_error * error) {
-    struct ggs_columns * columns = malloc(sizeof(*columns));
-    if (columns == NULL) return ggs_fail_memory(error);
-    ggs_columns_begin(columns, n, o->begin_ns);
-    ggs_json_i64(&columns->json, "begin_ns", o->begin_ns);
-    ggs_json_i64(&columns->json, "end_ns", o->end_ns);
-    ggs_json_u64(&columns->json, "peak_bytes", o->peak_bytes);
-    for (int c = 0; c < GGS_CLASSES; c++)
-        ggs_columns_add(columns, ggs_word_class(c), GGS_COLUMNS_F64, &bins[0].bytes[c], sizeof(*bins), n);
-    int status = ggs_columns_end(columns, request->answer, error);
-    free(columns);
-    return status;
+static int write_curve(struct ggs_question * request, const struct ggs_occupancy * o,
+                       const struct ggs_occupancy_bin * bins, uint64_t n, struct ggs_error * error) {
+    struct ggs_occupancy_header header = {.begin_ns = o->begin_ns, .end_ns = o->end_ns, .peak_bytes = o->peak_bytes};
+    ggs_columns_begin(&header.columns, n, o->begin_ns);
+    ggs_columns_add(&header.columns, &ggs_occupancy_columns, bins, sizeof(*bins));
+    return ggs_reply_columns(request->answer, &header.columns, &ggs_occupancy_object, NULL, error);
 }
 
 int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error) {
@@ -69,7 +58,7 @@ int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error)
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_occupancy_compute_buffers(&occupancy, &request->trace, error);
     if (status != 0) return status;
-    struct bin * bins = calloc(n, sizeof(*bins));
+    struct ggs_occupancy_bin * bins = calloc(n, sizeof(*bins));
     if (bins == NULL) {
         status = ggs_fail_memory(error);
     } else {

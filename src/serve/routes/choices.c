@@ -1,39 +1,31 @@
-// /api/x/N/choices: which experts each token took in one layer, as columns: the rows of `ggscope export`'s experts table of that layer.
+// /api/x/N/choices: which experts each token took in one layer, as columns: the rows of `ggscope
+// export`'s experts table of that layer.
 #include <stdlib.h>
 
 #include "analyze/experts/choices.h"
+#include "answer/pictures.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
 enum { CHOICES_MOST = 40000 };
 
-struct row {
-    double   begin, weight; // weight: NaN if it is not known
-    uint32_t run, node;
-    int32_t  token;
-    uint32_t input; // of the token step: a prompt has many
-    int16_t  expert;
-    uint16_t rank;
-};
-
 struct list {
-    struct row * rows;
-    uint64_t     n, capacity, total;
+    struct ggs_choice_row * rows;
+    uint64_t                n, capacity, total;
 };
 
 static int add_choice(struct list * list, const struct ggs_run * run, const struct ggs_choice * choice, uint32_t input,
                       struct ggs_error * error) {
     for (uint64_t i = 0; i < choice->used * choice->tokens; i++) {
-        struct row row = {.begin  = (double) run->begin_ns,
-                          .weight = choice->weights == NULL ? __builtin_nan("") : (double) choice->weights[i],
-                          .run    = (uint32_t) run->run,
-                          .node   = (uint32_t) choice->node,
-                          .token  = (int32_t) run->step,
-                          .input  = input + (uint32_t) (i / choice->used),
-                          .expert = (int16_t) choice->experts[i],
-                          .rank   = (uint16_t) (i % choice->used)};
+        struct ggs_choice_row row = {.weight =
+                                         choice->weights == NULL ? __builtin_nan("") : (double) choice->weights[i],
+                                     .run    = (uint32_t) run->run,
+                                     .node   = (uint32_t) choice->node,
+                                     .token  = (int32_t) run->step,
+                                     .input  = input + (uint32_t) (i / choice->used),
+                                     .expert = (int16_t) choice->experts[i],
+                                     .rank   = (uint16_t) (i % choice->used)};
         if (list->total++ >= CHOICES_MOST) continue;
         if (!ggs_array_push(list->rows, list->n, list->capacity, row)) return ggs_fail_memory(error);
     }
@@ -67,23 +59,10 @@ static int read_choices(struct list * list, struct ggs_question * request, int64
 
 static int write_rows(const struct list * list, struct ggs_question * request, int64_t layer,
                       struct ggs_error * error) {
-    static const struct row none;
-    const struct row *      first   = list->n == 0 ? &none : list->rows;
-    struct ggs_columns *    columns = malloc(sizeof(*columns));
-    if (columns == NULL) return ggs_fail_memory(error);
-    ggs_columns_begin(columns, list->n, 0);
-    ggs_json_i64(&columns->json, "layer", layer);
-    ggs_json_u64(&columns->json, "total", list->total);
-    ggs_columns_add(columns, "token", GGS_COLUMNS_I32, &first->token, sizeof(*first), list->n);
-    ggs_columns_add(columns, "input", GGS_COLUMNS_U32, &first->input, sizeof(*first), list->n);
-    ggs_columns_add(columns, "rank", GGS_COLUMNS_U16, &first->rank, sizeof(*first), list->n);
-    ggs_columns_add(columns, "expert", GGS_COLUMNS_I16, &first->expert, sizeof(*first), list->n);
-    ggs_columns_add(columns, "weight", GGS_COLUMNS_F64, &first->weight, sizeof(*first), list->n);
-    ggs_columns_add(columns, "run", GGS_COLUMNS_U32, &first->run, sizeof(*first), list->n);
-    ggs_columns_add(columns, "node", GGS_COLUMNS_U32, &first->node, sizeof(*first), list->n);
-    int status = ggs_columns_end(columns, request->answer, error);
-    free(columns);
-    return status;
+    struct ggs_choices_header header = {.layer = layer, .total = list->total};
+    ggs_columns_begin(&header.columns, list->n, 0);
+    ggs_columns_add(&header.columns, &ggs_choices_columns, list->rows, sizeof(*list->rows));
+    return ggs_reply_columns(request->answer, &header.columns, &ggs_choices_object, NULL, error);
 }
 
 int ggs_route_choices(struct ggs_question * request, struct ggs_error * error) {

@@ -1,5 +1,5 @@
 // /api/compare: what changed between two experiments.
-#include "answer/answer.h"
+#include "answer/diff.h"
 #include "serve/routes/routes.h"
 
 static int compare(struct ggs_question * request, struct ggs_snapshot * a, struct ggs_snapshot * b,
@@ -16,11 +16,12 @@ static int compare(struct ggs_question * request, struct ggs_snapshot * a, struc
     if (status == 0) {
         struct ggs_json json;
         ggs_reply_open(request->answer, &json);
-        ggs_diff_write(&json, &traces[0], &traces[1], &diff);
+        struct ggs_diff_answer answer = {&traces[0], &traces[1], &diff, NULL, 0};
+        ggs_answer_write(&json, &ggs_diff_object, &answer, &traces[0]);
         status = ggs_reply_close(request->answer, &json, error);
         ggs_diff_release(&diff);
     }
-    for (int i = 0; i < 2; i++) ggs_trace_give_back(&traces[i]);
+    for (int i = 0; i < 2; i++) ggs_trace_return(&traces[i]);
     return status;
 }
 
@@ -31,8 +32,8 @@ int ggs_route_compare(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_u64(&request->query, "b", 0, UINT16_MAX, &index[1], error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     for (int i = 0; i < 2 && status == 0; i++)
-        status = ggs_experiments_take(request->experiments, (unsigned) index[i], &snapshots[i], error);
+        status = ggs_experiments_acquire(request->experiments, (unsigned) index[i], &snapshots[i], error);
     if (status == 0) status = compare(request, snapshots[0], snapshots[1], error);
-    for (int i = 0; i < 2; i++) ggs_snapshot_give_back(snapshots[i]);
+    for (int i = 0; i < 2; i++) ggs_snapshot_release(snapshots[i]);
     return status;
 }

@@ -1,5 +1,5 @@
-// /api/x/N/faults and /api/x/N/disk: the page faults and the requests to the disk that took longest, in order of time. The first pass over
-// the table finds them, the second writes them.
+// /api/x/N/faults and /api/x/N/disk: the page faults and the requests to the disk that took
+// longest, in order of time. The first pass over the table finds them, the second writes them.
 #include <stdlib.h>
 
 #include "analyze/machine/faults.h"
@@ -52,11 +52,13 @@ static void keep(struct longest * l, uint64_t ns, uint64_t row) {
 }
 
 // Asked for every row in turn: is it to be written now?
-static bool is_written(struct longest * l, int64_t step, uint64_t ns) {
+static bool is_written(struct longest * l, int64_t step, const struct ggs_whereabouts * where,
+                       const struct ggs_where_event * event) {
     uint64_t row = l->row++;
     bool     all = l->first == INT64_MIN; // also what happened in no step
     if ((!all && (step < l->first || step > l->last)) || !ggs_trace_has_step(&l->request->trace, step)) return false;
-    if (l->json == NULL) keep(l, ns, row);
+    if (!ggs_where_fits(where, event, l->request->trace.filter)) return false;
+    if (l->json == NULL) keep(l, event->duration_ns, row);
     for (uint64_t i = 0; l->json != NULL && i < l->n; i++)
         if (l->kept[i].row == row) return true;
     return false;
@@ -65,9 +67,11 @@ static bool is_written(struct longest * l, int64_t step, uint64_t ns) {
 static int go_through_faults(struct longest * l, struct ggs_error * error) {
     struct ggs_fault_walk walk   = {0};
     int                   status = ggs_fault_walk_open(&walk, &l->request->trace, error);
-    while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0)
-        if (is_written(l, walk.fault.step, walk.fault.duration_ns))
-            ggs_fault_write_row(l->json, &walk.fault, &walk.where);
+    while (status >= 0 && (status = ggs_fault_walk_next(&walk, error)) > 0) {
+        const struct ggs_fault * row   = &walk.fault;
+        struct ggs_where_event   event = {row->begin_ns, row->duration_ns, row->file, row->file_offset};
+        if (is_written(l, row->step, &walk.where, &event)) ggs_fault_write_row(l->json, row, &walk.where);
+    }
     ggs_fault_walk_close(&walk);
     return status;
 }
@@ -81,16 +85,16 @@ static int go_through_requests(struct longest * l, struct ggs_error * error) {
     if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_BLOCK_REQUESTS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         struct ggs_whereabouts about;
-        if (!is_written(l, row.step, row.duration_ns)) continue;
+        struct ggs_where_event event = {row.begin_ns, row.duration_ns, row.file, row.file_offset};
         status = ggs_where_find(where, row.begin_ns, row.run, row.node, row.file, row.file_offset, &about, error);
-        if (status == 0) ggs_block_request_write_row(l->json, &row, &about);
+        if (status == 0 && is_written(l, row.step, &about, &event)) ggs_block_request_write_row(l->json, &row, &about);
     }
     ggs_cursor_close(cursor);
     ggs_where_close(where);
     return status;
 }
 
-static int answer(struct ggs_question * request, const char *                                         key,
+static int answer(struct ggs_question * request, const struct ggs_object *                            object,
                   int (*go_through)(struct longest * l, struct ggs_error * error), struct ggs_error * error) {
     struct ggs_json  json;
     struct longest * l      = calloc(1, sizeof(*l));
@@ -103,9 +107,9 @@ static int answer(struct ggs_question * request, const char *                   
     if (status == 0) {
         l->json = &json, l->row = 0;
         ggs_reply_open(request->answer, &json);
-        ggs_events_write_begin(&json, &request->trace, key);
+        ggs_object_begin(&json, object, &request->trace, &request->trace);
         status = go_through(l, error);
-        ggs_events_write_end(&json);
+        ggs_object_end(&json, object, NULL, NULL);
         int closed = ggs_reply_close(request->answer, &json, error);
         if (status == 0) status = closed;
     }
@@ -114,9 +118,9 @@ static int answer(struct ggs_question * request, const char *                   
 }
 
 int ggs_route_faults(struct ggs_question * request, struct ggs_error * error) {
-    return answer(request, "faults", go_through_faults, error);
+    return answer(request, &ggs_faults_object, go_through_faults, error);
 }
 
 int ggs_route_disk(struct ggs_question * request, struct ggs_error * error) {
-    return answer(request, "block_requests", go_through_requests, error);
+    return answer(request, &ggs_block_requests_object, go_through_requests, error);
 }

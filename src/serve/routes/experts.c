@@ -14,7 +14,7 @@ int ggs_route_experts(struct ggs_question * request, struct ggs_error * error) {
     status = ggs_experts_compute(&experts, &request->trace, &options, error);
     if (status < 0) return status;
     ggs_reply_open(request->answer, &json);
-    ggs_experts_write(&json, &request->trace, &experts);
+    ggs_answer_write(&json, &ggs_experts_object, &experts, &request->trace);
     status = ggs_reply_close(request->answer, &json, error);
     ggs_experts_release(&experts);
     return status;

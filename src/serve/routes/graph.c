@@ -5,7 +5,8 @@
 
 #include "serve/routes/routes.h"
 
-// All runs of the token step that the run belongs to, so that the others can be asked for; or the run alone.
+// All runs of the token step that the run belongs to, so that the others can be asked for; or the
+// run alone.
 static int find_runs(struct ggs_question * request, int64_t token, uint64_t run, struct ggs_run * first,
                      struct ggs_run ** runs, uint64_t * n, struct ggs_error * error) {
     int status = ggs_graph_runs(&request->trace, token, run, runs, n, error);

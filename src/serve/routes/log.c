@@ -60,60 +60,6 @@ static int find_rows(void * context, struct ggs_log_rows * rows, struct ggs_erro
 
 // ---- parameters ----
 
-static int take_region(struct ggs_query * query, struct ggs_log_filter * filter, struct ggs_error * error) {
-    const char * text = ggs_query_text(query, "region");
-    char         copy[96];
-    if (text == NULL) return 0;
-    if (strlen(text) < sizeof(copy)) {
-        memcpy(copy, text, strlen(text) + 1);
-        char *colon = strchr(copy, ':'), *dots = colon == NULL ? NULL : strstr(colon, "..");
-        if (dots != NULL) {
-            *colon = *dots = '\0';
-            if (ggs_parse_u64(copy, 1, UINT32_MAX, &filter->range_file) &&
-                ggs_parse_u64(colon + 1, 0, INT64_MAX, &filter->range_begin) &&
-                ggs_parse_u64(dots + 2, 1, INT64_MAX, &filter->range_end) && filter->range_begin < filter->range_end)
-                return 0;
-        }
-    }
-    return ggs_fail(error, GGS_USAGE,
-                    "region must be a file and a range of its bytes such as 1:4096..8192, not '%.40s'", text);
-}
-
-static int take_words(struct ggs_query * query, struct ggs_log_filter * filter, struct ggs_error * error) {
-    const char *layer = ggs_query_text(query, "layer"), *source = ggs_query_text(query, "source");
-    uint64_t    number;
-    if (layer != NULL && strcmp(layer, "none") == 0)
-        filter->layer = -1;
-    else if (layer != NULL && ggs_parse_u64(layer, 0, INT32_MAX, &number))
-        filter->layer = (int) number;
-    else if (layer != NULL)
-        return ggs_fail(error, GGS_USAGE, "layer must be the number of a layer or none, not '%.40s'", layer);
-    if (source != NULL && strcmp(source, "DISK") == 0)
-        filter->source = GGS_SOURCE_DISK;
-    else if (source != NULL && strcmp(source, "BUFFER") == 0)
-        filter->source = GGS_SOURCE_BUFFER;
-    else if (source != NULL && strcmp(source, "VRAM") == 0)
-        filter->source = GGS_SOURCE_VRAM;
-    else if (source != NULL)
-        return ggs_fail(error, GGS_USAGE, "source must be DISK, BUFFER or VRAM, not '%.40s'", source);
-    filter->op     = ggs_query_text(query, "op");
-    filter->tensor = ggs_query_text(query, "tensor");
-    return 0;
-}
-
-static int take_filter(struct ggs_query * query, struct ggs_log_filter * filter, struct ggs_error * error) {
-    const int64_t far    = INT64_MAX / 4;
-    int           status = take_words(query, filter, error);
-    if (status == 0) status = ggs_query_tokens(query, &filter->first_token, &filter->last_token, error);
-    if (status == 0) status = take_region(query, filter, error);
-    if (status == 0) status = ggs_query_u64(query, "buffer", 1, UINT32_MAX, &filter->buffer, error);
-    if (status == 0) status = ggs_query_i64(query, "thread", 0, UINT16_MAX, &filter->thread, error);
-    if (status == 0) status = ggs_query_i64(query, "expert", 0, UINT16_MAX, &filter->expert, error);
-    if (status == 0) status = ggs_query_i64(query, "since", -far, far, &filter->since_ns, error);
-    if (status == 0) status = ggs_query_i64(query, "until", -far, far, &filter->until_ns, error);
-    return status;
-}
-
 static int take_order(struct ggs_query * query, struct ggs_log_order * order, struct ggs_error * error) {
     const char * column = ggs_query_text(query, "sort");
     uint64_t     down   = 0;
@@ -163,7 +109,9 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_u64(&request->query, "operands", 0, 1, &operands, error);
     bool plain = status == 0 && request->trace.selection == NULL;
     for (unsigned i = 0; i < request->query.n; i++) plain &= request->query.pair[i].used;
-    if (status == 0) status = take_filter(&request->query, &asking.filter, error);
+    if (status == 0)
+        status = ggs_query_tokens(&request->query, &asking.filter.first_token, &asking.filter.last_token, error);
+    if (status == 0) status = ggs_query_ops(request, &asking.filter.ops, error);
     if (status == 0) status = take_order(&request->query, &asking.order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);

@@ -9,6 +9,6 @@ int ggs_route_map(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_snapshot_map(request->snapshot, &map, error);
     if (status != 0) return status;
     ggs_reply_open(request->answer, &json);
-    ggs_map_write(&json, &request->trace, map);
+    ggs_answer_write(&json, &ggs_map_object, map, &request->trace);
     return ggs_reply_close(request->answer, &json, error);
 }

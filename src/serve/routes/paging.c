@@ -1,4 +1,5 @@
-// /api/x/N/paging: what `ggscope paging --json` prints, with the usual readahead unless another one is asked for.
+// /api/x/N/paging: what `ggscope paging --json` prints, with the streaming policy, and the
+// readahead of the model's disk unless another one is asked for.
 #include "answer/paging.h"
 
 #include <stdlib.h>
@@ -6,10 +7,8 @@
 #include "base/error.h"
 #include "serve/routes/routes.h"
 
-enum { READAHEAD = 128 << 10, READAHEAD_MOST = 1 << 30 };
-
 // Reading the recording is the first half, replaying it the second.
-static void tell(void * context, uint64_t done, uint64_t of) {
+static void report_progress(void * context, uint64_t done, uint64_t of) {
     struct ggs_question * request = context;
     uint64_t              half    = atomic_load(&request->progress->total) / 2;
     if (of > 0) atomic_store(&request->progress->watch.done, half + half * done / of);
@@ -17,12 +16,12 @@ static void tell(void * context, uint64_t done, uint64_t of) {
 
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_paging_options options = {.last_step = INT64_MAX,
-                                         .readahead = READAHEAD,
-                                         .policies  = {true, true, true, true},
-                                         .progress  = tell,
+                                         .readahead = GGS_READAHEAD_CHOSEN,
+                                         .policies  = {true, true, true, true, true},
+                                         .progress  = report_progress,
                                          .context   = request};
     struct ggs_json           json;
-    int status = ggs_query_u64(&request->query, "readahead", 0, READAHEAD_MOST, &options.readahead, error);
+    int status = ggs_query_u64(&request->query, "readahead", 0, GGS_READAHEAD_MOST, &options.readahead, error);
     if (status == 0) status = ggs_query_tokens(&request->query, &options.first_step, &options.last_step, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status < 0) return status;

@@ -11,7 +11,7 @@ int ggs_route_prove(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_proof_compute(&proof, &request->trace, error);
     if (status < 0) return status;
     ggs_reply_open(request->answer, &json);
-    ggs_proof_write(&json, &request->trace, &proof);
+    ggs_answer_write(&json, &ggs_proof_object, &proof, &request->trace);
     ggs_proof_release(&proof);
     return ggs_reply_close(request->answer, &json, error);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/lanes/timeline.h"
 #include "base/error.h"
 #include "base/number.h"
 
@@ -11,7 +12,8 @@ static int hexadecimal(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Decodes up to `end` and adds a NUL; NULL if the text is no good: a broken escape, or one that stands for a control character.
+// Decodes up to `end` and adds a NUL; NULL if the text is no good: a broken escape, or one that
+// stands for a control character.
 static char * decode(const char * from, const char * end, char * to) {
     while (from < end) {
         char c = *from++;
@@ -86,6 +88,23 @@ int ggs_query_i64(struct ggs_query * query, const char * name, int64_t least, in
     if (text == NULL || ggs_parse_i64(text, least, most, result)) return 0;
     return ggs_fail(error, GGS_USAGE, "%s must be a number from %lld to %lld, not '%.40s'", name, (long long) least,
                     (long long) most, text);
+}
+
+int ggs_query_window(struct ggs_query * query, int64_t * begin_ns, int64_t * end_ns, struct ggs_error * error) {
+    const int64_t far    = INT64_MAX / 4; // sums of such times do not overflow
+    int           status = ggs_query_i64(query, "begin", -far, far, begin_ns, error);
+    if (status == 0) status = ggs_query_i64(query, "end", -far, far, end_ns, error);
+    if (status == 0 && *end_ns <= *begin_ns)
+        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+    return status;
+}
+
+int ggs_query_pixels(struct ggs_query * query, const struct ggs_overview * overview,
+                     struct ggs_timeline_window * window, struct ggs_error * error) {
+    *window    = (struct ggs_timeline_window){overview->begin_ns, overview->end_ns, 1000};
+    int status = ggs_query_window(query, &window->begin_ns, &window->end_ns, error);
+    if (status == 0) status = ggs_query_u64(query, "pixels", 1, GGS_TIMELINE_PIXELS_MOST, &window->pixels, error);
+    return status == 0 ? ggs_query_finish(query, error) : status;
 }
 
 int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error) {

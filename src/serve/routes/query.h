@@ -1,13 +1,16 @@
 // The parameters of a request: "a=1&b=x%20y".
 //
-// They come from the network: their number and length are limited, what cannot be decoded is refused, and so is a parameter that the route
-// does not know, so that a misspelt one is not ignored. A getter leaves its result alone if the parameter is absent.
+// They come from the network: their number and length are limited, what cannot be decoded is
+// refused, and so is a parameter that the route does not know, so that a misspelt one is not
+// ignored. A getter leaves its result alone if the parameter is absent.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ggs_error;
+struct ggs_overview;
+struct ggs_timeline_window;
 
 enum { GGS_QUERY_MOST = 24, GGS_QUERY_LENGTH = 2048 };
 
@@ -30,5 +33,11 @@ int ggs_query_u64(struct ggs_query * query, const char * name, uint64_t least, u
                   struct ggs_error * error);
 int ggs_query_i64(struct ggs_query * query, const char * name, int64_t least, int64_t most, int64_t * result,
                   struct ggs_error * error);
+// "begin" and "end" in nanoseconds; what is given must leave a window that ends behind its begin.
+int ggs_query_window(struct ggs_query * query, int64_t * begin_ns, int64_t * end_ns, struct ggs_error * error);
+// The same for a picture, and "pixels"; the whole recording if nothing is given. Nothing else may
+// be there.
+int ggs_query_pixels(struct ggs_query * query, const struct ggs_overview * overview,
+                     struct ggs_timeline_window * window, struct ggs_error * error);
 // "A..B", "A", "A..", "..B": token steps, both included.
 int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error);

@@ -1,6 +1,7 @@
 // The functions that answer requests, mostly one file each.
 #pragma once
 
+#include "analyze/walk/op-filter.h"
 #include "serve/experiments.h"
 #include "serve/jobs.h"
 #include "serve/reply.h"
@@ -8,12 +9,18 @@
 
 struct ggs_question {
     struct ggs_experiments *  experiments;
+    unsigned                  only;     // the one to tell of, as number 0, if the path names none; GGS_EXPERIMENTS_ALL
     struct ggs_snapshot *     snapshot; // NULL if the path names none
     struct ggs_trace          trace;    // borrowed from the snapshot
     struct ggs_query          query;
     struct ggs_job_progress * progress;
     struct ggs_reply *        answer; // status 200 and empty: to be filled
+    struct ggs_op_filter      ops;    // of routes whose answer can be of some ops alone; trace.filter points to it
 };
+
+// Takes the parameters that narrow an answer to some ops: layer, op, tensor, source, region,
+// buffer, thread or lane, expert, since, until.
+int ggs_query_ops(struct ggs_question * request, struct ggs_op_filter * filter, struct ggs_error * error);
 
 // Says how many op runs will be walked over until it is done, so that its progress is known.
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
@@ -30,13 +37,16 @@ int ggs_route_map(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_heat(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_requests(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_slots(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_occupancy(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_timeline(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_curves(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_op(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_same(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_log(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_stats(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_roofline(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_explain(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_experts(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_access(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_paging(struct ggs_question * request, struct ggs_error * error);
@@ -46,3 +56,4 @@ int ggs_route_disk(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_faults(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_aggregate(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_graph(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_figure(struct ggs_question * request, struct ggs_error * error);

@@ -2,19 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/pictures.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "serve/routes/columns.h"
 #include "serve/routes/routes.h"
 
 enum { BINS_MOST = 4096, TEXT_MOST = 40 };
-
-struct row {
-    double   begin, end;
-    uint32_t first, last, count;
-    uint8_t  phase;
-    uint64_t first_token, tokens; // of an unfolded row
-};
 
 struct span {
     uint64_t bins;
@@ -27,18 +20,18 @@ static uint32_t number_of(int64_t step) {
     return step < 0 || step > UINT32_MAX ? UINT32_MAX : (uint32_t) step;
 }
 
-static void put_row(struct row * row, const struct ggs_step * step) {
-    *row = (struct row){.begin       = (double) step->begin_ns,
-                        .end         = (double) step->end_ns,
-                        .first       = number_of(step->step),
-                        .last        = number_of(step->step),
-                        .count       = 1,
-                        .phase       = (uint8_t) step->phase,
-                        .first_token = step->first_token,
-                        .tokens      = step->tokens};
+static void put_row(struct ggs_token_row * row, const struct ggs_step * step) {
+    *row = (struct ggs_token_row){.begin       = (double) step->begin_ns,
+                                  .end         = (double) step->end_ns,
+                                  .first       = number_of(step->step),
+                                  .last        = number_of(step->step),
+                                  .count       = 1,
+                                  .phase       = (uint8_t) step->phase,
+                                  .first_token = step->first_token,
+                                  .tokens      = step->tokens};
 }
 
-static void fold(struct row * into, const struct ggs_step * step) {
+static void fold(struct ggs_token_row * into, const struct ggs_step * step) {
     if ((double) step->begin_ns < into->begin) into->begin = (double) step->begin_ns;
     if ((double) step->end_ns > into->end) into->end = (double) step->end_ns;
     if (step->step >= 0) into->last = number_of(step->step);
@@ -57,7 +50,7 @@ static int count_steps(struct ggs_cursor * cursor, uint64_t * n, struct ggs_erro
     return more;
 }
 
-static int read_rows(struct ggs_cursor * cursor, const struct span * span, struct row * rows, uint64_t * n,
+static int read_rows(struct ggs_cursor * cursor, const struct span * span, struct ggs_token_row * rows, uint64_t * n,
                      struct ggs_error * error) {
     uint64_t        steps = span->steps, at = 0;
     struct ggs_step step;
@@ -75,66 +68,55 @@ static int read_rows(struct ggs_cursor * cursor, const struct span * span, struc
     return more < 0 ? more : 0;
 }
 
-// The text of a step's tokens, cut at a character.
-static int read_text(struct ggs_question * request, struct ggs_cursor * cursor, const struct row * row,
+// Appends the text of a step's tokens, cut at a character.
+static int read_text(struct ggs_question * request, struct ggs_cursor * cursor, const struct ggs_token_row * row,
                      struct ggs_text * text, struct ggs_error * error) {
     struct ggs_token token;
     int              more       = 0;
     unsigned         characters = 0;
+    size_t           at         = text->length;
     uint32_t         point;
-    ggs_text_clear(text);
     ggs_cursor_range(cursor, row->first_token, row->tokens);
-    while (text->length < (size_t) 4 * TEXT_MOST && (more = ggs_cursor_next(cursor, &token, error)) > 0) {
+    while (text->length - at < (size_t) 4 * TEXT_MOST && (more = ggs_cursor_next(cursor, &token, error)) > 0) {
         uint64_t     length;
         const char * piece = ggs_reader_bytes(request->trace.reader, token.text, &length);
         if (token.text != 0 && piece != NULL) ggs_text_append(text, piece, length);
     }
-    size_t at = 0;
-    while (at < text->length && characters < TEXT_MOST) {
+    for (; at < text->length && characters < TEXT_MOST; characters++) {
         size_t size = ggs_utf8_decode(text->data + at, text->length - at, &point);
         at += size == 0 ? 1 : size;
-        characters++;
     }
     if (at < text->length) text->length = at;
     return more;
 }
 
-static int put_texts(struct ggs_question * request, struct ggs_json * json, const struct row * rows, uint64_t n,
-                     struct ggs_error * error) {
+// `all` holds the texts of all rows; the rows point into it.
+static int read_texts(struct ggs_question * request, struct ggs_token_row * rows, uint64_t n, struct ggs_text * all,
+                      struct ggs_error * error) {
     struct ggs_cursor * cursor;
-    struct ggs_text     text   = {0};
     int                 status = ggs_cursor_open(&cursor, request->trace.reader, GGS_TABLE_TOKENS, error);
-    ggs_json_array(json, "texts");
     for (uint64_t i = 0; status >= 0 && i < n; i++) {
-        ggs_text_clear(&text);
-        if (rows[i].count == 1) status = read_text(request, cursor, &rows[i], &text, error);
-        if (text.length == 0)
-            ggs_json_null(json, NULL);
-        else
-            ggs_json_string_n(json, NULL, text.data, text.length);
+        size_t begin = all->length;
+        if (rows[i].count == 1) status = read_text(request, cursor, &rows[i], all, error);
+        rows[i].length = all->length - begin;
     }
-    ggs_json_end(json);
     ggs_cursor_close(cursor);
-    ggs_text_release(&text);
-    return status < 0 ? status : 0;
+    const char * at = all->data;
+    for (uint64_t i = 0; i < n; at += rows[i++].length) rows[i].text = rows[i].length == 0 ? NULL : at;
+    return status < 0 ? status : all->failed ? ggs_fail_memory(error) : 0;
 }
 
-static int write_columns(struct ggs_question * request, const struct row * rows, uint64_t n, struct ggs_error * error) {
-    struct ggs_columns * columns = malloc(sizeof(*columns));
-    if (columns == NULL) return ggs_fail_memory(error);
-    ggs_columns_begin(columns, n, 0);
-    int status = put_texts(request, &columns->json, rows, n, error);
-    ggs_columns_add(columns, "first_token", GGS_COLUMNS_U32, &rows[0].first, sizeof(*rows), n);
-    ggs_columns_add(columns, "last_token", GGS_COLUMNS_U32, &rows[0].last, sizeof(*rows), n);
-    ggs_columns_add(columns, "begin_ns", GGS_COLUMNS_F64, &rows[0].begin, sizeof(*rows), n);
-    ggs_columns_add(columns, "end_ns", GGS_COLUMNS_F64, &rows[0].end, sizeof(*rows), n);
-    ggs_columns_add(columns, "phase", GGS_COLUMNS_U8, &rows[0].phase, sizeof(*rows), n);
-    ggs_columns_add(columns, "count", GGS_COLUMNS_U32, &rows[0].count, sizeof(*rows), n);
-    if (status < 0)
-        ggs_columns_discard(columns);
-    else
-        status = ggs_columns_end(columns, request->answer, error);
-    free(columns);
+static int write_columns(struct ggs_question * request, struct ggs_token_row * rows, uint64_t n,
+                         struct ggs_error * error) {
+    struct ggs_tokens_header header = {.row = rows};
+    struct ggs_text          texts  = {0};
+    int                      status = read_texts(request, rows, n, &texts, error);
+    if (status == 0) {
+        ggs_columns_begin(&header.columns, n, 0);
+        ggs_columns_add(&header.columns, &ggs_tokens_columns, rows, sizeof(*rows));
+        status = ggs_reply_columns(request->answer, &header.columns, &ggs_tokens_object, NULL, error);
+    }
+    ggs_text_release(&texts);
     return status;
 }
 
@@ -148,7 +130,7 @@ int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && span.from > span.to) status = ggs_fail(error, GGS_USAGE, "from must not be behind to");
     if (status < 0) return status;
-    struct row * rows = calloc(span.bins, sizeof(*rows));
+    struct ggs_token_row * rows = calloc(span.bins, sizeof(*rows));
     if (rows == NULL) return ggs_fail_memory(error);
     status = ggs_cursor_open(&cursor, request->trace.reader, GGS_TABLE_STEPS, error);
     if (status == 0) {

@@ -1,33 +1,49 @@
-// How fast the disk is that a model lies on, measured once for each device and kept in a file.
+// Reads of files into memory that go on while the engine computes: what the core asks of a disk.
 //
-// The file is $XDG_CACHE_HOME/ggscope/disk-HASH.json (else below ~/.cache), one line, by what the device says of itself. One that cannot be understood, or is
-// another device's, is as one that is not there.
+// disk/pool.h reads with threads; tests have a disk that delays, reorders, shortens and fails
+// reads.
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GGS_DISK_MEMORY = 8 << 20 }; // that measuring takes
-
-struct ggs_disk {
-    uint64_t sequential, random; // bytes a second; 0: not known
-    uint32_t depth, piece;       // reads at a time, and their size, at which it is as fast as it gets
+enum ggs_urgency {
+    GGS_READ_IDLE, // the disk has nothing else to do
+    GGS_READ_SOON, // it will likely be used
+    GGS_READ_NOW,  // an op waits for it, or soon will
+    GGS_URGENCIES
 };
 
-// The disk of an open model file, by the file that keeps it, or measured now and kept. False, and zeros, where it cannot be known.
-bool ggs_disk_know(int fd, uint64_t size, struct ggs_disk * disk);
+// One read. The caller's; it stays where it is until `done` is called or ggs_disk.cancel returns
+// true.
+struct ggs_disk_read {
+    int      fd;
+    uint64_t offset;
+    size_t   bytes, needed; // the first `needed` bytes must be there: a file may end before the last block does
+    char *   to;
+    // Called once, by any thread, without a lock of the disk. If `ok` is false nothing at `to` may
+    // be used.
+    void (*done)(struct ggs_disk_read * read, bool ok);
+    // The disk's, from submit until done.
+    enum ggs_urgency      urgency;
+    size_t                begun;     // bytes of it that have been handed on
+    uint32_t              under_way; // pieces
+    bool                  failed;
+    struct ggs_disk_read *next, *before;
+};
 
-// What that is made of. Measures with direct reads of a file of `size` bytes, into `bytes` of memory, which say how many reads at a time there can be. Reading must have been started, and
-// nothing may be in flight. Takes some 100 ms; a slow disk is asked for less. False where a read fails or the file is too small.
-bool ggs_disk_measure(int fd, uint64_t size, char * memory, size_t bytes, struct ggs_disk * disk);
+// Every function may be called by any thread. `done` may call all of them.
+struct ggs_disk {
+    // Before the first submit, and as often as one likes. False: nothing can be read.
+    bool (*start)(struct ggs_disk * disk);
 
-// What tells the device of this file from others: numbers can be another's tomorrow. `proc` and `sys` are "/proc" and "/sys", or made-up trees.
-void ggs_disk_identity(int fd, const char * proc, const char * sys, char * text, size_t size);
+    void (*submit)(struct ggs_disk * disk, struct ggs_disk_read * read, enum ggs_urgency urgency);
 
-// Where it is kept; false if there is no home.
-bool ggs_disk_path(const char * identity, char path[PATH_MAX]);
+    // Raises the urgency of a read that has been submitted. Does nothing where it is done.
+    void (*hurry)(struct ggs_disk * disk, struct ggs_disk_read * read, enum ggs_urgency urgency);
 
-bool ggs_disk_read(const char * path, const char * identity, struct ggs_disk * disk);
-bool ggs_disk_write(const char * path, const char * identity, const struct ggs_disk * disk);
+    // Drops what has not begun. True: nothing was under way, and `done` will not be called. False:
+    // it will be, or has been; if the read was not whole by then, with false.
+    bool (*cancel)(struct ggs_disk * disk, struct ggs_disk_read * read);
+};

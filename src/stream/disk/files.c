@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct mapping {
-    uintptr_t low, high; // low == high: not in use
-    uint64_t  offset;
-    int       file;
-};
-
-static struct ggs_stream_file files[GGS_STREAM_FILES];
-static int                    n_files;
-static struct mapping         mappings[GGS_STREAM_MAPPINGS];
-static unsigned               n_mappings; // those beyond are not in use
-static pthread_mutex_t        lock = PTHREAD_MUTEX_INITIALIZER;
-static bool                   left_out; // reading when loading
+// System calls are made directly: some of these functions are hooked, here and in the capture
+// library.
 
 bool ggs_files_is_model(int fd) {
     char        letters[4] = "";
@@ -41,9 +30,11 @@ static int64_t change_time(const struct stat * status) {
     return (int64_t) status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
 }
 
-// What direct reads of this file must be aligned to; 4096 is right wherever the kernel does not say.
+// What direct reads of this file must be aligned to; 4096 is right wherever the kernel does not
+// say.
 static uint32_t direct_alignment(int fd) {
-    // Newer than the headers of some systems: a structure of 256 bytes, the two numbers at 152 and 156, bit 13.
+    // Newer than the headers of some systems: a structure of 256 bytes, the two numbers at 152 and
+    // 156, bit 13.
     uint32_t words[64];
     memset(words, 0, sizeof(words));
     if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0x2000u, words) == 0 && (words[0] & 0x2000u) != 0) {
@@ -59,143 +50,218 @@ static int open_again(int fd, int flags) {
     return (int) syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
 }
 
-static int find_file(const struct stat * status) {
-    for (int i = 0; i < n_files; i++) {
-        if (files[i].device == status->st_dev && files[i].inode == status->st_ino) return i;
-    }
-    return -1;
-}
+// ---- the lists, with the lock held ----
 
-static int add_file(int fd, const struct stat * status) {
-    int file = find_file(status);
-    if (file >= 0 && files[file].mappings > 0) return file;
-    if (file < 0 && n_files < GGS_STREAM_FILES) file = n_files++;
-    if (file < 0) return -1;
-    struct ggs_stream_file * f = &files[file];
-    *f                         = (struct ggs_stream_file){.device    = status->st_dev,
-                                                          .inode     = status->st_ino,
-                                                          .size      = (uint64_t) status->st_size,
-                                                          .changed   = change_time(status),
-                                                          .direct    = open_again(fd, O_DIRECT),
-                                                          .plain     = open_again(fd, 0),
-                                                          .alignment = direct_alignment(fd)};
+static struct ggs_stream_file * find_file(const struct ggs_files * f, const struct stat * status) {
+    struct ggs_stream_file * file = f->files;
+    while (file != NULL && (file->mappings == 0 || file->device != status->st_dev || file->inode != status->st_ino))
+        file = file->next;
     return file;
 }
 
-int ggs_files_note(int fd, const void * address, size_t length, uint64_t offset) {
-    struct stat status;
-    int         reason = errno, file = -1;
-    if (fstat(fd, &status) == 0) {
-        pthread_mutex_lock(&lock);
-        if (n_mappings < GGS_STREAM_MAPPINGS) file = add_file(fd, &status);
-        if (file >= 0) {
-            uintptr_t low        = (uintptr_t) address;
-            mappings[n_mappings] = (struct mapping){low, low + length, offset, file};
-            files[file].mappings++;
-            __atomic_store_n(&n_mappings, n_mappings + 1, __ATOMIC_RELEASE);
-        }
-        pthread_mutex_unlock(&lock);
+// The file's entry: its own, one that is free, or `fresh`, which is linked then.
+static struct ggs_stream_file * entry_of(struct ggs_files * f, int fd, const struct stat * status,
+                                         struct ggs_stream_file * fresh) {
+    struct ggs_stream_file * file = find_file(f, status);
+    if (file != NULL) return file;
+    for (file = f->files; file != NULL && file->mappings > 0;) file = file->next;
+    if (file == NULL) {
+        file        = fresh;
+        fresh->next = f->files;
+        f->files    = fresh;
     }
+    file->device    = status->st_dev;
+    file->inode     = status->st_ino;
+    file->size      = (uint64_t) status->st_size;
+    file->changed   = change_time(status);
+    file->direct    = open_again(fd, O_DIRECT);
+    file->plain     = open_again(fd, 0);
+    file->alignment = direct_alignment(fd);
+    file->copied    = 0;
+    return file;
+}
+
+static void close_file(struct ggs_stream_file * file) {
+    if (file->direct >= 0) syscall(SYS_close, file->direct);
+    if (file->plain >= 0) syscall(SYS_close, file->plain);
+    file->direct = file->plain = -1;
+}
+
+static void measure(struct ggs_files * f) {
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    for (const struct ggs_model_mapping * m = f->mappings; m != NULL; m = m->next) {
+        if (m->low < low) low = m->low;
+        if (m->high > high) high = m->high;
+    }
+    __atomic_store_n(&f->low, low, __ATOMIC_RELAXED);
+    __atomic_store_n(&f->high, high, __ATOMIC_RELAXED);
+}
+
+static void link_mapping(struct ggs_files * f, struct ggs_model_mapping * m, uintptr_t low, uintptr_t high,
+                         uint64_t offset, struct ggs_stream_file * file) {
+    *m          = (struct ggs_model_mapping){low, high, offset, file, f->mappings};
+    f->mappings = m;
+    file->mappings++;
+}
+
+static void free_mappings(struct ggs_model_mapping * m) {
+    while (m != NULL) {
+        struct ggs_model_mapping * next = m->next;
+        free(m);
+        m = next;
+    }
+}
+
+// ---- functions ----
+
+void ggs_files_release(struct ggs_files * f) {
+    free_mappings(f->mappings);
+    while (f->files != NULL) {
+        struct ggs_stream_file * file = f->files;
+        f->files                      = file->next;
+        if (file->mappings > 0) close_file(file);
+        free(file);
+    }
+}
+
+bool ggs_files_add_mapping(struct ggs_files * f, int fd, const void * address, size_t length, uint64_t offset) {
+    struct stat                status;
+    int                        reason  = errno;
+    struct ggs_model_mapping * mapping = malloc(sizeof(*mapping));
+    struct ggs_stream_file *   fresh   = calloc(1, sizeof(*fresh));
+    bool                       ok      = mapping != NULL && fresh != NULL && fstat(fd, &status) == 0;
+    if (ok) {
+        uintptr_t low = (uintptr_t) address;
+        pthread_mutex_lock(&f->lock);
+        struct ggs_stream_file * file = entry_of(f, fd, &status, fresh);
+        if (file == fresh) fresh = NULL;
+        link_mapping(f, mapping, low, low + length, offset, file);
+        measure(f);
+        pthread_mutex_unlock(&f->lock);
+    } else {
+        free(mapping);
+    }
+    free(fresh);
     errno = reason;
-    return file;
+    return ok;
 }
 
-static void drop_mapping(struct mapping * m) {
-    struct ggs_stream_file * f = &files[m->file];
-    m->low = m->high = 0;
-    if (--f->mappings > 0) return;
-    if (f->direct >= 0) syscall(SYS_close, f->direct);
-    if (f->plain >= 0) syscall(SYS_close, f->plain);
-    f->direct = f->plain = -1;
-    f->inode = f->device = 0;
+static bool is_around(const struct ggs_files * f, uintptr_t low, uintptr_t high) {
+    return low < __atomic_load_n(&f->high, __ATOMIC_RELAXED) && high > __atomic_load_n(&f->low, __ATOMIC_RELAXED);
 }
 
-bool ggs_files_touches(const void * address, size_t length) {
-    unsigned  n   = __atomic_load_n(&n_mappings, __ATOMIC_ACQUIRE);
-    uintptr_t low = (uintptr_t) address, high = low + length;
-    for (unsigned i = 0; i < n; i++) {
-        if (mappings[i].low < high && low < mappings[i].high) return true;
-    }
-    return false;
+static bool touches(const struct ggs_files * f, uintptr_t low, uintptr_t high) {
+    const struct ggs_model_mapping * m = f->mappings;
+    while (m != NULL && (m->low >= high || low >= m->high)) m = m->next;
+    return m != NULL;
 }
 
-bool ggs_files_unmapped(const void * address, size_t length) {
-    uintptr_t low = (uintptr_t) address, high = (low + length + 4095) & ~(uintptr_t) 4095;
-    bool      any = false;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < n_mappings; i++) {
-        struct mapping * m = &mappings[i];
-        if (m->low >= high || low >= m->high) continue;
-        any = true;
-        if (low <= m->low && high >= m->high) {
-            drop_mapping(m);
-        } else if (low <= m->low) {
-            m->offset += high - m->low;
-            m->low = high;
-        } else {
-            uintptr_t end = m->high;
-            m->high       = low;
-            if (high < end && n_mappings < GGS_STREAM_MAPPINGS) {
-                mappings[n_mappings] = (struct mapping){high, end, m->offset + (high - m->low), m->file};
-                files[m->file].mappings++;
-                __atomic_store_n(&n_mappings, n_mappings + 1, __ATOMIC_RELEASE);
-            }
-        }
-    }
-    pthread_mutex_unlock(&lock);
+bool ggs_files_touches(struct ggs_files * f, const void * address, size_t length) {
+    uintptr_t low = (uintptr_t) address;
+    if (!is_around(f, low, low + length)) return false;
+    pthread_mutex_lock(&f->lock);
+    bool any = touches(f, low, low + length);
+    pthread_mutex_unlock(&f->lock);
     return any;
 }
 
-int ggs_files_find(const void * address, uint64_t bytes, uint64_t * offset) {
-    unsigned  n  = __atomic_load_n(&n_mappings, __ATOMIC_ACQUIRE);
-    uintptr_t at = (uintptr_t) address;
-    for (unsigned i = 0; i < n; i++) {
-        const struct mapping * m = &mappings[i];
+bool ggs_files_may_touch(struct ggs_files * f, const void * address) {
+    uintptr_t low = (uintptr_t) address;
+    if (!is_around(f, low, low + 1) || pthread_mutex_trylock(&f->lock) != 0) return is_around(f, low, low + 1);
+    bool any = touches(f, low, low + 1);
+    pthread_mutex_unlock(&f->lock);
+    return any;
+}
+
+void ggs_files_unmapped(struct ggs_files * f, const void * address, size_t length) {
+    uintptr_t                 low = (uintptr_t) address, high = (low + length + 4095) & ~(uintptr_t) 4095;
+    struct ggs_model_mapping *gone = NULL, *part = malloc(sizeof(*part)); // of a mapping that is cut in two
+    pthread_mutex_lock(&f->lock);
+    for (struct ggs_model_mapping ** link = &f->mappings; *link != NULL;) {
+        struct ggs_model_mapping * m = *link;
+        if (m->low < high && low < m->high && low <= m->low && high >= m->high) {
+            *link   = m->next;
+            m->next = gone;
+            gone    = m;
+            if (--m->file->mappings == 0) close_file(m->file);
+            continue;
+        }
+        if (m->low < high && low < m->high && low > m->low) {
+            if (high < m->high && part != NULL) {
+                link_mapping(f, part, high, m->high, m->offset + (high - m->low), m->file);
+                part = NULL;
+            }
+            m->high = low;
+        } else if (m->low < high && low < m->high) {
+            m->offset += high - m->low;
+            m->low = high;
+        }
+        link = &m->next;
+    }
+    measure(f);
+    pthread_mutex_unlock(&f->lock);
+    free_mappings(gone);
+    free(part);
+}
+
+const struct ggs_stream_file * ggs_files_find(struct ggs_files * f, const void * address, uint64_t bytes,
+                                              uint64_t * offset) {
+    uintptr_t                at   = (uintptr_t) address;
+    struct ggs_stream_file * file = NULL;
+    if (!is_around(f, at, at + 1)) return NULL;
+    pthread_mutex_lock(&f->lock);
+    for (const struct ggs_model_mapping * m = f->mappings; m != NULL && file == NULL; m = m->next) {
         if (at < m->low || at >= m->high || bytes > m->high - at) continue;
         *offset = m->offset + (at - m->low);
-        return m->file;
+        file    = m->file;
     }
-    return -1;
+    pthread_mutex_unlock(&f->lock);
+    return file;
 }
 
-struct ggs_stream_file * ggs_files_get(int file) {
-    return &files[file];
+const struct ggs_stream_file * ggs_files_at(struct ggs_files * f, size_t n) {
+    pthread_mutex_lock(&f->lock);
+    const struct ggs_stream_file * file = f->files;
+    for (; file != NULL && (file->mappings == 0 || n > 0); file = file->next) n -= file->mappings > 0;
+    pthread_mutex_unlock(&f->lock);
+    return file;
 }
 
-const struct ggs_stream_file * ggs_files_largest(void) {
-    const struct ggs_stream_file * largest = NULL;
-    for (int i = 0; i < n_files; i++) {
-        if (files[i].mappings > 0 && files[i].direct >= 0 && (largest == NULL || files[i].size > largest->size))
-            largest = &files[i];
+const struct ggs_stream_file * ggs_files_largest(struct ggs_files * f) {
+    const struct ggs_stream_file *largest = NULL, *file;
+    for (size_t i = 0; (file = ggs_files_at(f, i)) != NULL; i++) {
+        if (file->direct >= 0 && (largest == NULL || file->size > largest->size)) largest = file;
     }
     return largest;
 }
 
-int ggs_files_changed(uint64_t * size) {
-    for (int i = 0; i < n_files; i++) {
-        struct stat status;
-        if (files[i].mappings == 0 || files[i].plain < 0 || fstat(files[i].plain, &status) != 0) continue;
+const struct ggs_stream_file * ggs_files_changed(struct ggs_files * f, uint64_t * size) {
+    const struct ggs_stream_file * file;
+    struct stat                    status;
+    for (size_t i = 0; (file = ggs_files_at(f, i)) != NULL; i++) {
+        if (file->plain < 0 || fstat(file->plain, &status) != 0) continue;
         *size = (uint64_t) status.st_size;
-        if (*size != files[i].size || change_time(&status) != files[i].changed) return i;
+        if (*size != file->size || change_time(&status) != file->changed) return file;
     }
-    return -1;
+    return NULL;
 }
 
-uint64_t ggs_files_total(void) {
-    uint64_t total  = 0;
-    int      reason = errno;
-    pthread_mutex_lock(&lock);
-    for (int i = 0; i < n_files; i++) total += files[i].mappings > 0 ? files[i].size : 0;
-    // The parts of a split model are all open before the first is mapped.
+static bool is_mapped(struct ggs_files * f, const struct stat * status) {
+    pthread_mutex_lock(&f->lock);
+    bool is = find_file(f, status) != NULL;
+    pthread_mutex_unlock(&f->lock);
+    return is;
+}
+
+// Model files that are open and not mapped: the parts of a split model are all open before the
+// first is mapped.
+static uint64_t total_of_open(struct ggs_files * f) {
     DIR *    folder = opendir("/proc/self/fd");
-    uint64_t seen[64], n_seen = 0;
+    uint64_t seen[64], n_seen = 0, total = 0;
     for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        int         fd = (int) strtol(entry->d_name, NULL, 10);
-        struct stat status;
-        if (entry->d_name[0] < '0' || fd == dirfd(folder) || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-            continue;
-        int known = find_file(&status);
-        if ((known >= 0 && files[known].mappings > 0) || !ggs_files_is_model(fd)) continue;
+        struct stat status; // by name: another thread may close what it is open as
+        if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || !S_ISREG(status.st_mode)) continue;
+        if (is_mapped(f, &status) || !ggs_files_is_model((int) strtol(entry->d_name, NULL, 10))) continue;
         bool twice = false;
         for (uint64_t i = 0; i < n_seen; i++) twice |= seen[i] == status.st_ino;
         if (twice) continue;
@@ -203,29 +269,49 @@ uint64_t ggs_files_total(void) {
         total += (uint64_t) status.st_size;
     }
     if (folder != NULL) closedir(folder);
-    pthread_mutex_unlock(&lock);
+    return total;
+}
+
+uint64_t ggs_files_total(struct ggs_files * f) {
+    int      reason = errno;
+    uint64_t total  = total_of_open(f);
+    pthread_mutex_lock(&f->lock);
+    for (const struct ggs_stream_file * file = f->files; file != NULL; file = file->next)
+        total += file->mappings > 0 ? file->size : 0;
+    pthread_mutex_unlock(&f->lock);
     errno = reason;
     return total;
 }
 
-void ggs_files_drop_cache(void) {
-    for (int i = 0; i < n_files; i++) {
-        if (files[i].mappings > 0 && files[i].plain >= 0)
-            syscall(SYS_fadvise64, files[i].plain, 0, 0, POSIX_FADV_DONTNEED);
+void ggs_files_add_copy(struct ggs_files * f, const void * address, uint64_t bytes) {
+    uintptr_t at = (uintptr_t) address;
+    if (!is_around(f, at, at + bytes)) return;
+    pthread_mutex_lock(&f->lock);
+    for (const struct ggs_model_mapping * m = f->mappings; m != NULL; m = m->next) {
+        if (at >= m->low && at < m->high && bytes <= m->high - at) m->file->copied += bytes;
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+uint64_t ggs_files_copied(struct ggs_files * f) {
+    uint64_t copied = 0;
+    pthread_mutex_lock(&f->lock);
+    for (const struct ggs_stream_file * file = f->files; file != NULL; file = file->next)
+        copied += file->mappings > 0 ? file->copied : 0;
+    pthread_mutex_unlock(&f->lock);
+    return copied;
+}
+
+void ggs_files_drop_cache(struct ggs_files * f) {
+    const struct ggs_stream_file * file;
+    for (size_t i = 0; (file = ggs_files_at(f, i)) != NULL; i++) {
+        if (file->plain >= 0) syscall(SYS_fadvise64, file->plain, 0, 0, POSIX_FADV_DONTNEED);
     }
 }
 
-void ggs_files_leave_out(void) {
-    __atomic_store_n(&left_out, true, __ATOMIC_RELAXED);
-}
-
-bool ggs_files_catch_up(void) {
-    return __atomic_exchange_n(&left_out, false, __ATOMIC_RELAXED);
-}
-
-void ggs_files_populate(const char * address, uint64_t bytes) {
+void ggs_files_populate(struct ggs_files * f, const char * address, uint64_t bytes) {
     uint64_t offset;
-    if (ggs_files_find(address, bytes, &offset) < 0) return;
+    if (address == NULL || ggs_files_find(f, address, bytes, &offset) == NULL) return;
     uintptr_t page = (uintptr_t) address & ~(uintptr_t) 4095;
     size_t    size = (uintptr_t) address + bytes - page;
     if (syscall(SYS_madvise, page, size, MADV_POPULATE_READ) != 0)

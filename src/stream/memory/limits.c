@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stream/memory/memory.h"
-
 static bool read_text(const char * path, char * text, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -144,11 +142,19 @@ uint64_t ggs_memory_available(const char * proc) {
     return ggs_memory_available_in(text);
 }
 
+uint64_t ggs_memory_anonymous(const char * proc) {
+    char          text[128];
+    unsigned long size, resident, shared;
+    if (!read_file(proc, "self/statm", text, sizeof(text))) return 0;
+    if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || resident < shared) return 0;
+    return (uint64_t) (resident - shared) * (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
 uint64_t ggs_memory_limit(const char * proc, const char * groups) {
     uint64_t limit = look(proc, groups, false).limit;
     uint64_t left  = ggs_memory_available(proc);
     if (left == UINT64_MAX) return limit;
-    left = left - left / 16 + ggs_memory_anonymous(); // other programs live here too
+    left = left - left / 16 + ggs_memory_anonymous(proc); // other programs live here too
     return left < limit ? left : limit;
 }
 

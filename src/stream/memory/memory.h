@@ -1,34 +1,46 @@
-// What the process holds, and memory to read into.
+// Memory: how much of it may be had, when it becomes short, and pages to read into. What the core
+// asks of the machine.
+//
+// memory/kernel.h asks the kernel; tests take memory away as they like.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// What this process holds already that cannot be dropped.
-uint64_t ggs_memory_anonymous(void);
+// Every function may be called by any thread, but for those of pressure, which one thread calls.
+struct ggs_memory {
+    // ---- how much may be had ----
+    uint64_t (*limit)(struct ggs_memory * memory); // bytes that the process may take in all
+    // Bytes left below the tightest limit, whoever else is in the group; UINT64_MAX without a
+    // limit. What the page cache holds counts as left: it can be dropped.
+    uint64_t (*left)(struct ggs_memory * memory);
+    uint64_t (*held)(struct ggs_memory * memory);  // by the process, and not to be dropped
+    double (*stalled)(struct ggs_memory * memory); // percent of the last 10 s in which everybody waited for memory
 
-// Memory in huge pages where the kernel has them, hardly touched yet, not handed to children. NULL if there is none. `part`: how much of it is let go of at a time, if it is; a huge page stays charged as
-// long as a part of it is held, so small ones are taken where parts are smaller.
-void * ggs_memory_take(size_t bytes, size_t part);
-void   ggs_memory_give_back(void * memory, size_t bytes);
+    // ---- pressure ----
+    // From here on `wait` returns early when less than `margin` is left, where the kernel tells.
+    void (*watch)(struct ggs_memory * memory, uint64_t margin);
+    bool (*wait)(struct ggs_memory * memory, int ms); // true: the kernel told of pressure
+    // As `left`, and what the machine has left. `told`: `wait` will return in time, nobody has to
+    // look often.
+    uint64_t (*left_now)(struct ggs_memory * memory, bool * told);
 
-// Bytes of memory that was taken and has no pages yet, parts that were let go included. From any thread.
-uint64_t ggs_memory_empty(void);
+    // ---- pages ---- Addresses that begin at a multiple of GGS_HUGE_PAGE, without memory behind
+    // them. NULL if there are none.
+    char * (*reserve)(struct ggs_memory * memory, size_t bytes);
+    void (*release)(struct ggs_memory * memory, char * at, size_t bytes); // all of what was reserved
+    // Gives a part of them memory, which has no pages until it is touched. Children of a fork do
+    // not get it.
+    bool (*commit)(struct ggs_memory * memory, char * at, size_t bytes, bool huge);
+    // Lets the whole pages of a part go; it can be touched again. Returns the bytes. Allocates
+    // nothing.
+    uint64_t (*let_go)(struct ggs_memory * memory, char * at, size_t bytes);
+    // Moves pages that were committed to another reserved place; what was there is gone, and `from`
+    // is empty.
+    bool (*move)(struct ggs_memory * memory, char * from, char * to, size_t bytes);
+    uint64_t (*empty)(struct ggs_memory * memory); // bytes that were committed, or let go, and have no pages
+    uint64_t (*missing)(struct ggs_memory * memory, const char * at, size_t bytes); // of these, those without pages
+};
 
-// Touches memory that is about to be read into, so that its huge pages are not counted as empty while the kernel clears them: the limit has been charged with them already, and eight threads that
-// read can be at it at a time.
-void ggs_memory_touch(char * memory, size_t bytes);
-
-// Lets the pages of a part go; the memory stays. Returns how much that was. Allocates nothing.
-uint64_t ggs_memory_let_go(char * memory, uint64_t bytes);
-
-// The engine's buffers: those that are allocated may still be untouched, and will be. Where graphs compute is reserved for the largest batch
-// that could come; what counts of it is how far graphs have reached. Returns whether this one reaches further than any before.
-void     ggs_memory_buffer(const void * buffer, const void * address, uint64_t bytes);
-void     ggs_memory_buffer_gone(const void * buffer);
-bool     ggs_memory_reach(const void * address, uint64_t bytes);
-uint64_t ggs_memory_untouched(void);
-
-// Bytes of a page of this machine.
-uint64_t ggs_memory_page(void);
+enum { GGS_HUGE_PAGE = 2 << 20 };

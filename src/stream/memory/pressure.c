@@ -29,7 +29,8 @@ static void add_event(struct ggs_pressure * p, int fd, short events) {
     p->events[p->n_events++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-// Version 1: an eventfd that is told of `what` in the group's file `name`. The kernel needs the file only while it is asked.
+// Version 1: an eventfd that is told of `what` in the group's file `name`. The kernel needs the
+// file only while it is asked.
 static bool ask_version_1(struct ggs_pressure * p, const char * folder, const char * name, const char * what) {
     char line[96];
     int  file = open_in(folder, name, O_RDONLY), control = open_in(folder, "cgroup.event_control", O_WRONLY);
@@ -46,7 +47,8 @@ static bool ask_version_1(struct ggs_pressure * p, const char * folder, const ch
     return ok;
 }
 
-// Version 2: members that wait for memory for 100 ms of 2 s, which everybody may ask for, and limits that were met.
+// Version 2: members that wait for memory for 100 ms of 2 s, which everybody may ask for, and
+// limits that were met.
 static void ask_version_2(struct ggs_pressure * p, const char * folder) {
     static const char trigger[] = "some 100000 2000000";
     int               stalls    = open_in(folder, "memory.pressure", O_RDWR | O_NONBLOCK);

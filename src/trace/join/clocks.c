@@ -26,14 +26,14 @@ struct ggs_clock_line ggs_clock_line_inverse(const struct ggs_clock_line * line)
 
 // ---- fitting ----
 
-// Bounds as seen from a moment: values are relative to `zero`, so that doubles hold them exactly.
+// Bounds relative to `zero`, so that doubles represent them exactly.
 struct view {
     const struct ggs_clock_bound * bounds;
     uint64_t                       n;
     int64_t                        zero, at;
 };
 
-// What all bounds leave at the moment for lines of that slope.
+// The interval at that time that all bounds leave for lines of this slope.
 static double least(const struct view * v, double slope) {
     double most = -INFINITY;
     for (uint64_t i = 0; i < v->n; i++)
@@ -59,7 +59,7 @@ static double less(const struct view * v, double slope) {
 
 enum { ROUNDS = 60 };
 
-// Where a concave function is largest.
+// Finds the maximum of a concave function.
 static double largest(const struct view * v, double (*of)(const struct view * v, double slope), double low,
                       double high) {
     for (int i = 0; i < ROUNDS; i++) {
@@ -72,7 +72,7 @@ static double largest(const struct view * v, double (*of)(const struct view * v,
     return (low + high) / 2;
 }
 
-// Between a slope that fits and one beyond, the last that fits.
+// Bisects between a slope that fits and one that does not; returns the last that fits.
 static double edge(const struct view * v, double inside, double beyond) {
     if (room(v, beyond) >= 0) return beyond;
     for (int i = 0; i < ROUNDS; i++) {
@@ -85,7 +85,7 @@ static double edge(const struct view * v, double inside, double beyond) {
     return inside;
 }
 
-// How far lines that fit are from `value` at a moment.
+// The largest distance of a fitting line from `value` at that time.
 static double reach(struct view v, int64_t at, double low, double high, double value) {
     v.at         = at;
     double above = most(&v, largest(&v, most, low, high)), below = least(&v, largest(&v, less, low, high));

@@ -58,7 +58,7 @@ static void number_machines(struct ggs_join * join) {
 
 // ---- clocks ----
 
-// The one clock of a boot: exact.
+// Recordings of one boot share a clock: exact.
 static struct ggs_clock_line by_boot(const struct ggs_join_source * source, const struct ggs_join_source * other) {
     return (struct ggs_clock_line){.origin_ns = source->begin_ns,
                                    .offset_ns = (int64_t) (source->start_monotonic_ns - other->start_monotonic_ns)};
@@ -70,7 +70,7 @@ static struct ggs_clock_line by_wall(const struct ggs_join_source * source, cons
         .origin_ns = source->begin_ns, .offset_ns = known ? source->wall_ns - other->wall_ns : 0, .error_ns = -1};
 }
 
-// The client's clock minus the server's, as far as it is known without their runs.
+// Estimates the client's clock minus the server's without looking at their runs.
 static int64_t apart(void * context, uint32_t client, uint32_t server, int64_t * within) {
     const struct ggs_join *       join = context;
     const struct ggs_join_source *c = &join->sources[client], *s = &join->sources[server];
@@ -78,8 +78,8 @@ static int64_t apart(void * context, uint32_t client, uint32_t server, int64_t *
     return same_boot(c, s) ? by_boot(s, c).offset_ns : by_wall(s, c).offset_ns;
 }
 
-// What the runs that a client and a server have in common say of their clocks: true if they say something. The line brings the server's
-// times onto the client's clock.
+// Fits the line from the server's clock to the client's by the runs that both recorded. Returns
+// false if these give no bounds.
 static int by_runs(const struct ggs_join * join, uint32_t client, uint32_t server, struct ggs_clock_line * line,
                    uint64_t * pairs, struct ggs_error * error) {
     enum { UNSURE = GGS_RUN_INTERRUPTED | GGS_RUN_RESULTS_UNSEEN };
@@ -101,14 +101,15 @@ static int by_runs(const struct ggs_join * join, uint32_t client, uint32_t serve
     }
     bool bounded = false; // a server that was killed in its first run leaves it open
     for (uint64_t i = 0; i < n && !bounded; i++) bounded = bounds[i].most_ns < INT64_MAX / 4;
-    // For the time in which they have runs in common: a server may have waited for days before.
+    // Fits only the time span of common runs: a server may have been idle for days before.
     bool found = bounded && ggs_clocks_fit(bounds, n, bounds[0].at_ns, bounds[n - 1].at_ns, line);
     free(bounds);
     *pairs = n;
     return found;
 }
 
-// Brings one more recording onto the common clock by one that is there already. Returns 1 if it could, 0 or negative.
+// Relates one more recording to the common clock through one that is related already. Returns 1 if
+// it did, 0 if none helps, or a negative status.
 static int align_by_runs(struct ggs_join * join, uint32_t i, const bool * aligned, struct ggs_error * error) {
     for (uint32_t k = 0; k < join->n; k++) {
         struct ggs_clock_line line;
@@ -163,7 +164,7 @@ static int align(struct ggs_join * join, struct ggs_error * error) {
             aligned[i] = progress = true;
         }
     }
-    // Time 0 is the first one of all: no time is negative.
+    // Time 0 is the earliest time of all recordings, so no time is negative.
     join->zero_ns = 0;
     for (uint32_t i = 0; i < join->n; i++) {
         int64_t zero = ggs_clock_line_map(&join->sources[i].line, 0);
@@ -175,7 +176,7 @@ static int align(struct ggs_join * join, struct ggs_error * error) {
 
 // ---- opening ----
 
-// The clock of a program that has tokens: it asked for what the others did.
+// Prefers the clock of a program that has tokens: the others worked for it.
 static uint32_t choose_reference(const struct ggs_join * join) {
     for (uint32_t i = 0; i < join->n; i++)
         if (join->sources[i].tokens) return i;

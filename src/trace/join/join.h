@@ -1,16 +1,20 @@
-// Several recordings as one trace: one clock, one numbering, and which graph runs of a client are which of its servers.
+// Several recordings as one trace: one clock, one numbering, and which graph runs of a client are
+// which of its servers.
 //
 //     struct ggs_join join;
 //     ggs_join_open(&join, sources, n, &error)       reads graph runs, finds those in common, brings clocks together
 //     ggs_join_write(&join, path, uuid, text, &error)  writes the trace
 //     ggs_join_release(&join)
 //
-// What the joined trace says beyond its parts: processes has where each process ran and how its times came onto the common clock; runs.peer
-// names the same run in the other process; transfers.peer the process at the other end. A server's matched runs belong to the token steps of
-// its client, and its weights to the places in the client's model file. The steps that a program without tokens has (phase GRAPH) are left out
-// if others have tokens. Nodes that a server computed are not counted as the client's: they count as skipped there.
+// What the joined trace says beyond its parts: processes has where each process ran and how its
+// times came onto the common clock; runs.peer names the same run in the other process;
+// transfers.peer the process at the other end. A server's matched runs belong to the token steps of
+// its client, and its weights to the places in the client's model file. The steps that a program
+// without tokens has (phase GRAPH) are left out if others have tokens. Nodes that a server computed
+// are not counted as the client's: they count as skipped there.
 //
-// Memory grows with the number of graph runs, distinct graphs, tensors and strings, not with that of op runs.
+// Memory grows with the number of graph runs, distinct graphs, tensors and strings, not with that
+// of op runs.
 #pragma once
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 
 // ---- signatures ----
 
-// Everything of a node that travels: what it computes, what it is called and its shape.
+// What RPC transmits of a node: op, name and shape.
 static uint64_t node_hash(struct ggs_reader * reader, uint64_t hash, const struct ggs_node * node,
                           const struct ggs_tensor * tensors, uint64_t n_tensors, const char * const * ops,
                           uint64_t n_ops) {
@@ -61,7 +61,8 @@ static int read_ops(struct graphs * g, struct ggs_reader * reader, struct ggs_er
     return status < 0 ? status : 0;
 }
 
-// Of each graph that is not another one with moved addresses; then those.
+// Computes signatures of root graphs first, then of graphs that differ from a root in addresses
+// only.
 static int sign_graphs(struct graphs * g, struct ggs_reader * reader, bool derived, struct ggs_error * error) {
     struct ggs_cursor *  cursor;
     struct ggs_graph_row row;
@@ -156,7 +157,7 @@ static int gather(struct sequence * s, const struct ggs_join_side * side, uint32
     return 0;
 }
 
-// The values of the key that the side's runs have, in order of appearance.
+// Distinct values of the key among the side's runs, in order of appearance.
 static int keys_of(const struct ggs_join_side * side, bool remote, uint64_t ** keys, uint64_t * n,
                    struct ggs_error * error) {
     uint64_t capacity = 0;
@@ -201,15 +202,17 @@ static struct attempt try_shift(const struct ggs_join_side * sides, const struct
     return attempt;
 }
 
-// Runs of one graph look alike: among as many that match, clocks decide, and if they cannot, that both were recorded from the first run on.
+// Runs of one graph look alike. Among alignments with equally many matches the clocks decide; if
+// they cannot, the alignment at the first run of both wins.
 static bool is_better(const struct attempt * a, const struct attempt * b) {
     if (a->matched != b->matched) return a->matched > b->matched;
     if (a->apart - b->apart <= a->within && b->apart - a->apart <= a->within) return llabs(a->shift) < llabs(b->shift);
     return a->apart < b->apart;
 }
 
-// Both recorded every run, but either may have begun earlier or ended sooner: one sequence is moved along the other. Where they can lie is
-// where the first run of one is like some run of the other.
+// Both sides recorded every run, but either may begin earlier or end sooner, so one sequence is
+// shifted along the other. Candidates are shifts that put the first run of one on a like run of the
+// other.
 static struct attempt best_shift(const struct ggs_join_side * sides, const struct sequence * client,
                                  const struct sequence * server, int64_t apart, int64_t within) {
     enum { MOST_TRIES = 256 };
@@ -240,7 +243,7 @@ static void marry(struct ggs_join_side * sides, const struct sequence * client, 
     }
 }
 
-// Looks for the server of one client's backend among all other recordings.
+// Finds the server of a client's backend among the other recordings.
 static int find_server(struct ggs_join_side * sides, uint32_t n, const struct sequence * client, ggs_join_apart apart,
                        void * context, struct ggs_join_link * link, struct ggs_error * error) {
     struct attempt  best   = {0};

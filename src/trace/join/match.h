@@ -1,4 +1,5 @@
-// Graph runs that two recordings have in common: a client's that it sent through ggml's RPC backend, and a server's that computed them.
+// Graph runs that two recordings have in common: a client's that it sent through ggml's RPC
+// backend, and a server's that computed them.
 #pragma once
 
 #include <stdbool.h>
@@ -42,6 +43,7 @@ struct ggs_join_link {
 // The client's clock minus the server's, as far as it is known; *within: no better than this.
 typedef int64_t (*ggs_join_apart)(void * context, uint32_t client, uint32_t server, int64_t * within);
 
-// Finds the runs that sides have in common, and sets their peers. Clocks tell sessions that look alike from each other. *links is to be freed.
+// Finds the runs that sides have in common, and sets their peers. Clocks tell sessions that look
+// alike from each other. *links is to be freed.
 int ggs_join_match(struct ggs_join_side * sides, uint32_t n, ggs_join_apart apart, void * context,
                    struct ggs_join_link ** links, uint64_t * n_links, struct ggs_error * error);

@@ -46,7 +46,7 @@ int64_t  ggs_join_step_number(const struct ggs_join_part * part, int64_t step);
 // Turns all words of a row of the table into those of the joined trace.
 void ggs_join_translate(struct ggs_join_part * part, enum ggs_trace_table table, void * row);
 
-// Fills the parts' numbers, and writes the tables that lie one behind the other: all that do not go by time.
+// Numbers the parts' rows, and writes the tables that are not ordered by time.
 int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error * error);
 // Where the weights of servers come from, and whose memory a client's remote buffers are.
 int ggs_join_origins(struct ggs_join_part * parts, uint32_t n, struct ggs_error * error);

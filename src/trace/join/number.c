@@ -1,4 +1,4 @@
-// The tables of a joined trace that lie one behind the other, and the numbers that they give.
+// The tables of a joined trace that are concatenated, and the numbers that their rows get.
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,8 @@ static int largest(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status < 0 ? status : 0;
 }
 
-// Copies a table row by row, one recording behind the other. `take` may change a row after it was translated, or say no.
+// Copies a table row by row, one recording after the other. `take` may change a translated row, or
+// reject it.
 typedef bool (*take_row)(struct ggs_join_part * part, const void * before, void * row);
 
 static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_row take, struct ggs_error * error) {
@@ -50,7 +51,7 @@ static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_ro
 
 // ---- processes ----
 
-// What people call it: its name and number, and where it ran if that is on several machines.
+// The process's name and number, and its host if there are several.
 static void name_process(struct ggs_join_part * part, const struct ggs_process * row, struct ggs_text * text) {
     const char * path  = ggs_reader_string(part->reader, row->executable);
     const char * slash = strrchr(path, '/');
@@ -106,8 +107,8 @@ static int number_files(struct ggs_join_part * part, struct ggs_map * known, str
     return status < 0 ? status : 0;
 }
 
-// Ops and types have the numbers of their engine, and engines differ: names decide. Numbers of the first recording stay. Rows of both
-// tables begin with a number and a name.
+// Ops and types have the numbers of their engine, and engines differ: names decide. Numbers of the
+// first recording stay. Rows of both tables begin with a number and a name.
 static int number_names(struct ggs_join_part * part, enum ggs_trace_table table, uint64_t ** list, uint64_t * n,
                         struct ggs_map * known, uint64_t * next, struct ggs_error * error) {
     enum { MOST = 4096 };

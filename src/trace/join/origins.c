@@ -1,4 +1,5 @@
-// What a client knows of its servers' memory: the weights that it sent there come from its model's file, and which of its buffers lie there.
+// What a client knows about its servers' memory: which buffers lie there, and that the weights in
+// them come from its own model file.
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static int of_client(struct ggs_join_part * parts, uint32_t i, struct ggs_error 
         if (!run->remote || run->peer_source == UINT32_MAX) continue;
         struct ggs_join_part *      server = &parts[run->peer_source];
         const struct ggs_join_run * done   = &server->side->runs[run->peer_run];
-        // Graphs of one shape read the same weights: one of them is enough.
+        // Graphs of one shape read the same weights, so one of them is enough.
         uint64_t   key[] = {run->peer_source, run->signature};
         uint64_t * known = ggs_map_put(&seen, ggs_map_key_of(key, sizeof(key)));
         if (known == NULL) {

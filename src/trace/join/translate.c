@@ -1,4 +1,5 @@
-// What a row's words become in a joined trace. A column's name means the same in every table, so the names decide.
+// What a row's words become in a joined trace. A column's name means the same in every table, so
+// the names decide.
 #include <string.h>
 
 #include "base/search.h"
@@ -64,7 +65,8 @@ static enum meaning by_name(enum ggs_trace_table table, const struct ggs_column 
     if (column->type == GGS_COLUMN_STRING) return STRING;
     if (column->type == GGS_COLUMN_TIME) return TIME;
     if (column->type == GGS_COLUMN_SPAN) return SPAN;
-    // These say something else there: a disk, a kind of device, a source of a node, a stream of the spool, counts of a graph.
+    // Exceptions: in these tables the name has another meaning (a disk, a kind of device, a source
+    // of a node, a stream of the spool, counts of a graph).
     if (table == GGS_TABLE_BLOCK_REQUESTS && strcmp(column->name, "device") == 0) return PLAIN;
     if (table == GGS_TABLE_DEVICES && strcmp(column->name, "type") == 0) return PLAIN;
     if ((table == GGS_TABLE_EDGES || table == GGS_TABLE_INDEX) && strcmp(column->name, "slot") == 0) return PLAIN;
@@ -163,7 +165,7 @@ static uint64_t number(struct ggs_join_part * part, enum meaning meaning, uint64
 
 // ---- times ----
 
-// Ends as well as begins are moved, and what lies between follows: what was inside something else stays inside.
+// Begins and ends are converted, and durations follow from them, so nested spans stay nested.
 static void move_times(const struct ggs_join_part * part, const struct ggs_schema * schema, const uint8_t * meanings,
                        uint64_t * words) {
     const struct ggs_clock_line * line  = &part->source->line;

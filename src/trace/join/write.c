@@ -108,7 +108,7 @@ static int write_tokens(struct ggs_join_part * part, struct ggs_cursor * cursor,
     return more < 0 ? more : 0;
 }
 
-// Their runs are counted anew: those of servers are among them.
+// Runs are counted again because runs of servers belong to these steps, too.
 static int write_steps(struct writing * w, struct step * steps, uint64_t n, struct ggs_error * error) {
     struct ggs_cursor * cursors[GGS_JOIN_MOST] = {NULL};
     uint64_t            next[GGS_JOIN_MOST]    = {0};
@@ -136,7 +136,7 @@ static int write_steps(struct writing * w, struct step * steps, uint64_t n, stru
 
 // ---- graph runs ----
 
-// A run's place in the order of all: recordings keep their own order.
+// The merge key of a run. Each recording keeps its own order.
 static void number_runs(struct writing * w) {
     uint64_t next[GGS_JOIN_MOST] = {0}, number = 1;
     for (;;) {
@@ -154,7 +154,7 @@ static void number_runs(struct writing * w) {
     }
 }
 
-// Where the run belongs: that of a server where its client's does.
+// A server's run belongs to the step of its client's run.
 static void place_run(const struct writing * w, const struct ggs_join_part * part, const struct ggs_join_run * known,
                       struct ggs_run * row) {
     if (known->peer_source == UINT32_MAX) return;
@@ -180,7 +180,7 @@ static void count_step(struct writing * w, const struct ggs_run * row) {
     w->step_last[row->step] = row->run;
 }
 
-// Steps of a program that has none of its own any more.
+// Drops the steps of a program without tokens, which others replace.
 static void leave_out(struct ggs_run * row) {
     if (row->step < 0 && row->phase == GGS_PHASE_GRAPH) row->phase = GGS_PHASE_NONE;
 }
@@ -232,9 +232,10 @@ static int copy_rows(struct ggs_join_part * part, enum ggs_trace_table table, st
 }
 
 // A new table is joined here, in merge_rest, or in number.c.
-_Static_assert(GGS_TABLE_COUNT == 37, "every table is joined");
-static const enum ggs_trace_table by_run[] = {GGS_TABLE_RUNS,    GGS_TABLE_OP_RUNS,  GGS_TABLE_INDEX,  GGS_TABLE_PAGES,
-                                              GGS_TABLE_KERNELS, GGS_TABLE_STREAMED, GGS_TABLE_SUBMITS};
+_Static_assert(GGS_TABLE_COUNT == 39, "every table is joined");
+static const enum ggs_trace_table by_run[] = {GGS_TABLE_RUNS,    GGS_TABLE_OP_RUNS,   GGS_TABLE_INDEX,
+                                              GGS_TABLE_PAGES,   GGS_TABLE_KERNELS,   GGS_TABLE_STREAMED,
+                                              GGS_TABLE_SUBMITS, GGS_TABLE_OP_VALUES, GGS_TABLE_OP_DUMPS};
 enum { BY_RUN = sizeof(by_run) / sizeof(by_run[0]) };
 
 static int write_run(struct writing * w, struct ggs_join_part * part, struct ahead * ahead, struct ggs_error * error) {
@@ -283,7 +284,8 @@ static int write_runs(struct writing * w, struct ggs_error * error) {
     return status;
 }
 
-// Lanes are those that the recordings had: their levels of detail are made anew, because bins do not move.
+// Lanes are those of the recordings. Their levels of detail are computed again, because bins have
+// fixed boundaries and times have moved.
 static int begin_lods(struct writing * w, struct ggs_error * error) {
     uint64_t op_runs = 0, lanes = 0;
     int64_t  end = 0;

@@ -20,10 +20,11 @@ void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monoton
     if (clock->n_anchors < GGS_CLOCK_ANCHORS - 1) clock->anchors[clock->n_anchors++] = clock->last;
 }
 
-// A process that was killed before its first graph run left one anchor only. Spools are read on the machine that wrote them, so
-// now is an anchor too, unless the machine was restarted since.
+// A process that was killed before its first graph run left a single anchor. Spools are read on the
+// machine that wrote them, so the present time serves as a second anchor unless the machine was
+// restarted.
 static void anchor_now(struct ggs_clock * clock) {
-    struct ggs_anchor now = {ggs_ticks_counter(), ggs_ticks_monotonic()};
+    struct ggs_anchor now = {ggs_ticks_counter(), ggs_clock_now()};
     if (now.ticks <= clock->last.ticks || now.ns <= clock->last.ns) return;
     // or it is another counter
     if (ggs_ticks_plausible(now.ticks - clock->last.ticks, now.ns - clock->last.ns)) clock->last = now;
@@ -38,7 +39,7 @@ void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns) {
     clock->start_ns = start_ns != 0 ? start_ns : clock->anchors[0].ns;
 }
 
-// The piece from anchor `first` to the next one; the outermost pieces reach on.
+// The piece from anchor `first` to the next one. The outermost pieces extend without end.
 static void use(struct ggs_clock * clock, uint32_t first) {
     const struct ggs_anchor * a = &clock->anchors[first];
     clock->base_ticks           = a->ticks;
@@ -48,7 +49,8 @@ static void use(struct ggs_clock * clock, uint32_t first) {
     clock->rate                 = 1ull << 40;
     if (first + 1 >= clock->n_anchors) return;
     unsigned __int128 rate = ((unsigned __int128) (a[1].ns - a->ns) << 40) / (a[1].ticks - a->ticks);
-    // More than 2^16 ns per tick is no clock but damage; a bound keeps the products within 128 bits.
+    // More than 2^16 ns per tick is no clock but damage; a bound keeps the products within 128
+    // bits.
     clock->rate = rate > 1ull << 56 ? 1ull << 56 : (uint64_t) rate;
     if (first + 2 < clock->n_anchors && !(clock->limited && first == clock->limit)) clock->to_ticks = a[1].ticks;
 }

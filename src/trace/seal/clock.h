@@ -1,14 +1,17 @@
 // Ticks to nanoseconds since the experiment's start.
 //
-// Anchors pair ticks with CLOCK_MONOTONIC. Between two of them time runs straight, before the first and after the last as
-// between the nearest two. Anchors that go backwards are ignored, so the result never does; it is never negative.
+// Anchors pair ticks with CLOCK_MONOTONIC. Between two of them time runs straight, before the first
+// and after the last as between the nearest two. Anchors that go backwards are ignored, so the
+// result never does; it is never negative.
 //
-// There are two anchors per graph run, millions in a long trace, each with the jitter of reading two clocks one after the
-// other. So anchors are kept at least a tenth of a second apart, and 1/512 of the time since the first; the first and the last always
-// count. What was kept stays: the time between two kept anchors does not change with what comes later.
+// There are two anchors per graph run, millions in a long trace, each with the jitter of reading
+// two clocks one after the other. So anchors are kept at least a tenth of a second apart, and 1/512
+// of the time since the first; the first and the last always count. What was kept stays: the time
+// between two kept anchors does not change with what comes later.
 //
-// A record's ticks are as far as the clock is known when it is read (ggs_clock_reach): times beyond, of a thread that left the last barrier
-// late, go by the piece that the record is in. So a recording has the same times whether it is sealed while it goes on or at its end.
+// A record's ticks are as far as the clock is known when it is read (ggs_clock_reach): times
+// beyond, of a thread that left the last barrier late, go by the piece that the record is in. So a
+// recording has the same times whether it is sealed while it goes on or at its end.
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +38,8 @@ struct ggs_clock {
 
 void ggs_clock_init(struct ggs_clock * clock);
 void ggs_clock_anchor(struct ggs_clock * clock, uint64_t ticks, uint64_t monotonic_ns);
-// Call once after the last anchor and before the first conversion. Without `start_ns` (0) time starts at the first anchor.
+// Call once after the last anchor and before the first conversion. Without `start_ns` (0) time
+// starts at the first anchor.
 void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns);
 // Nothing beyond the piece that has `ticks` is used until the next call; it never goes back.
 void    ggs_clock_reach(struct ggs_clock * clock, uint64_t ticks);

@@ -1,5 +1,6 @@
 #include "trace/seal/facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,16 @@ static bool take_file(struct ggs_spool_facts * facts, const struct ggs_record * 
     return known;
 }
 
-bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+static void take_buffer(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+    const char * end    = memchr(record->text, '\n', record->text_length);
+    int          length = (int) (end == NULL ? record->text_length : (size_t) (end - record->text));
+    char         type[sizeof(facts->layout)];
+    snprintf(type, sizeof(type), "%.*s", length, record->text);
+    if (facts->layout[0] == '\0' && (strcmp(type, "AMX") == 0 || strstr(type, "REPACK") != NULL))
+        memcpy(facts->layout, type, sizeof(type));
+}
+
+bool ggs_spool_facts_add(struct ggs_spool_facts * facts, const struct ggs_record * record) {
     const struct ggs_journal_number *   number   = record->body;
     const struct ggs_journal_loss *     loss     = record->body;
     const struct ggs_journal_resident * resident = record->body;
@@ -52,6 +62,9 @@ bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_recor
             return take_text(&facts->engine, record);
         case GGS_JOURNAL_FILE:
             return take_file(facts, record);
+        case GGS_JOURNAL_BUFFER:
+            take_buffer(facts, record);
+            return true;
         case GGS_JOURNAL_RUN_THREADS:
             if (number->value[1] > facts->threads) facts->threads = number->value[1];
             return true;

@@ -18,13 +18,14 @@ struct ggs_spool_facts {
     char *   engine;                    // "key=value\n" lines of GGS_JOURNAL_ENGINE, NULL for none
     char **  files;                     // GGUF files that were opened, each once
     size_t   n_files, files_capacity;
-    uint64_t threads;                // the most that computed one graph
-    uint64_t runs;                   // graph runs
-    bool     resident;               // snapshots of what is in memory were taken
+    uint64_t threads;    // the most that computed one graph
+    uint64_t runs;       // graph runs
+    char     layout[32]; // "AMX", "CPU_REPACK": the first buffer for weights in a layout of the CPU's own; "" for none
+    bool     resident;   // snapshots of what is in memory were taken
     bool     resident_in_process;    // and tell only what the process itself has mapped
     uint64_t losses[GGS_LOSS_COUNT]; // by enum ggs_loss_reason
 };
 
 // Takes what a record says; false when out of memory.
-bool ggs_spool_facts_take(struct ggs_spool_facts * facts, const struct ggs_record * record);
+bool ggs_spool_facts_add(struct ggs_spool_facts * facts, const struct ggs_record * record);
 void ggs_spool_facts_release(struct ggs_spool_facts * facts);

@@ -1,4 +1,5 @@
-// What the machine did: pages that ops really touched, reads by name, what was resident, faults, block requests. Part of sealing.
+// What the machine did: pages that ops really touched, reads by name, what was resident, faults,
+// block requests. Part of sealing.
 #pragma once
 
 #include "trace/seal/clock.h"

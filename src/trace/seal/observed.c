@@ -104,7 +104,8 @@ static const struct ggs_observed_run * find_run(const struct ggs_observed * obse
     return i < observed->n_runs && observed->runs[i].run == run ? &observed->runs[i] : NULL;
 }
 
-// Is the lane at an op? If the engine's barrier was not seen, an op lasts until the next one or the end of the run.
+// True if the lane is inside an op. If the engine's barrier was not seen, an op lasts until the
+// next one or the end of its run.
 static bool computes(const struct ggs_observed * observed, const struct ggs_observed_lane * lane, int64_t ns) {
     if (lane->op.run == 0 || lane->op.begin_ns > ns) return false;
     if (ns < lane->op.end_ns && lane->op.end_ns != INT64_MAX) return true;
@@ -113,7 +114,7 @@ static bool computes(const struct ggs_observed * observed, const struct ggs_obse
     return lane->op.end_ns == INT64_MAX || (run->bounded && !lane->op.exact);
 }
 
-// What the thread computed just then, and what the first thread did that computed anything.
+// Finds what the record's thread computed at that time, and what the first computing thread did.
 static struct ggs_part_place find_lanes(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
     struct ggs_part_place found = {0};
     for (size_t i = 0; i < observed->n_lanes; i++) {
@@ -128,13 +129,13 @@ static struct ggs_part_place find_lanes(struct ggs_observed * observed, uint64_t
 
 // Once per record, and in their order.
 static struct ggs_part_place locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
-    if (observed->part != NULL) return ggs_part_take_placement(observed->part);
+    if (observed->part != NULL) return ggs_part_next_placement(observed->part);
     struct ggs_part_place found = find_lanes(observed, os_thread, ns);
     if (observed->keep != NULL) ggs_part_keep_placement(observed->keep, found);
     return found;
 }
 
-// A run that was under way: the newest one. Few are at a time.
+// The newest run that was in progress. Few are at any time.
 static const struct ggs_observed_run * run_at(const struct ggs_observed * observed, int64_t ns) {
     enum { REACH = 64 };
     for (size_t i = observed->n_runs, n = 0; i-- > 0 && n < REACH; n++)
@@ -172,7 +173,7 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
     return end_ns > begin_ns ? end_ns - begin_ns : 0;
 }
 
-static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
+static void write_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
     if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
     int64_t               ns    = since_start(observed, fault->begin_ns);
     struct ggs_part_place found = locate(observed, fault->os_thread, ns);
@@ -185,12 +186,12 @@ static void tell_fault(struct ggs_observed * observed, const struct ggs_journal_
                                    .run         = place.run,
                                    .node        = place.node,
                                    .step        = place.step};
-    row.file                    = ggs_places_known(observed->places, fault->address, ns, &row.file_offset);
+    row.file                    = ggs_places_recorded(observed->places, fault->address, ns, &row.file_offset);
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
 // A request may cover pieces that lie apart in a file, or in several: a row for each.
-static void tell_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
+static void write_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
     enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
@@ -210,7 +211,7 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
         if (where == GGS_DISK_FOREIGN || piece.length == 0) return;
         bool     ours  = where == GGS_DISK_FILE && piece.file < observed->places->n_files;
         uint64_t bytes = piece.length < request->bytes - done ? piece.length : request->bytes - done;
-        // What another program reads has nothing to do with what was computed meanwhile.
+        // Requests of other programs are not attributed to ops.
         struct place             place = place_of(observed, &found, ns, ours && request->write == 0);
         struct ggs_block_request row   = {.begin_ns    = ns,
                                           .duration_ns = span(request->begin_ns, request->end_ns),
@@ -230,15 +231,15 @@ static void tell_request(struct ggs_observed * observed, const struct ggs_journa
     }
 }
 
-static void tell(struct ggs_observed * observed, const struct ggs_record * record) {
+static void write_record(struct ggs_observed * observed, const struct ggs_record * record) {
     const struct ggs_journal_loss * loss = record->body;
     struct ggs_loss                 row;
     switch (record->type) {
         case GGS_JOURNAL_FAULT:
-            tell_fault(observed, record->body);
+            write_fault(observed, record->body);
             break;
         case GGS_JOURNAL_REQUEST:
-            tell_request(observed, record->body);
+            write_request(observed, record->body);
             break;
         case GGS_JOURNAL_LOSS:
             row = (struct ggs_loss){.reason = loss->reason,
@@ -262,7 +263,7 @@ void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run
         ggs_writer_fail_memory(observed->writer);
 }
 
-// Runs that are over by now are not asked for any more.
+// Drops runs that ended before any record that can still come.
 static void forget(struct ggs_observed * observed, int64_t ns) {
     size_t n = 0;
     while (n < observed->n_runs && observed->runs[n].end_ns < ns) n++;
@@ -271,15 +272,15 @@ static void forget(struct ggs_observed * observed, int64_t ns) {
     observed->n_runs -= n;
 }
 
-void ggs_observed_tell(struct ggs_observed * observed, int64_t ns) {
+void ggs_observed_emit(struct ggs_observed * observed, int64_t ns) {
     if (!observed->active) return;
     while (observed->more && observed->writer->status == 0) {
         if (ns != INT64_MAX && since_start(observed, observed->ahead.ticks) >= ns) break;
-        tell(observed, &observed->ahead);
+        write_record(observed, &observed->ahead);
         read_ahead(observed);
     }
     if (ns == INT64_MAX) return;
-    // What comes later is later: nobody asks for ops before this any more.
+    // Records come in order of time, so ops before this one are no longer needed.
     for (size_t i = 0; observed->part == NULL && i < observed->n_lanes; i++) advance(observed, &observed->lanes[i], ns);
     forget(observed, ns);
 }

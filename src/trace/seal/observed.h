@@ -1,8 +1,10 @@
-// Page faults and block requests: joins what the kernel said with what the engine's threads were doing. Part of sealing.
+// Page faults and block requests: joins what the kernel said with what the engine's threads were
+// doing. Part of sealing.
 //
-// Both sides come in order of time: the machine's records by their begins, the units of each lane by theirs. So one look at each
-// lane suffices, at the last op that began by then. A run's step is known only once the run is written, which happens in the order of
-// runs; records wait in the spool until all runs that had begun before them are.
+// Both sides come in order of time: the machine's records by their begins, the units of each lane
+// by theirs. So one look at each lane suffices, at the last op that began by then. A run's step is
+// known only once the run is written, which happens in the order of runs; records wait in the spool
+// until all runs that had begun before them are.
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +22,7 @@ struct ggs_observed_lane {
     struct ggs_part_op      op;
 };
 
-// A run that is written, and that records may still fall into.
+// A written run that later records may still belong to.
 struct ggs_observed_run {
     uint64_t run;
     int64_t  step, begin_ns, end_ns;
@@ -39,7 +41,7 @@ struct ggs_observed {
     struct ggs_observed_run *       runs; // by number
     size_t                          n_runs, capacity;
     struct ggs_part *      part;  // where the places of records are sealed already, while there are any; or NULL
-    struct ggs_part_keep * keep;  // for sealing in the background; or NULL
+    struct ggs_part_keep * keep;  // of an incremental seal; or NULL
     struct ggs_record      ahead; // the next record
     uint32_t               ahead_sequence; // and where it is in the stream
     uint64_t               ahead_position;
@@ -64,4 +66,4 @@ void ggs_observed_reopen(struct ggs_observed * observed);
 // A run was written.
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run);
 // No run that is not written yet began before `ns`: tells what happened until then.
-void ggs_observed_tell(struct ggs_observed * observed, int64_t ns);
+void ggs_observed_emit(struct ggs_observed * observed, int64_t ns);

@@ -172,7 +172,7 @@ static bool find_block(const struct ggs_part * part, uint64_t * at, uint64_t op_
     return true;
 }
 
-static bool take(uint64_t * left, uint64_t n, uint64_t size) {
+static bool claim(uint64_t * left, uint64_t n, uint64_t size) {
     if (n > *left / size) return false;
     *left -= n * size;
     return true;
@@ -188,11 +188,11 @@ static bool unpack(struct ggs_part * part, const struct ggs_part_block * block, 
     if (part->raw == NULL || ZSTD_decompress(part->raw, block->raw, frame, block->stored) != block->raw) return false;
     memcpy(counts, part->raw, sizeof(*counts));
     uint64_t left = block->raw - sizeof(*counts);
-    if (counts->level > 60 || counts->run_bytes % 8 != 0 || !take(&left, counts->run_bytes, 1) ||
-        !take(&left, counts->placements, sizeof(struct ggs_part_place)) ||
-        !take(&left, counts->left, sizeof(struct ggs_lod_bin)) ||
-        !take(&left, counts->lod_lanes, sizeof(struct ggs_part_lod_lane)) ||
-        !take(&left, counts->lanes, sizeof(struct ggs_part_lane)) || left != 0)
+    if (counts->level > 60 || counts->run_bytes % 8 != 0 || !claim(&left, counts->run_bytes, 1) ||
+        !claim(&left, counts->placements, sizeof(struct ggs_part_place)) ||
+        !claim(&left, counts->left, sizeof(struct ggs_lod_bin)) ||
+        !claim(&left, counts->lod_lanes, sizeof(struct ggs_part_lod_lane)) ||
+        !claim(&left, counts->lanes, sizeof(struct ggs_part_lane)) || left != 0)
         return false;
     part->run             = part->raw + sizeof(*counts);
     part->run_end         = part->run + counts->run_bytes;
@@ -299,7 +299,7 @@ static bool read_run(struct ggs_part * part, struct ggs_part_run * out, const ui
     return true;
 }
 
-bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
+bool ggs_part_next_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
                        const uint8_t ** index) {
     for (;;) {
         const uint8_t * before = part->run;
@@ -316,7 +316,7 @@ bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run
     }
 }
 
-struct ggs_part_place ggs_part_take_placement(struct ggs_part * part) {
+struct ggs_part_place ggs_part_next_placement(struct ggs_part * part) {
     if (part->placements_left == 0) return (struct ggs_part_place){0};
     part->placements_left--;
     return *part->placement++;

@@ -2,15 +2,19 @@
 //
 //     0      struct ggs_part_header
 //     then   chunks of op runs exactly as they stand in trace.ggs, and behind those that belong together
-//            struct ggs_part_block and one zstd frame: what sealing learned from the lanes beside op runs
+//            struct ggs_part_block and one zstd frame: what sealing learned from the lanes beside
+//                op runs
 //     ...
 //
-// A block ends where a chunk of op runs ends between two graph runs. Everything that the lanes said up to there is in the chunks and blocks, and
-// the last block says where each lane is to be read on; so segments before that place can go. The journal and the machine's records stay in the
-// spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what it would have taken from the lanes.
-// A file that ends in the middle of something is read up to its last whole block.
+// A block ends where a chunk of op runs ends between two graph runs. Everything that the lanes said
+// up to there is in the chunks and blocks, and the last block says where each lane is to be read
+// on; so segments before that place can go. The journal and the machine's records stay in the
+// spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what
+// it would have taken from the lanes. A file that ends in the middle of something is read up to its
+// last whole block.
 //
-// A reader of a recording that goes on holds a shared lock on the file; segments are only removed under an exclusive one.
+// A reader of a recording that goes on holds a shared lock on the file; segments are only removed
+// under an exclusive one.
 #pragma once
 
 #include <stdbool.h>
@@ -47,14 +51,16 @@ struct ggs_part_block {
 };
 _Static_assert(sizeof(struct ggs_part_block) == 64, "layout");
 
-// What a frame holds: this, and behind it the bytes of runs, and the arrays in the order of their counts.
+// What a frame holds: this, and behind it the bytes of runs, and the arrays in the order of their
+// counts.
 struct ggs_part_counts {
     uint64_t level, credit; // of lods.h
     uint64_t run_bytes;
     uint64_t runs, placements, left, lod_lanes, lanes;
 };
 
-// A graph run: behind it `nodes` bytes, what became of each (runs.h), padded to 8; and `index` units with their payloads as in a lane.
+// A graph run: behind it `nodes` bytes, what became of each (runs.h), padded to 8; and `index`
+// units with their payloads as in a lane.
 struct ggs_part_run {
     uint64_t run, op_runs; // those from lanes
     int64_t  last_ns;
@@ -62,7 +68,8 @@ struct ggs_part_run {
     uint64_t nodes, index;
 };
 
-// Where a record of the machine belongs: what its own thread computed, and what any thread did; run 0 for nothing.
+// Where a record of the machine belongs: what its own thread computed, and what any thread did; run
+// 0 for nothing.
 struct ggs_part_place {
     uint64_t run, node, any_run, any_node;
 };
@@ -116,7 +123,8 @@ void ggs_part_keep_run(struct ggs_part_keep * keep, struct ggs_part_run run, con
 void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_part_place placement);
 
 int ggs_part_write_header(int fd, uint64_t start_ns);
-// Writes a block for what was kept, which is empty afterwards. Its chunks are in the file already. 0, or -1 with errno.
+// Writes a block for what was kept, which is empty afterwards. Its chunks are in the file already.
+// 0, or -1 with errno.
 int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_lods * lods, uint64_t chunks,
                          uint64_t op_runs, const struct ggs_part_lane * lanes, size_t n_lanes);
 
@@ -143,15 +151,16 @@ struct ggs_part {
     const struct ggs_part_lod_lane * lod_lanes;
 };
 
-// A file that is not there, or is another recording's (its start is another one; 0: not known), has no blocks. Takes the lock.
+// A file that is not there, or is another recording's (its start is another one; 0: not known), has
+// no blocks. Takes the lock.
 int  ggs_part_open(struct ggs_part * part, const char * path, uint64_t start_ns, struct ggs_error * error);
 void ggs_part_release(struct ggs_part * part);
 // The next block; false when there is none, or no memory for it.
 bool ggs_part_next_block(struct ggs_part * part);
 // What the open block has of the run; false for nothing. `nodes` and `index` point into the block.
-bool ggs_part_take_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
+bool ggs_part_next_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
                        const uint8_t ** index);
 // The next record's place, run 0 if the block has none left.
-struct ggs_part_place ggs_part_take_placement(struct ggs_part * part);
+struct ggs_part_place ggs_part_next_placement(struct ggs_part * part);
 // The chunk of op runs at *at, which goes on to the next; NULL when the block has no more.
 const void * ggs_part_chunk(const struct ggs_part * part, uint64_t * at, uint64_t * n, uint64_t * length);

@@ -1,14 +1,15 @@
-// Pass 2 over the journal: every record goes to the module that it concerns, which writes the tables.
+// Pass 2 over the journal: every record goes to the module that it concerns, which writes the
+// tables.
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/seal/runs/device-runs.h"
-#include "trace/seal/sealing.h"
+#include "trace/seal/seal-state.h"
 #include "trace/seal/windows.h"
 
 // ---- schedules ----
 
-static void on_schedule(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_schedule(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t *    value = ((const struct ggs_journal_number *) record->body)->value;
     struct ggs_schedule row   = {.schedule  = value[0],
                                  .scheduler = value[1],
@@ -20,18 +21,18 @@ static void on_schedule(struct ggs_sealing * sealing, const struct ggs_record * 
         sealing->schedules[sealing->n_schedules++] = row;
 }
 
-static struct ggs_schedule * find_schedule(struct ggs_sealing * sealing, uint64_t schedule) {
+static struct ggs_schedule * find_schedule(struct ggs_seal_state * sealing, uint64_t schedule) {
     for (size_t i = sealing->n_schedules; schedule != 0 && i-- > 0;)
         if (sealing->schedules[i].schedule == schedule) return &sealing->schedules[i];
     return NULL;
 }
 
-static void write_schedule(struct ggs_sealing * sealing, struct ggs_schedule * schedule) {
+static void write_schedule(struct ggs_seal_state * sealing, struct ggs_schedule * schedule) {
     ggs_writer_append(&sealing->writer, GGS_TABLE_SCHEDULES, schedule);
     *schedule = sealing->schedules[--sealing->n_schedules];
 }
 
-static void on_schedule_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_schedule_end(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t *      value    = ((const struct ggs_journal_number *) record->body)->value;
     struct ggs_schedule * schedule = find_schedule(sealing, value[0]);
     if (schedule == NULL) return;
@@ -42,7 +43,7 @@ static void on_schedule_end(struct ggs_sealing * sealing, const struct ggs_recor
 
 // ---- model loads ----
 
-static void on_load(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_load(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     uint64_t             load = ((const struct ggs_journal_number *) record->body)->value[0];
     struct ggs_open_load open = {.row = {.load = load,
                                          .path = ggs_writer_string(&sealing->writer, record->text, record->text_length),
@@ -54,7 +55,7 @@ static void on_load(struct ggs_sealing * sealing, const struct ggs_record * reco
     sealing->places.load               = load;
 }
 
-static void on_load_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_load_end(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     sealing->places.load   = 0;
     for (size_t i = sealing->n_loads; i-- > 0;) {
@@ -66,17 +67,18 @@ static void on_load_end(struct ggs_sealing * sealing, const struct ggs_record * 
     }
 }
 
-// Which file a model came from: the first one that was opened while it was loaded, or the one that was asked for if that was not seen.
-// A model whose load was not seen has the newest file that was opened at all.
+// Which file a model came from: the first one that was opened while it was loaded, or the one that
+// was asked for if that was not seen. A model whose load was not seen has the newest file that was
+// opened at all.
 static const char * model_file(void * owner, uint64_t model) {
-    const struct ggs_sealing * sealing = owner;
+    const struct ggs_seal_state * sealing = owner;
     for (size_t i = sealing->n_loads; model != 0 && i-- > 0;)
         if (sealing->loads[i].row.model == model)
             return sealing->loads[i].file != NULL ? sealing->loads[i].file : sealing->loads[i].path;
     return sealing->newest_file;
 }
 
-static void on_file(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_file(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     uint64_t file = ggs_places_file(&sealing->places, record->text, record->text_length);
     char *   copy = strndup(record->text, record->text_length);
@@ -93,7 +95,7 @@ static void on_file(struct ggs_sealing * sealing, const struct ggs_record * reco
 
 // ---- the process ----
 
-static void on_process(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_process(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const struct ggs_journal_process * process = record->body;
     sealing->process =
@@ -108,17 +110,17 @@ static void on_process(struct ggs_sealing * sealing, const struct ggs_record * r
     sealing->observed.pid = process->pid;
 }
 
-static void on_engine(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_engine(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     sealing->process.engine = ggs_writer_string(&sealing->writer, record->text, record->text_length);
 }
 
-static void on_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_end(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) record, (void) ns;
     sealing->ended = true;
 }
 
-static void on_loss(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_loss(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const struct ggs_journal_loss * loss = record->body;
     struct ggs_loss                 row  = {.reason   = loss->reason,
                                             .lane     = loss->lane,
@@ -133,29 +135,29 @@ static void on_loss(struct ggs_sealing * sealing, const struct ggs_record * reco
 
 // ---- graphs, buffers, transfers ----
 
-static void on_ops(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_ops(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_graphs_ops(&sealing->graphs, record->text, record->text_length);
 }
 
-static void on_types(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_types(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_graphs_types(&sealing->graphs, record->text, record->text_length);
 }
 
-static void on_graph(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_graph(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_graphs_define(&sealing->graphs, record->body, record->length, ns);
 }
 
-static void on_graph_delta(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_graph_delta(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_graphs_define_delta(&sealing->graphs, record->body, record->length, ns);
 }
 
-static void on_maps(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_maps(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_places_maps(&sealing->places, record->text, record->text_length, ns);
 }
 
-static void on_buffer(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_buffer(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const char * newline = memchr(record->text, '\n', record->text_length);
     size_t       length = newline == NULL ? record->text_length : (size_t) (newline - record->text), rest = 0;
     if (newline != NULL) rest = strnlen(newline + 1, record->text_length - length - 1);
@@ -163,17 +165,17 @@ static void on_buffer(struct ggs_sealing * sealing, const struct ggs_record * re
     ggs_places_buffer(&sealing->places, record->body, record->text, length, device, ns);
 }
 
-static void on_buffer_free(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_buffer_free(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_places_buffer_free(&sealing->places, ((const struct ggs_journal_number *) record->body)->value[0], ns);
 }
 
-static void on_buffer_usage(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_buffer_usage(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     ggs_places_buffer_usage(&sealing->places, value[0], value[1]);
 }
 
-static void on_transfer(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_transfer(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const struct ggs_journal_transfer * transfer = record->body;
     int64_t                             begin    = ggs_clock_ns(&sealing->clock, transfer->begin);
@@ -194,42 +196,42 @@ static void on_transfer(struct ggs_sealing * sealing, const struct ggs_record * 
 
 // ---- runs and steps ----
 
-static void on_run(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_run(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const struct ggs_journal_run * run      = record->body;
     const struct ggs_schedule *    schedule = find_schedule(sealing, run->schedule);
     ggs_runs_begin(&sealing->runs, run, record->text, record->text_length, schedule == NULL ? 0 : schedule->scheduler);
 }
 
-static void on_run_threads(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_run_threads(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     ggs_runs_threads(&sealing->runs, value[0], value[1], value[2], value[3]);
 }
 
-static void on_run_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_run_end(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_runs_end(&sealing->runs, record->body);
     sealing->machine.step = sealing->runs.newest_step;
 }
 
-static void on_device_run(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_device_run(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_runs_device(&sealing->runs, record->body, record->length);
     sealing->machine.step = sealing->runs.newest_step;
 }
 
-static void on_device(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_device(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_devices_describe(&sealing->devices, record->body, record->text, record->text_length);
 }
 
-static void on_kernels(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_kernels(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_runs_kernels(&sealing->runs, record->body, record->length);
 }
 
-static void on_streamed(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_streamed(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const struct ggs_journal_streamed * head = record->body;
     const char *                        uses = (const char *) record->body + sizeof(*head);
     (void) ns;
@@ -255,27 +257,30 @@ static void on_streamed(struct ggs_sealing * sealing, const struct ggs_record * 
     }
 }
 
-static void on_decode(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_decode(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_steps_decode(&sealing->steps, record->body, record->length, ns);
 }
 
-static void on_decode_end(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_decode_end(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     ggs_steps_decode_end(&sealing->steps, value[0], (int64_t) value[1], ns);
+    if (!ggs_windows_end_with(&sealing->spool, value[0])) return;
+    uint64_t * end = ggs_map_put(&sealing->ends, ggs_map_key_number(value[0]));
+    if (end != NULL) *end = (uint64_t) ns;
 }
 
-static void on_warmup(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_warmup(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     ggs_steps_warmup(&sealing->steps, value[0], value[1] != 0, ns);
 }
 
-static void on_clear(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_clear(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     struct ggs_memory_change change = {
         .kind = GGS_MEMORY_CLEAR, .sequence = -1, .other = -1, .from = -1, .to = -1, .begin_ns = ns};
     ggs_steps_change(&sealing->steps, ((const struct ggs_journal_number *) record->body)->value[0], change);
 }
 
-static void on_memory(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_memory(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const struct ggs_journal_memory * memory = record->body;
     struct ggs_memory_change          change = {.kind     = memory->kind,
                                                 .sequence = memory->sequence,
@@ -287,33 +292,44 @@ static void on_memory(struct ggs_sealing * sealing, const struct ggs_record * re
     ggs_steps_change(&sealing->steps, memory->object, change);
 }
 
-static void on_context(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_output_read(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
+    const struct ggs_journal_output_read * read = record->body;
+    (void) ns;
+    ggs_steps_output_read(&sealing->steps, read->context, read->index);
+}
+
+static void on_context(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     const uint64_t * value = ((const struct ggs_journal_number *) record->body)->value;
     ggs_steps_context(&sealing->steps, value[0], value[1], value[2], ns);
 }
 
 // ---- what the process asked of the machine ----
 
-static void on_pages(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_pages(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_machine_pages(&sealing->machine, record->body, record->length);
 }
 
-static void on_read(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_read(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_machine_read(&sealing->machine, record->body, record->length);
 }
 
-static void on_filled(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_filled(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
     ggs_places_filled(&sealing->places, record->body, record->text, record->text_length);
 }
 
-static void on_resident(struct ggs_sealing * sealing, const struct ggs_record * record, int64_t ns) {
+static void on_sample(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
+    (void) ns;
+    ggs_places_sample(&sealing->places, record->body, record->length);
+}
+
+static void on_resident(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     ggs_machine_resident(&sealing->machine, record->body, record->length, ns);
 }
 
-static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const struct ggs_record *, int64_t ns) = {
+static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_seal_state *, const struct ggs_record *, int64_t ns) = {
     [GGS_JOURNAL_PROCESS]      = on_process,
     [GGS_JOURNAL_ENGINE]       = on_engine,
     [GGS_JOURNAL_OPS]          = on_ops,
@@ -349,13 +365,15 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_sealing *, const str
     [GGS_JOURNAL_FILLED]       = on_filled,
     [GGS_JOURNAL_MEMORY]       = on_memory,
     [GGS_JOURNAL_STREAMED]     = on_streamed,
+    [GGS_JOURNAL_OUTPUT_READ]  = on_output_read,
+    [GGS_JOURNAL_SAMPLE]       = on_sample,
     [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
     [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
 };
 
 // ---- the whole ----
 
-static void connect(struct ggs_sealing * sealing) {
+static void connect(struct ggs_seal_state * sealing) {
     sealing->places               = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
     sealing->graphs               = (struct ggs_graphs){.writer = &sealing->writer, .places = &sealing->places};
     sealing->steps.options        = sealing->options;
@@ -374,7 +392,10 @@ static void connect(struct ggs_sealing * sealing) {
                                                       .lods     = &sealing->lods,
                                                       .devices  = &sealing->devices,
                                                       .observed = &sealing->observed,
-                                                      .part     = sealing->part.n_blocks > 0 ? &sealing->part : NULL,
+                                                      .mode     = sealing->keep != NULL        ? GGS_RUNS_INTO_PART
+                                                                  : sealing->part.n_blocks > 0 ? GGS_RUNS_FROM_PART
+                                                                                               : GGS_RUNS_FROM_LANES,
+                                                      .part     = &sealing->part,
                                                       .keep     = sealing->keep,
                                                       .lossy    = sealing->lossy};
     sealing->observed             = (struct ggs_observed){.writer  = &sealing->writer,
@@ -393,16 +414,17 @@ static void connect(struct ggs_sealing * sealing) {
     sealing->lods.keeps = sealing->keep != NULL;
 }
 
-static void finish(struct ggs_sealing * sealing) {
+static void finish(struct ggs_seal_state * sealing) {
     ggs_clock_reach(&sealing->clock, UINT64_MAX);
     ggs_clock_reach(&sealing->observed.clock, UINT64_MAX);
     ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
-    ggs_observed_tell(&sealing->observed, INT64_MAX);
-    ggs_steps_finish(&sealing->steps, sealing->last_ns);
+    // What the kernel says of later runs of a recording that goes on is not theirs who are here.
+    ggs_observed_emit(&sealing->observed, ggs_spool_goes_on(&sealing->spool) ? sealing->last_ns + 1 : INT64_MAX);
+    ggs_steps_finish(&sealing->steps, sealing->last_ns, sealing->ended);
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);
     for (size_t i = 0; i < sealing->n_loads; i++)
         ggs_writer_append(&sealing->writer, GGS_TABLE_LOADS, &sealing->loads[i].row);
-    ggs_windows_write(&sealing->spool, &sealing->clock, &sealing->writer);
+    ggs_windows_write(&sealing->spool, &sealing->clock, &sealing->ends, &sealing->writer);
     ggs_places_finish(&sealing->places);
     ggs_devices_finish(&sealing->devices);
     ggs_lods_finish(&sealing->lods);
@@ -419,7 +441,7 @@ static void finish(struct ggs_sealing * sealing) {
     ggs_writer_append(&sealing->writer, GGS_TABLE_PROCESSES, &sealing->process);
 }
 
-int ggs_sealing_begin(struct ggs_sealing * sealing, struct ggs_error * error) {
+int ggs_seal_begin(struct ggs_seal_state * sealing, struct ggs_error * error) {
     connect(sealing);
     int status = ggs_runs_init(&sealing->runs, error);
     if (status == 0) status = ggs_observed_init(&sealing->observed, &sealing->clock, error);
@@ -427,24 +449,29 @@ int ggs_sealing_begin(struct ggs_sealing * sealing, struct ggs_error * error) {
     return status;
 }
 
-void ggs_sealing_record(struct ggs_sealing * sealing, const struct ggs_record * record) {
+void ggs_seal_record(struct ggs_seal_state * sealing, const struct ggs_record * record) {
     ggs_clock_reach(&sealing->clock, record->ticks);
     ggs_clock_reach(&sealing->observed.clock, record->ticks);
     int64_t ns = ggs_clock_ns(&sealing->clock, record->ticks);
     if (ns > sealing->last_ns) sealing->last_ns = ns;
     sealing->lods.limit_ns = sealing->last_ns > INT64_MAX / 4 ? INT64_MAX / 2 : 2 * sealing->last_ns;
+    if (ggs_seal_leaves_out(sealing, record)) {
+        if (record->type == GGS_JOURNAL_RUN)
+            ggs_runs_leave_out(&sealing->runs, ((const struct ggs_journal_run *) record->body)->run);
+        return;
+    }
     if (handlers[record->type] != NULL) handlers[record->type](sealing, record, ns);
 }
 
-int ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error) {
+int ggs_seal_pass_2(struct ggs_seal_state * sealing, struct ggs_error * error) {
     const struct ggs_seal_options * options = sealing->options;
     struct ggs_record               record;
     ggs_clock_finish(&sealing->clock, options->start_monotonic_ns);
-    int status = ggs_sealing_begin(sealing, error);
+    int status = ggs_seal_begin(sealing, error);
     if (status != 0) return status;
     for (uint64_t n = 0; sealing->writer.status == 0 && ggs_spool_stream_record(&sealing->spool.journal, &record);
          n++) {
-        ggs_sealing_record(sealing, &record);
+        ggs_seal_record(sealing, &record);
         if (options->progress != NULL && n % 64 == 0)
             options->progress(options->progress_context, ggs_spool_done(&sealing->spool), sealing->spool.bytes);
     }
@@ -453,7 +480,7 @@ int ggs_sealing_pass_2(struct ggs_sealing * sealing, struct ggs_error * error) {
     return sealing->writer.status;
 }
 
-void ggs_sealing_release(struct ggs_sealing * sealing) {
+void ggs_seal_release(struct ggs_seal_state * sealing) {
     ggs_runs_release(&sealing->runs);
     ggs_observed_release(&sealing->observed);
     ggs_lods_release(&sealing->lods);
@@ -465,6 +492,7 @@ void ggs_sealing_release(struct ggs_sealing * sealing) {
     }
     free(sealing->loads);
     free(sealing->newest_file);
+    ggs_map_release(&sealing->ends);
     ggs_graphs_release(&sealing->graphs);
     ggs_places_release(&sealing->places);
     ggs_writer_release(&sealing->writer);

@@ -1,13 +1,14 @@
 #include "trace/seal/places.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/checked.h"
 #include "base/search.h"
 
-// Room for one more element; false when out of memory.
 static void forget_areas(struct ggs_places * places) {
     for (size_t i = 0; i < places->n_areas; i++) free(places->areas[i].text);
     free(places->areas);
@@ -29,9 +30,15 @@ void ggs_places_release(struct ggs_places * places) {
 
 // ---- files ----
 
-uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length) {
+static uint64_t find_file(const struct ggs_places * places, const char * path, size_t length) {
     for (size_t i = 0; i < places->n_files; i++)
         if (strlen(places->paths[i]) == length && memcmp(places->paths[i], path, length) == 0) return i + 1;
+    return 0;
+}
+
+uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length) {
+    uint64_t known = find_file(places, path, length);
+    if (known != 0) return known;
     size_t capacity = places->files_capacity;
     if (length == 0 || places->n_files >= UINT16_MAX ||
         !ggs_writer_reserve(places->writer, places->files, capacity, places->n_files + 1) ||
@@ -93,6 +100,34 @@ static void add_area(struct ggs_places * places, const struct ggs_area * area, i
     ggs_writer_append(places->writer, GGS_TABLE_MAPPINGS, &row);
 }
 
+// The kernel writes a newline in a name as \012, and a backslash as it is: a file whose name has
+// these four characters must be known by then. Returns the name's length in `to`.
+static size_t copy_path(const struct ggs_places * places, char * to, const char * path, size_t length) {
+    size_t n       = 0;
+    bool   literal = find_file(places, path, length) != 0;
+    for (size_t i = 0; i < length; n++) {
+        bool newline = !literal && length - i >= 4 && memcmp(path + i, "\\012", 4) == 0;
+        to[n]        = newline ? '\n' : path[i];
+        i += newline ? 4 : 1;
+    }
+    to[n] = '\0';
+    return n;
+}
+
+static void set_path(struct ggs_places * places, struct ggs_area * area, const char * path, size_t length) {
+    char * copy = malloc(length + 1);
+    if (copy == NULL) {
+        ggs_writer_fail_memory(places->writer);
+        return;
+    }
+    length     = copy_path(places, copy, path, length);
+    area->path = ggs_writer_string(places->writer, copy, length);
+    if (is_disk(copy, length))
+        area->text = copy;
+    else
+        free(copy);
+}
+
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns) {
     const char * p        = text;
     const char * end      = text + length;
@@ -104,11 +139,8 @@ void ggs_places_maps(struct ggs_places * places, const char * text, size_t lengt
         if (line_end == NULL) line_end = end;
         if (hexadecimal(&p, line_end, &area.start) && hexadecimal(&p, line_end, &area.end) &&
             hexadecimal(&p, line_end, &area.offset) && area.start < area.end) {
-            size_t path_length = (size_t) (line_end - p);
-            area.path          = ggs_writer_string(places->writer, p, path_length);
             if (!ggs_writer_reserve(places->writer, places->areas, capacity, places->n_areas + 1)) return;
-            if (is_disk(p, path_length) && (area.text = strndup(p, path_length)) == NULL)
-                ggs_writer_fail_memory(places->writer);
+            set_path(places, &area, p, (size_t) (line_end - p));
             places->areas[places->n_areas++] = area;
             add_area(places, &area, ns);
         }
@@ -136,7 +168,7 @@ uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64
     return file_of(places, area);
 }
 
-uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset) {
+uint64_t ggs_places_recorded(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset) {
     const struct ggs_area * area = find_area(places, address);
     if (area != NULL && ns >= area->left_ns) return 0;
     for (size_t i = 0; area != NULL && i < places->n_files; i++) {
@@ -220,16 +252,38 @@ static size_t fills_until(const struct ggs_places * places, uint64_t address) {
     return ggs_search(places->n_fills, at, places->fills[at].start <= address);
 }
 
-// Forgets what is known of [start, end): something else is there now. Returns where a fill of it belongs.
+// Puts a fill at index `at`; there is room.
+static void insert_fill(struct ggs_places * places, size_t at, const struct ggs_fill * fill) {
+    memmove(places->fills + at + 1, places->fills + at, (places->n_fills++ - at) * sizeof(*fill));
+    places->fills[at] = *fill;
+}
+
+// Forgets what is known of [start, end): something else is there now. Fills that reach beyond it
+// keep what is left of them. Returns where a fill of it belongs.
 static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t end) {
     size_t at = fills_until(places, start), behind = at;
-    if (at > 0 && places->fills[at - 1].start == start) at--;
-    if (at > 0 && places->fills[at - 1].end > start) places->fills[at - 1].end = start;
     while (behind < places->n_fills && places->fills[behind].start < end) behind++;
-    if (behind > at)
-        memmove(places->fills + at, places->fills + behind, (places->n_fills - behind) * sizeof(*places->fills));
+    if (at > 0 && places->fills[at - 1].end > start) at--;
+    if (behind == at || !ggs_writer_reserve(places->writer, places->fills, places->fills_capacity, places->n_fills + 2))
+        return at;
+    struct ggs_fill first = places->fills[at], last = places->fills[behind - 1];
+    memmove(places->fills + at, places->fills + behind, (places->n_fills - behind) * sizeof(*places->fills));
     places->n_fills -= behind - at;
+    if (last.end > end) {
+        last.offset += end - last.start;
+        last.start = end, last.before = 0;
+        insert_fill(places, at, &last);
+    }
+    if (first.start < start) {
+        first.end = start;
+        insert_fill(places, at++, &first);
+    }
     return at;
+}
+
+static void put_fill(struct ggs_places * places, const struct ggs_fill * fill) {
+    if (!ggs_writer_reserve(places->writer, places->fills, places->fills_capacity, places->n_fills + 3)) return;
+    insert_fill(places, clear_fills(places, fill->start, fill->end), fill);
 }
 
 void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
@@ -239,14 +293,10 @@ void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_fill
     if (buffer == NULL || filled->bytes == 0 || !ggs_add(filled->address, filled->bytes, &fill.end)) return;
     fill.buffer = buffer->row.buffer;
     fill.file   = ggs_places_file(places, path, length);
-    if (fill.file == 0 ||
-        !ggs_writer_reserve(places->writer, places->fills, places->fills_capacity, places->n_fills + 1))
-        return;
-    size_t at = clear_fills(places, fill.start, fill.end);
-    memmove(places->fills + at + 1, places->fills + at, (places->n_fills++ - at) * sizeof(fill));
-    places->fills[at] = fill;
+    if (fill.file != 0) put_fill(places, &fill);
 }
 
+// The file and offset that a tensor at `address` was read from; file 0 if the program wrote over it.
 // Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
 static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
                            uint64_t bytes, struct ggs_place * place) {
@@ -264,8 +314,36 @@ static bool origin_by_fill(const struct ggs_places * places, const struct ggs_li
     }
     if (fill == NULL || fill->buffer != place->buffer) return false;
     place->origin_file   = fill->file;
-    place->origin_offset = fill->offset + (address - fill->start);
+    place->origin_offset = fill->file == 0 ? 0 : fill->offset + (address - fill->start);
     return true;
+}
+
+static bool is_as_in_file(const char * path, uint64_t offset, const struct ggs_journal_sample * sample) {
+    const uint8_t * taken = (const uint8_t *) (sample + 1);
+    uint64_t        size  = ggs_sample_piece(sample->bytes);
+    uint8_t         found[GGS_SAMPLE_PIECE];
+    struct stat     info;
+    int             fd   = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool            same = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    for (uint64_t i = 0; same && i < ggs_sample_pieces(sample->bytes); i++) {
+        off_t at = (off_t) (offset + ggs_sample_offset(sample->bytes, i));
+        same     = pread(fd, found, size, at) == (ssize_t) size && memcmp(found, taken + i * size, size) == 0;
+    }
+    if (fd >= 0) close(fd);
+    return same;
+}
+
+void ggs_places_sample(struct ggs_places * places, const struct ggs_journal_sample * sample, uint64_t length) {
+    struct ggs_fill          other  = {.start = sample->address};
+    struct ggs_live_buffer * buffer = by_address(places, sample->address, 1);
+    if (length < sizeof(*sample) + ggs_sample_pieces(sample->bytes) * ggs_sample_piece(sample->bytes) ||
+        buffer == NULL || !ggs_add(sample->address, sample->bytes, &other.end) || sample->bytes == 0)
+        return;
+    struct ggs_place place = {.buffer = buffer->row.buffer};
+    if (!origin_by_fill(places, buffer, sample->address, sample->bytes, &place) || place.origin_file == 0) return;
+    if (is_as_in_file(places->paths[place.origin_file - 1], place.origin_offset, sample)) return;
+    other.buffer = place.buffer;
+    put_fill(places, &other);
 }
 
 // ---- origins ----
@@ -319,7 +397,8 @@ static void origin_by_name(struct ggs_places * places, uint64_t load, const char
 
 // ---- tensors ----
 
-static void note(struct ggs_live_buffer * buffer, const struct ggs_journal_tensor * tensor, const char * name) {
+static void classify_buffer(struct ggs_live_buffer * buffer, const struct ggs_journal_tensor * tensor,
+                            const char * name) {
     enum { INPUT = 1 };
     if (strncmp(name, "cache_", 6) == 0) buffer->caches = true;
     if (tensor->flags & INPUT)
@@ -334,7 +413,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     struct ggs_live_buffer * buffer = by_number(places, tensor->buffer);
     if (buffer == NULL && address != 0) buffer = by_address(places, address, 1);
     if (buffer != NULL) {
-        note(buffer, tensor, name);
+        classify_buffer(buffer, tensor, name);
         place.source = buffer->row.device != 0 ? GGS_SOURCE_VRAM : GGS_SOURCE_BUFFER;
         place.buffer = buffer->row.buffer;
         if (address >= buffer->row.address) place.buffer_offset = address - buffer->row.address;

@@ -1,4 +1,5 @@
-// Where data lives: file mappings, files, runtime buffers, and where copied weights came from. Part of sealing.
+// Where data lives: file mappings, files, runtime buffers, and where copied weights came from. Part
+// of sealing.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,8 @@ struct ggs_live_buffer {
 
 struct ggs_fill { // bytes of a file that were read into a buffer
     uint64_t start, end;
-    uint64_t buffer, file, offset;
+    uint64_t buffer, offset;
+    uint64_t file;   // 0: the program wrote something else there
     uint64_t before; // as in the record
 };
 
@@ -70,13 +72,18 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
 // The body and text of a GGS_JOURNAL_FILLED record.
 void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
                        size_t length);
+// A GGS_JOURNAL_SAMPLE record: compares it with the file that was read to that place. Where they
+// differ, or the file cannot be read, the origin of what is there is not known.
+void ggs_places_sample(struct ggs_places * places, const struct ggs_journal_sample * sample, uint64_t length);
 
-// The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that mapping.
+// The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that
+// mapping.
 uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
-// The same without the room, and only for files that the recording has met already: what else the program maps is no part of it, nor is
-// what it may have unmapped by then.
-uint64_t ggs_places_known(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset);
-// Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its buffer has.
+// The same without the room, and only for files that the recording has met already: what else the
+// program maps is no part of it, nor is what it may have unmapped by then.
+uint64_t ggs_places_recorded(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset);
+// Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its
+// buffer has.
 struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
                                  const char * name);
 

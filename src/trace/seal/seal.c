@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/seal/sealing.h"
+#include "trace/seal/seal-state.h"
 
-static void report(const struct ggs_sealing * sealing, struct ggs_seal_result * result) {
+static void report(const struct ggs_seal_state * sealing, struct ggs_seal_result * result) {
     if (result == NULL) return;
     *result = (struct ggs_seal_result){.ended       = sealing->ended,
                                        .bytes       = sealing->writer.offset,
@@ -34,15 +34,15 @@ static void add_experiment(struct ggs_writer * writer, const char * path) {
     ggs_mapping_close(&mapping);
 }
 
-static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, const char * experiment,
+static int write_trace(struct ggs_seal_state * sealing, int fd, const char * path, const char * experiment,
                        struct ggs_error * error) {
     const struct ggs_seal_options * options = sealing->options;
-    int                             status  = ggs_sealing_pass_1(sealing, error);
+    int                             status  = ggs_seal_pass_1(sealing, error);
     if (status == 0 && options->facts != NULL) status = options->facts(options->facts_context, &sealing->facts, error);
     if (status != 0) return status;
     status = ggs_writer_init(&sealing->writer, fd, path, sealing->options->uuid);
     add_experiment(&sealing->writer, experiment);
-    if (status == 0) status = ggs_sealing_pass_2(sealing, error);
+    if (status == 0) status = ggs_seal_pass_2(sealing, error);
     if (status == 0)
         status = ggs_writer_finish(&sealing->writer, error);
     else if (sealing->writer.status != 0 && error != NULL)
@@ -53,7 +53,7 @@ static int write_trace(struct ggs_sealing * sealing, int fd, const char * path, 
 }
 
 // Segments of which nothing is to be read any more are not missed.
-static void pass_sealed(struct ggs_sealing * sealing) {
+static void pass_sealed(struct ggs_seal_state * sealing) {
     for (size_t i = 0; i < sealing->spool.n_lanes; i++) {
         struct ggs_spool_stream * stream = &sealing->spool.lanes[i];
         for (size_t k = 0; k < sealing->part.n_lanes; k++)
@@ -67,7 +67,7 @@ int ggs_seal_spool(const char * spool, const char * trace, const char * experime
     char *                  temporary = NULL;
     int                     fd = -1, status = 0;
     if (options != NULL) memcpy(&given, options, options->size < sizeof(given) ? options->size : sizeof(given));
-    struct ggs_sealing * sealing = calloc(1, sizeof(*sealing));
+    struct ggs_seal_state * sealing = calloc(1, sizeof(*sealing));
     if (sealing == NULL || asprintf(&temporary, "%s.tmp", trace) < 0) {
         free(sealing);
         return ggs_fail_memory(error);
@@ -93,7 +93,7 @@ int ggs_seal_spool(const char * spool, const char * trace, const char * experime
         report(sealing, result);
 done:
     if (fd >= 0) close(fd);
-    ggs_sealing_release(sealing);
+    ggs_seal_release(sealing);
     free(sealing);
     free(temporary);
     return status;
@@ -101,7 +101,8 @@ done:
 
 // ---- an experiment's directory ----
 
-// A trace that is whole means that an earlier seal came as far as that: what is left of the spool may be only a part.
+// A trace that is whole means that an earlier seal came as far as that: what is left of the spool
+// may be only a part.
 static bool is_sealed(const char * trace) {
     struct ggs_reader * reader;
     if (ggs_reader_open(&reader, trace, NULL) != 0) return false;

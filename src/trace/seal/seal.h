@@ -1,13 +1,15 @@
 // Seal: turns the spool that the capture library left into trace.ggs.
 //
-//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the spool is removed
+//     DIR/spool/*.seg (and DIR/trace.ggs.part)  ->  DIR/trace.ggs.tmp  ->  DIR/trace.ggs, and the
+//         spool is removed
 //
-// What was sealed while the recording went on (background.h) is in the part; the trace is the same as without.
+// What was sealed while the recording went on (incremental.h) is in the part; the trace is the same
+// as without.
 //
-// DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any moment and be run again: the
-// spool is removed only when the trace has its name. Two seals of one directory at the same time wait for each other.
-// Memory does not grow with the number of runs, op runs, tokens or transfers, only with that of distinct graphs, tensors, strings
-// and buffers.
+// DIR/spool may be a link to a folder elsewhere, which is then removed too. Seal may die at any
+// moment and be run again: the spool is removed only when the trace has its name. Two seals of one
+// directory at the same time wait for each other. Memory does not grow with the number of runs, op
+// runs, tokens or transfers, only with that of distinct graphs, tensors, strings and buffers.
 #pragma once
 
 #include <stdbool.h>
@@ -34,28 +36,31 @@ struct ggs_seal_options {
     uint8_t  uuid[16];
     bool     keep_spool;
     bool     no_sync; // do not wait for the disk before the spool is removed
-    // Where a tensor's bytes lie in the files of a model load: fills the index of the file in `paths` and the offset from its
-    // start, and returns true; false if none of them has it. May be NULL. Called once per tensor and place.
+    // Where a tensor's bytes lie in the files of a model load: fills the index of the file in
+    // `paths` and the offset from its start, and returns true; false if none of them has it. May be
+    // NULL. Called once per tensor and place.
     bool (*origin)(void * context, const char * const * paths, size_t n_paths, const char * name, size_t * file,
                    uint64_t * offset);
     void * origin_context;
-    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and returns how many; 0 if unknown.
-    // May be NULL.
+    // What a token reads as in the vocabulary of a model's file: fills at most `size` bytes and
+    // returns how many; 0 if unknown. May be NULL.
     size_t (*token_text)(void * context, const char * path, int64_t token, char * buffer, size_t size);
     // The tokens that begin and end a text there; false if unknown. May be NULL.
     bool (*text_ends)(void * context, const char * path, int64_t * begin, int64_t * end);
     void * token_text_context; // of both
-    // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is kept.
+    // Which of the files has its bytes at an offset of a disk. May be NULL: then no request is
+    // kept.
     enum ggs_disk_place (*disk)(void * context, const char * const * paths, size_t n_paths, uint64_t device,
                                 uint64_t offset, struct ggs_disk_piece * piece);
     void * disk_context;
-    // What the journal says of the program, before experiment.json is read into the trace: the time to complete that file. A failure
-    // ends the sealing. May be NULL. Nothing is called if there is no spool, or the trace was sealed before.
+    // What the journal says of the program, before experiment.json is read into the trace: the time
+    // to complete that file. A failure ends the sealing. May be NULL. Nothing is called if there is
+    // no spool, or the trace was sealed before.
     int (*facts)(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error);
     void * facts_context;
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * progress_context;
-    // What was sealed in the background lies here, if there is such a file. ggs_seal fills it in. May be NULL.
+    // The part, if there is one (part.h). ggs_seal fills it in. May be NULL.
     const char * part;
 };
 

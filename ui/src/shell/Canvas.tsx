@@ -1,34 +1,37 @@
 // A canvas that knows its size, draws in device pixels, and is drawn again when its owner renders or the theme changes.
 import type { HTMLAttributes } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { theme, type Theme } from "../colours";
+import { density, theme, type Theme } from "../colours";
 
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number, colours: Theme) => void;
 
-// The width of the element that the ref is put on, whenever that comes into being.
-export function useWidth(): [{ current: HTMLDivElement | null }, number] {
+// The width, or the height, of the element that the ref is put on, whenever that comes into being.
+export const useWidth = () => useSize("clientWidth");
+export const useHeight = () => useSize("clientHeight");
+
+function useSize(of: "clientWidth" | "clientHeight"): [{ current: HTMLDivElement | null }, number] {
     const box = useRef<HTMLDivElement>(null);
     const watched = useRef<{ element: HTMLDivElement; observer: ResizeObserver } | null>(null);
-    const [width, setWidth] = useState(0);
+    const [size, setSize] = useState(0);
     useLayoutEffect(() => {
         const element = box.current;
         if (element === (watched.current?.element ?? null)) return;
         watched.current?.observer.disconnect();
         watched.current = null;
         if (!element) return;
-        const measure = () => setWidth(Math.floor(element.clientWidth));
+        const measure = () => setSize(Math.floor(element[of]));
         const observer = new ResizeObserver(measure);
         observer.observe(element);
         watched.current = { element, observer };
         measure();
     });
     useLayoutEffect(() => () => watched.current?.observer.disconnect(), []);
-    return [box, width];
+    return [box, size];
 }
 
 // Sets the canvas up for `width` x `height` CSS pixels and draws.
 export function paintOn(canvas: HTMLCanvasElement, width: number, height: number, draw: Draw): void {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = density();
     const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
     if (canvas.width !== w || canvas.height !== h) {
         canvas.width = w;
@@ -100,6 +103,13 @@ export function dots(context: CanvasRenderingContext2D, colour: string): CanvasP
 }
 
 export const canvasFont = (size: number, weight = 400) => `${weight} ${size}px system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif`;
+
+// Writes text that is cut in its middle where it would be wider than `room`: names often differ at their ends.
+export function endsWithin(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
+    let shown = text;
+    for (let left = text.length - 1; left > 3 && context.measureText(shown).width > room; left--) shown = `${text.slice(0, Math.floor(left / 2))}…${text.slice(text.length - Math.ceil(left / 2))}`;
+    context.fillText(shown, x, y);
+}
 
 // Writes text that is cut with an ellipsis where it would be wider than `room`; nothing where not even two letters fit.
 export function textWithin(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {

@@ -1,15 +1,18 @@
-// A chart over one axis: bars and lines, with the values of what is pointed at. An SVG, so that it leaves as one.
+// A chart over one axis: bars, lines, steps and points, with the values of what is pointed at. An SVG, so that it leaves as one.
 import { useState } from "preact/hooks";
 import { bytes } from "../format";
+import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
+
+type Scale = "left" | "right";
 
 export interface Series {
     name: string;
     colour: string; // any CSS colour
-    kind: "bar" | "line" | "point";
+    kind: "bar" | "line" | "step" | "point"; // step: a value holds until the next one
     points: { x: number; y: number | null; low?: number; high?: number }[]; // null: not seen; low and high: its range
     text(y: number): string; // with its unit
-    scale?: "left" | "right";
+    scale?: Scale;
 }
 
 export interface ChartProps {
@@ -17,16 +20,17 @@ export interface ChartProps {
     height?: number;
     series: Series[];
     x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string; tip?(x: number): string; step?: number }; // tip: where one points; step: from one bar to the next, 1 unless told
+    y: { left: string; right?: string; also?(left: number): string }; // what the axes are about; also: what values of the left one mean, written at the right
+    lines?: { x: number; text: string }[]; // of things that lie at one place
     at?: number | null; // what is chosen: a line
     onPick?(x: number): void;
 }
 
 const left = 64;
-const top = 8;
-const bottom = 30;
+const top = 24;
+const bottom = 34;
 
-// Round steps up to `most`.
-// Of bytes they are round in their own unit.
+// Round steps up to `most`; of bytes they are round in their own unit.
 export function steps(most: number, about = 4, isBytes = false): number[] {
     if (!(most > 0)) return [0, 1];
     const unit = isBytes ? 1024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1024))) : 1;
@@ -37,53 +41,103 @@ export function steps(most: number, about = 4, isBytes = false): number[] {
     return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps) {
+// What a series says at x: the point that is there; of steps the last one before.
+export function valueAt(series: Series, x: number): Series["points"][number] | undefined {
+    if (series.kind !== "step") return series.points.find((point) => point.x === x);
+    return series.points.findLast((point) => point.x <= x);
+}
+
+// The path of a line, or of steps up to `end`.
+function pathOf(series: Series, px: (x: number) => number, py: (y: number, scale?: Scale) => number, end: number): string {
+    const points = series.points.filter((p): p is typeof p & { y: number } => p.y !== null);
+    const isStep = series.kind === "step";
+    const drawn = points.map((p, i) => {
+        const [x, y] = [px(p.x).toFixed(1), py(p.y, series.scale).toFixed(1)];
+        return i === 0 ? `M${x} ${y}` : isStep ? `H${x}V${y}` : `L${x} ${y}`;
+    });
+    return drawn.join("") + (isStep && points.length > 0 ? `H${px(end).toFixed(1)}` : "");
+}
+
+export function Chart({ label, height = 200, series, x, y, lines = [], at, onPick }: ChartProps) {
     const [box, width] = useWidth();
     const [hover, setHover] = useState<number | null>(null);
-    const right = series.some((one) => one.scale === "right") ? 64 : 16;
+    const right = y.also || series.some((one) => one.scale === "right") ? 64 : 16;
     const inner = Math.max(10, width - left - right);
     const plot = height - top - bottom;
-    const most = (scale: "left" | "right") => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));
+    const most = (scale: Scale) => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));
     const tops = { left: most("left") || 1, right: most("right") || 1 };
     const px = (value: number) => left + ((value - x.from) / (x.to - x.from || 1)) * inner;
-    const py = (value: number, scale: "left" | "right" = "left") => top + plot - (value / tops[scale]) * plot;
+    const py = (value: number, scale: Scale = "left") => top + plot - (value / tops[scale]) * plot;
     const bars = series.filter((one) => one.kind === "bar");
     const slots = Math.max(1, ...bars.map((one) => one.points.length));
     const slot = (inner / Math.max(1, x.to - x.from)) * (x.step ?? 1);
     const barWidth = Math.max(1, Math.min(40, (slot * 0.8) / Math.max(1, bars.length)));
     const places = [...new Set(series.flatMap((one) => one.points.map((p) => p.x)))].sort((a, b) => a - b);
     const nearest = (value: number) => places.reduce((best, one) => (Math.abs(one - value) < Math.abs(best - value) ? one : best), places[0] ?? 0);
-    const valueAt = (event: PointerEvent | MouseEvent) => {
+    const valueUnder = (event: PointerEvent | MouseEvent) => {
         const frame = (event.currentTarget as Element).getBoundingClientRect();
         return x.from + ((event.clientX - frame.left) / frame.width) * (x.to - x.from);
     };
-    const text = (scale: "left" | "right") => series.find((one) => (one.scale ?? "left") === scale);
-    const axis = (scale: "left" | "right") =>
-        text(scale) &&
-        steps(tops[scale], 4, text(scale)!.text === bytes).map((y) => (
+    const first = (scale: Scale) => series.find((one) => (one.scale ?? "left") === scale);
+    const axis = (scale: Scale) =>
+        first(scale) &&
+        steps(tops[scale], 4, first(scale)!.text === bytes).map((value) => (
             <g>
-                {scale === "left" && <line class="grid" x1={left} x2={left + inner} y1={py(y)} y2={py(y)} />}
-                <text x={scale === "left" ? left - 6 : left + inner + 6} y={py(y, scale) + 4} text-anchor={scale === "left" ? "end" : "start"}>
-                    {text(scale)!.text(y)}
+                {scale === "left" && <line class="grid" x1={left} x2={left + inner} y1={py(value)} y2={py(value)} />}
+                {scale === "left" && y.also && (
+                    <text class="also" x={left + inner + 6} y={py(value) + 4}>
+                        {y.also(value)}
+                    </text>
+                )}
+                <text x={scale === "left" ? left - 6 : left + inner + 6} y={py(value, scale) + 4} text-anchor={scale === "left" ? "end" : "start"}>
+                    {first(scale)!.text(value)}
                 </text>
             </g>
         ));
+    const said = (where: number) =>
+        series.flatMap((one) => {
+            const p = valueAt(one, where);
+            if (!p) return [];
+            return `${one.name}: ${p.y === null ? "not seen" : one.text(p.y)}${p.low !== undefined && p.high !== undefined ? ` (${one.text(p.low)} to ${one.text(p.high)})` : ""}`;
+        });
+    const title = (where: number) => `${x.name} ${(x.tip ?? x.text)(where)}`;
+    const keys = (event: KeyboardEvent) => {
+        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (event.key === "Enter" && hover !== null && onPick) onPick(hover);
+        else if (by && places.length > 0) {
+            const from = hover ?? at ?? null;
+            const now = from === null ? (by > 0 ? -1 : places.length) : places.indexOf(nearest(from));
+            const next = places[Math.max(0, Math.min(places.length - 1, now + by))]!;
+            setHover(next);
+            announce([title(next), ...said(next)].join(", "));
+        } else return;
+        event.preventDefault();
+    };
     return (
         <div class="chart-box" ref={box}>
             {width > 0 && (
-                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={label} data-slots={slots}>
+                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`${label}. Arrow keys step through the values.`} tabIndex={0} data-slots={slots} onKeyDown={keys} onBlur={() => setHover(null)}>
                     {axis("left")}
                     {axis("right")}
+                    <text class="axis-title" x={2} y={12}>
+                        {y.left}
+                    </text>
+                    {y.right && (first("right") || y.also) && (
+                        <text class="axis-title" x={width - 2} y={12} text-anchor="end">
+                            {y.right}
+                        </text>
+                    )}
                     {x.ticks.map((tick) => (
                         <text x={px(tick)} y={height - bottom + 14} text-anchor="middle">
                             {x.text(tick)}
                         </text>
                     ))}
-                    <text x={left + inner / 2} y={height - 3} text-anchor="middle">
+                    <text class="axis-title" x={left + inner / 2} y={height - 4} text-anchor="middle">
                         {x.name}
                     </text>
                     {bars.map((one, k) => (
                         <path
+                            data-series={one.name}
                             fill={one.colour}
                             d={one.points
                                 .filter((p) => p.y !== null)
@@ -92,20 +146,12 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
                         />
                     ))}
                     {series
-                        .filter((one) => one.kind === "line")
+                        .filter((one) => one.kind === "line" || one.kind === "step")
                         .map((one) => (
-                            <polyline
-                                fill="none"
-                                stroke={one.colour}
-                                stroke-width={2}
-                                points={one.points
-                                    .filter((p) => p.y !== null)
-                                    .map((p) => `${px(p.x).toFixed(1)},${py(p.y!, one.scale).toFixed(1)}`)
-                                    .join(" ")}
-                            />
+                            <path data-series={one.name} fill="none" stroke={one.colour} stroke-width={2} d={pathOf(one, px, py, x.to)} />
                         ))}
                     {series
-                        .filter((one) => one.kind !== "bar" && one.points.length <= 80)
+                        .filter((one) => one.kind !== "bar" && one.kind !== "step" && one.points.length <= 80)
                         .map((one) =>
                             one.points.map(
                                 (p) =>
@@ -119,6 +165,14 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
                                     ),
                             ),
                         )}
+                    {lines.map(({ x: where, text }) => (
+                        <g class="chart-line" data-line={text}>
+                            <line x1={px(where)} x2={px(where)} y1={top} y2={top + plot} />
+                            <text x={px(where) + (px(where) > left + inner * 0.7 ? -5 : 5)} y={top + 11} text-anchor={px(where) > left + inner * 0.7 ? "end" : "start"}>
+                                {text}
+                            </text>
+                        </g>
+                    ))}
                     {[at, hover].map((where) => where !== null && where !== undefined && <line class="at" x1={px(where)} x2={px(where)} y1={top} y2={top + plot} />)}
                     <rect
                         class="plot"
@@ -126,28 +180,18 @@ export function Chart({ label, height = 200, series, x, at, onPick }: ChartProps
                         y={top}
                         width={inner}
                         height={plot}
-                        onPointerMove={(event) => setHover(nearest(valueAt(event)))}
+                        onPointerMove={(event) => setHover(nearest(valueUnder(event)))}
                         onPointerLeave={() => setHover(null)}
-                        onClick={(event) => onPick?.(nearest(valueAt(event)))}
+                        onClick={(event) => onPick?.(nearest(valueUnder(event)))}
                     />
                 </svg>
             )}
             {hover !== null && (
                 <div class="chart-tip" role="tooltip" style={px(hover) > width / 2 ? { right: `${width - px(hover) + 8}px` } : { left: `${px(hover) + 8}px` }}>
-                    <b>
-                        {x.name} {(x.tip ?? x.text)(hover)}
-                    </b>
-                    {series.map((one) => {
-                        const p = one.points.find((candidate) => candidate.x === hover);
-                        return (
-                            p && (
-                                <div>
-                                    {one.name}: {p.y === null ? "not seen" : one.text(p.y)}
-                                    {p.low !== undefined && p.high !== undefined ? ` (${one.text(p.low)} to ${one.text(p.high)})` : ""}
-                                </div>
-                            )
-                        );
-                    })}
+                    <b>{title(hover)}</b>
+                    {said(hover).map((line) => (
+                        <div>{line}</div>
+                    ))}
                 </div>
             )}
             <div class="chart-legend">

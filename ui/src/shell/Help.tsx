@@ -1,6 +1,7 @@
 // The overlay that ? opens.
 import { useEffect, useRef } from "preact/hooks";
 import { families } from "../colours";
+import { plural } from "../format";
 import { summary } from "../state";
 
 const keys: [string, string][][] = [
@@ -42,7 +43,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) 
             <h2 id="help-title">What you see, and the keys</h2>
             <p>
                 Every tensor operation of the recorded run, and every byte it touched. One selection (tokens, layer, tensor, op, region) drives all views
-                and is in the address: copy it to share the place.
+                and is in the address; <b>Share</b> gives a link, a report or a figure of the place to others.
             </p>
             <h3>Keys</h3>
             <dl class="keys">
@@ -73,7 +74,7 @@ export function Help({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) 
                     <h3>This recording</h3>
                     <p class="mono">{about.command.join(" ")}</p>
                     <p class="quiet">
-                        {[about.host.cpu, about.host.cores && `${about.host.cores} cores`, `${about.threads} threads`, about.engine.llama_version && `llama.cpp ${about.engine.llama_version}`, about.engine.ggml_version && `ggml ${about.engine.ggml_version}`, about.experiment_id]
+                        {[about.host.cpu, about.host.cores && `${about.host.cores} cores`, plural(about.threads, "thread"), about.engine.llama_version && `llama.cpp ${about.engine.llama_version}`, about.engine.ggml_version && `ggml ${about.engine.ggml_version}`, about.experiment_id]
                             .filter(Boolean)
                             .join(" · ")}
                     </p>

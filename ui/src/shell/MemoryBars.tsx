@@ -10,6 +10,7 @@ import type { Painted } from "../views/memory/model";
 import { type RowPlan, Tracks } from "../views/memory/Tracks";
 import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
+import { HeatScale } from "./HeatScale";
 import { Saves } from "./Saves";
 
 const diskHeight = 34;
@@ -47,7 +48,7 @@ function Side({ title, line, detail = "", paint, more }: { title: string; line: 
             {more && paint && (
                 <span class="quiet more">
                     {paint.least}
-                    <i class="heat-scale" />
+                    <HeatScale />
                     {paint.most}
                 </span>
             )}

@@ -1,8 +1,8 @@
-// The frame around a picture: its title, what leaves as a file (PNG, SVG, CSV), and how it was computed.
+// The frame around a picture: its title, what leaves as a file (PNG, SVG, PDF, CSV), and how it was computed.
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Computed } from "./Computed";
-import { SaveButtons, type Saved } from "./Saves";
+import { SaveButtons, type Saved, usePicture } from "./Saves";
 
 export interface PictureProps extends Saved {
     command: string;
@@ -10,15 +10,16 @@ export interface PictureProps extends Saved {
     children: ComponentChildren; // holds one svg, or canvases, or elements
 }
 
-export function Picture({ title, file, csv, command, computed, tools, of, children }: PictureProps) {
+export function Picture({ title, file, csv, command, computed, tools, figure, of, children }: PictureProps) {
     const box = useRef<HTMLDivElement>(null);
+    usePicture({ title, file, figure }, () => box.current);
     return (
         <section class="picture-part" aria-label={title} data-picture={file}>
             <div class="picture-head">
                 <h3>{title}</h3>
                 {tools}
                 <span class="table-space" />
-                <SaveButtons {...{ title, file, csv }} root={() => box.current} />
+                <SaveButtons {...{ title, file, csv, figure }} root={() => box.current} />
             </div>
             <div ref={box}>{children}</div>
             <Computed command={command} {...(of === undefined ? {} : { of })}>

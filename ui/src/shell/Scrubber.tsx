@@ -171,6 +171,7 @@ export function Scrubber() {
                 <Saves
                     title={title}
                     file="tokens"
+                    figure={() => ({ kind: "tokens" })}
                     root={() => box.current}
                     command="ggscope stats --by token --json"
                     computed={`One bar for each ${stepWord()}, as high as it took long: from the begin of its first graph run to the end of its last. Where there are more than pixels, neighbours share a bar.`}

@@ -1,15 +1,18 @@
-// The page around the views: sentence, memory bars, tokens, tabs, selection, drawer.
+// The page around the views: what matters, tabs and selection, memory bars, tokens, the view, details.
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentType } from "preact";
 import type { OpAnswer } from "../api";
 import { ask, revision } from "../ask";
-import { registerKeys } from "../keys";
+import { time } from "../format";
+import { isTyping, registerKeys } from "../keys";
+import { canRedo, canUndo, redo, undo } from "../undo";
 import { clearSelection, current, experiment, experiments, here, isSelected, library, missing, select, selection, summary, view, views, type View } from "../state";
 import { isBusy } from "../under-way";
 import { Announcer, announce } from "./Announce";
 import { Library } from "../views/library";
 import { Chips } from "./Chips";
-import { Drawer } from "./Drawer";
+import { Details, toggleDetails } from "./details/Details";
+import { isOpen as areDetailsOpen, side } from "./details/dock";
 import { Header } from "./Header";
 import { Help } from "./Help";
 import { loadSummary } from "./live";
@@ -17,15 +20,21 @@ import { MemoryBars } from "./MemoryBars";
 import { stopPlayback } from "./playback";
 import { Scrubber } from "./Scrubber";
 import { Search, searching } from "./Search";
+import { Share } from "./Share";
 import { EmptyRecording, NothingRecorded, Notices, Refused, Unknown } from "./States";
+import "./shell.css";
+
+const opSaid = (op: OpAnswer) => [`${op.op} ${op.name}`, op.layer !== null && op.layer >= 0 && `layer ${op.layer}`, op.duration_ns === null ? "time not seen" : time(op.duration_ns)].filter(Boolean).join(", ");
 
 // From the selected op to one beside it.
 async function walk(to: (op: OpAnswer) => { run: number; node: number } | null | undefined): Promise<void> {
     const from = selection.value.op;
     if (!from) return announce("Select an op first.");
     const next = to(await ask<OpAnswer>(here("op", from)));
-    if (next) select({ op: { run: next.run, node: next.node } });
-    else announce("There is none.");
+    if (!next) return announce("There is none.");
+    const op = { run: next.run, node: next.node };
+    select({ op });
+    announce(opSaid(await ask<OpAnswer>(here("op", op))));
 }
 
 function keysOfThePage(toggleHelp: () => void) {
@@ -49,9 +58,22 @@ function keysOfThePage(toggleHelp: () => void) {
         Period: () => void walk((op) => op.next),
         BracketLeft: () => void walk((op) => (op.producers.length ? { run: op.run, node: op.producers[0]! } : null)),
         BracketRight: () => void walk((op) => (op.consumers.length ? { run: op.run, node: op.consumers[0]! } : null)),
+        KeyI: toggleDetails,
         Slash: () => (library.value ? document.getElementById("library-find")?.focus() : (searching.value = true)),
     };
 }
+
+const step = (act: () => boolean, done: string, none: string) => announce(act() ? done : none);
+const takeBack = () => step(undo, "taken back", "Nothing to take back.");
+const putBack = () => step(redo, "put back", "Nothing to put back.");
+
+window.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || isTyping(event.target)) return;
+    const key = event.key.toLowerCase();
+    if (key !== "z" && key !== "y") return;
+    event.preventDefault();
+    (key === "y" || event.shiftKey ? putBack : takeBack)();
+});
 
 function go(name: View): void {
     if (library.value) return;
@@ -86,14 +108,11 @@ function Tabs() {
                             document.getElementById(`tab-${next}`)?.focus();
                         }}
                     >
-                        {name}
+                        <span data-name={name}>{name}</span>
                         <kbd aria-hidden="true">{i + 1}</kbd>
                     </button>
                 ))}
             </div>
-            <button type="button" class="find" onClick={() => (searching.value = true)} title="Search ops, tensors, layers, tokens and experts (Ctrl+K or /)">
-                Search <kbd aria-hidden="true">/</kbd>
-            </button>
             {isSelected() ? (
                 <Chips />
             ) : (
@@ -101,6 +120,21 @@ function Tabs() {
                     drag to select, <kbd>?</kbd> for keys
                 </span>
             )}
+            <span class="tab-buttons">
+                <button type="button" disabled={!canUndo.value} onClick={takeBack} title="Take the last selection or zoom back (Ctrl+Z)" aria-label="Undo">
+                    ↶
+                </button>
+                <button type="button" disabled={!canRedo.value} onClick={putBack} title="Put it back (Ctrl+Shift+Z)" aria-label="Redo">
+                    ↷
+                </button>
+                <button type="button" onClick={() => (searching.value = true)} title="Search ops, tensors, layers, tokens and experts (Ctrl+K or /)">
+                    Search
+                </button>
+                <Share />
+                <button type="button" aria-pressed={areDetailsOpen.value} onClick={toggleDetails} title="What is selected, in full (I)">
+                    Details
+                </button>
+            </span>
         </nav>
     );
 }
@@ -146,16 +180,18 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
                 <EmptyRecording />
             ) : (
                 <>
-                    {view.value !== "memory" && <MemoryBars />}
-                    <Scrubber />
                     <Tabs />
-                    <div class="work">
-                        <main>
-                            <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} aria-busy={isBusy} tabIndex={-1}>
-                                <Shown key={index} />
-                            </div>
-                        </main>
-                        <Drawer />
+                    <div class={`work dock-${side.value}`}>
+                        <div class="column" data-scroll="page">
+                            {view.value !== "memory" && <MemoryBars />}
+                            <Scrubber />
+                            <main>
+                                <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} aria-busy={isBusy} tabIndex={-1}>
+                                    <Shown key={index} />
+                                </div>
+                            </main>
+                        </div>
+                        <Details />
                     </div>
                 </>
             )}

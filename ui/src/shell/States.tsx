@@ -1,5 +1,5 @@
 // What the page says when there is nothing to show, or not all of it.
-import { refresh, serverGone } from "../ask";
+import { refresh, server } from "../ask";
 import { plural } from "../format";
 import { experiments, missing, show, summary } from "../state";
 
@@ -66,9 +66,13 @@ export function Notices() {
     const about = summary.value;
     return (
         <>
-            {serverGone.value && (
+            {server.value !== "answers" && (
                 <div class="notice" role="alert">
-                    <span>The server does not answer. What you see stays; the page asks again by itself.</span>
+                    <span>
+                        {server.value === "gone"
+                            ? "The server does not answer. What you see stays; the page asks again by itself."
+                            : "The server was started again and does not know this page. What you see stays; for more, open the address that it printed when it started."}
+                    </span>
                     <button type="button" onClick={refresh}>
                         Try now
                     </button>

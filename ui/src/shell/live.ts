@@ -1,7 +1,7 @@
 // News from the server: a recording goes on, a directory is gone. One stream per page.
 import { signal } from "@preact/signals";
 import type { Experiment, Summary } from "../api";
-import { ask, askJob, AskError, refresh, serverGone } from "../ask";
+import { ask, askJob, AskError, refresh, server } from "../ask";
 import { current, experiments, here, summary } from "../state";
 
 declare const REPORT: boolean;
@@ -70,15 +70,16 @@ function hear(message: Message): void {
     } else if (message.kind === "gone") {
         const news = JSON.parse(message.data) as { index: number; error: string };
         experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, error: news.error } : one));
-    } else if (message.kind === "lost") serverGone.value = true;
-    else if (serverGone.value) {
-        serverGone.value = false;
+    } else if (message.kind === "lost") {
+        loadExperiments().catch(() => undefined); // tells a server that is gone from one that refuses
+    } else if (server.value !== "answers") {
+        server.value = "answers";
         refresh();
     }
 }
 
 function openStream(tell: (message: Message) => void): void {
-    const stream = new EventSource("/api/events");
+    const stream = new EventSource("./api/events");
     for (const kind of ["experiment", "gone"] as const) stream.addEventListener(kind, (event) => tell({ kind, data: (event as MessageEvent<string>).data }));
     stream.addEventListener("open", () => tell({ kind: "open" }));
     stream.addEventListener("error", () => {
@@ -88,24 +89,35 @@ function openStream(tell: (message: Message) => void): void {
     });
 }
 
+// A server that was started again has another address. Who opens it tells the tabs that it refuses, which go on there.
+function followAddress(): void {
+    const channel = new BroadcastChannel("ggscope-address");
+    channel.addEventListener("message", (event) => {
+        if (server.value === "refuses" && event.data !== location.pathname) location.replace(`${event.data as string}${location.hash}`);
+    });
+    channel.postMessage(location.pathname);
+}
+
 // Browsers allow six connections to a server, and a stream keeps one for good. So one tab listens and tells the others; when it closes, the
 // lock passes on. Where there are no locks (not a secure origin), each tab has its own stream.
 export function listenForNews(): void {
     if (REPORT) return;
+    if (window.BroadcastChannel) followAddress();
     if (!navigator.locks || !window.BroadcastChannel) openStream(hear);
     else {
-        const channel = new BroadcastChannel("ggscope-news");
+        const name = `ggscope-news ${location.pathname}`; // a link to one experiment hears of no other
+        const channel = new BroadcastChannel(name);
         channel.addEventListener("message", (event) => hear(event.data as Message));
         const tell = (message: Message) => {
             hear(message);
             channel.postMessage(message);
         };
-        void navigator.locks.request("ggscope-news", () => {
+        void navigator.locks.request(name, () => {
             openStream(tell);
             return new Promise(() => undefined); // kept until the page closes
         });
     }
     setInterval(() => {
-        if (serverGone.value) void loadExperiments().then(refresh, () => undefined);
+        if (server.value !== "answers") void loadExperiments().then(refresh, () => undefined);
     }, retryPause);
 }

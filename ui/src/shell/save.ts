@@ -1,4 +1,7 @@
-// Pictures as files: an SVG as it is with its styles, canvases one below the other, and what is made of elements as rectangles and texts.
+// Pictures as files, light on white, with title, legend and a line that says of what they are: an SVG as it is with its styles, canvases one
+// below the other, and what is made of elements as rectangles and texts.
+import { signal } from "@preact/signals";
+import { inFigure } from "../colours";
 
 // An SVG outside of the page has none of its styles: what they say is written into the elements.
 const styled = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font-size", "font-family", "font-weight", "text-anchor"];
@@ -13,17 +16,23 @@ export function standalone(svg: SVGSVGElement): string {
         for (const name of styled) (to[i] as SVGElement).style.setProperty(name, style.getPropertyValue(name));
     });
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.style.background = background();
     return new XMLSerializer().serializeToString(copy);
 }
 
 const escaped = (text: string) => text.replace(/[<>&"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
-const isClear = (colour: string) => colour === "transparent" || /,\s*0\)$|\/\s*0\)$/.test(colour);
+const isClear = (colour: string) => colour === "transparent" || /^rgba\(.*,\s*0\)$|\/\s*0\)$/.test(colour);
+
+// What of a text lies inside its element, if that cuts it off.
+function shortened(text: string, wide: number, room: number): string {
+    if (wide <= room + 1) return text;
+    const letters = Math.floor((text.length * room) / wide) - 1;
+    return letters < 2 ? "" : `${text.slice(0, letters)}…`;
+}
 
 // What the box of an element shows, and the texts in it. Nested SVGs keep their place.
 function drawElement(element: Element, left: number, top: number, out: string[]): void {
     const style = getComputedStyle(element);
-    if (style.display === "none" || style.visibility === "hidden") return;
+    if (style.display === "none" || style.visibility === "hidden" || element.matches(".unseen")) return;
     const box = element.getBoundingClientRect();
     const [x, y] = [box.left - left, box.top - top];
     if (element instanceof SVGSVGElement) {
@@ -41,8 +50,9 @@ function drawElement(element: Element, left: number, top: number, out: string[])
             const range = document.createRange();
             range.selectNodeContents(node);
             const at = range.getBoundingClientRect();
-            if (at.width > 1)
-                out.push(`<text x="${(at.left - left).toFixed(1)}" y="${(at.bottom - top - at.height * 0.25).toFixed(1)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" font-family="sans-serif" fill="${escaped(style.color)}">${escaped(node.data.trim())}</text>`);
+            const text = shortened(node.data.trim(), at.width, box.right - at.left);
+            if (at.width > 1 && text)
+                out.push(`<text x="${(at.left - left).toFixed(1)}" y="${(at.bottom - top - at.height * 0.25).toFixed(1)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" font-family="sans-serif" fill="${escaped(style.color)}">${escaped(text)}</text>`);
         }
     }
 }
@@ -59,37 +69,174 @@ function ofElements(root: Element): string {
 const canvasesOf = (root: Element) => [...root.querySelectorAll("canvas")].filter((one) => one.width > 0 && one.height > 0);
 const chartOf = (root: Element) => root.querySelector<SVGSVGElement>("svg.chart");
 
-// The picture as SVG; null where it is painted on a canvas.
-export function svgOf(root: Element): string | null {
+interface Part {
+    svg: string;
+    width: number;
+    height: number;
+}
+
+// What is drawn, without title and legend. Canvases stand one below the other, as fine as they are painted.
+function bodyOf(root: Element): Part {
     const chart = chartOf(root);
-    if (chart) return standalone(chart);
-    return canvasesOf(root).length > 0 ? null : ofElements(root);
+    const { width, height } = (chart ?? root).getBoundingClientRect();
+    if (chart) return { svg: standalone(chart), width, height };
+    const canvases = canvasesOf(root);
+    if (canvases.length === 0) return { svg: ofElements(root), width, height };
+    let [y, wide] = [0, 0];
+    const images = canvases.map((canvas) => {
+        const box = canvas.getBoundingClientRect();
+        const image = `<image y="${y}" width="${box.width}" height="${box.height}" href="${canvas.toDataURL("image/png")}"/>`;
+        y += box.height + 4;
+        wide = Math.max(wide, box.width);
+        return image;
+    });
+    return { svg: images.join(""), width: wide, height: y - 4 };
 }
 
-function stacked(sources: HTMLCanvasElement[]): HTMLCanvasElement {
-    const canvas = document.createElement("canvas");
-    canvas.width = Math.max(...sources.map((source) => source.width));
-    canvas.height = sources.reduce((sum, source) => sum + source.height + 4, -4);
-    const pen = canvas.getContext("2d")!;
-    pen.fillStyle = background();
-    pen.fillRect(0, 0, canvas.width, canvas.height);
-    let y = 0;
-    for (const source of sources) {
-        pen.drawImage(source, 0, y);
-        y += source.height + 4;
+// ---- legends, as they stand beside the picture
+
+type Token = { text: string } | { swatch: string; pattern: string } | { stops: string[] } | "gap";
+
+function tokensOf(node: Node, out: Token[]): void {
+    if (node instanceof Text) {
+        const text = node.data.replace(/\s+/g, " ").trim();
+        if (text) out.push({ text });
+    } else if (node instanceof HTMLElement && !node.matches("button, select, input, label, .unseen")) {
+        const style = getComputedStyle(node);
+        if (style.display === "none") return;
+        if (node.matches(".swatch")) out.push({ swatch: style.backgroundColor, pattern: /pattern-(\w+)/.exec(node.className)?.[1] ?? "" });
+        else if (node.matches(".heat-scale, .cost-scale")) out.push({ stops: style.backgroundImage.match(/(rgb|color)\([^)]*\)/g) ?? [] });
+        else node.childNodes.forEach((child) => tokensOf(child, out));
     }
-    return canvas;
 }
 
-export async function pngOf(root: Element): Promise<string> {
-    const canvases = chartOf(root) ? [] : canvasesOf(root);
-    if (canvases.length > 0) return stacked(canvases).toDataURL("image/png");
-    const box = (chartOf(root) ?? root).getBoundingClientRect();
+const patterns: Record<string, string> = {
+    diagonal: "M0 11L11 0",
+    back: "M0 0L11 11",
+    horizontal: "M0 3.5H11M0 7.5H11",
+    vertical: "M3.5 0V11M7.5 0V11",
+    cross: "M0 11L11 0M0 0L11 11",
+    hatch: "M0 11L11 0M0 5L5 0M6 11L11 6",
+    stall: "M0 3.5H11M0 7.5H11M3.5 0V11M7.5 0V11",
+    diskwait: "M0 2H11M0 5.5H11M0 9H11",
+    dots: "M2 3h2M7 3h2M2 8h2M7 8h2",
+};
+
+const pen = () => document.createElement("canvas").getContext("2d")!;
+const family = "system-ui, sans-serif";
+
+function legendOf(root: Element, width: number): Part | null {
+    const of = root.closest<HTMLElement>("[data-picture-of]")?.dataset["pictureOf"];
+    const holder = (of ? document.querySelector(`[data-picture="${of}"]`) : root.closest("[data-picture]")) ?? root;
+    const tokens: Token[] = [];
+    for (const legend of holder.querySelectorAll(".legend, .chart-legend, .graph-legend, .expert-legend, .track-scale"))
+        for (const child of legend.childNodes) {
+            tokensOf(child, tokens);
+            tokens.push("gap");
+        }
+    if (tokens.every((token) => token === "gap")) return null;
+    const measure = pen();
+    measure.font = `12px ${family}`;
+    let [x, y, n] = [0, 0, 0];
+    const out: string[] = [];
+    const room = (wide: number) => {
+        if (x > 0 && x + wide > width) [x, y] = [0, y + 18];
+    };
+    for (const token of tokens) {
+        if (token === "gap") x += x > 0 ? 12 : 0;
+        else if ("text" in token) {
+            const wide = measure.measureText(token.text).width;
+            room(wide);
+            out.push(`<text x="${x.toFixed(1)}" y="${y + 11}" font-size="12" font-family="${family}" fill="#333">${escaped(token.text)}</text>`);
+            x += wide + 5;
+        } else if ("swatch" in token) {
+            room(60);
+            out.push(`<g transform="translate(${x.toFixed(1)} ${y + 1})"><rect width="11" height="11" fill="${escaped(token.swatch)}"/><path d="${patterns[token.pattern] ?? ""}" stroke="#000" stroke-opacity="0.55" fill="none"/></g>`);
+            x += 16;
+        } else {
+            room(120);
+            const stops = token.stops.map((colour, i) => `<stop offset="${i / Math.max(1, token.stops.length - 1)}" stop-color="${escaped(colour)}"/>`).join("");
+            out.push(`<linearGradient id="scale${n}">${stops}</linearGradient><rect x="${x.toFixed(1)}" y="${y + 1}" width="96" height="11" stroke="#999" fill="url(#scale${n++})"/>`);
+            x += 102;
+        }
+    }
+    return { svg: out.join(""), width, height: y + 18 };
+}
+
+// ---- the figure: title, legend, picture, caption
+
+function wrapped(text: string, width: number, font: string): string[] {
+    const measure = pen();
+    measure.font = font;
+    const lines: string[] = [];
+    for (const word of text.split(" ")) {
+        const last = lines.at(-1);
+        if (last !== undefined && measure.measureText(`${last} ${word}`).width <= width) lines[lines.length - 1] = `${last} ${word}`;
+        else lines.push(word);
+    }
+    return lines;
+}
+
+export interface Figure {
+    title: string;
+    caption: string; // of what it is: recording, command, date
+}
+
+const margin = 16;
+
+function compose(root: Element, { title, caption }: Figure): Part {
+    const body = bodyOf(root.querySelector(".graph-size") ?? root);
+    const inner = Math.max(320, body.width);
+    const legend = legendOf(root, inner);
+    const texts: string[] = [];
+    let y = margin;
+    const write = (text: string, size: number, weight: number, colour: string) => {
+        for (const line of wrapped(text, inner, `${weight} ${size}px ${family}`)) {
+            texts.push(`<text x="${margin}" y="${(y + size).toFixed(1)}" font-size="${size}" font-weight="${weight}" font-family="${family}" fill="${colour}">${escaped(line)}</text>`);
+            y += size * 1.4;
+        }
+    };
+    write(title, 15, 600, "#000");
+    y += 4;
+    const parts: string[] = [];
+    for (const part of [legend, body]) {
+        if (!part) continue;
+        parts.push(`<g transform="translate(${margin} ${y.toFixed(1)})">${part.svg}</g>`);
+        y += part.height + 8;
+    }
+    write(caption, 11, 400, "#555");
+    const [width, height] = [Math.ceil(inner + 2 * margin), Math.ceil(y + margin / 2)];
+    return {
+        svg: `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"><rect width="100%" height="100%" fill="#ffffff"/>${texts.join("")}${parts.join("")}</svg>`,
+        width,
+        height,
+    };
+}
+
+// Set while a picture is taken that is larger than the window: what is out of sight is drawn too.
+export const takesAll = signal(false);
+
+// As fine as asked for, and no finer than a browser can paint.
+async function taken(root: Element, figure: Figure, fine: number): Promise<Part & { fine: number }> {
+    const box = (root.querySelector(".graph-size") ?? root).getBoundingClientRect();
+    const most = Math.min(fine, Math.sqrt(64e6 / Math.max(1, box.width * box.height)), 16000 / Math.max(box.width, box.height, 1));
+    takesAll.value = true;
+    try {
+        return await inFigure(most, () => ({ ...compose(root, figure), fine: most }));
+    } finally {
+        takesAll.value = false;
+    }
+}
+
+export const svgOf = async (root: Element, figure: Figure): Promise<string> => (await taken(root, figure, 4)).svg;
+
+export async function pngOf(root: Element, figure: Figure, fine: number): Promise<string> {
+    const { svg, width, height, fine: got } = await taken(root, figure, fine);
     const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgOf(root)!)}`;
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
     await image.decode();
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [Math.round(box.width * 2), Math.round(box.height * 2)];
+    [canvas.width, canvas.height] = [Math.round(width * got), Math.round(height * got)];
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
     return canvas.toDataURL("image/png");
 }

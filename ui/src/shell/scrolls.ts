@@ -22,13 +22,11 @@ export const asPlaces = {
 const places = kept<Places>("at", {}, asPlaces);
 
 function nameOf(target: EventTarget | null): string | null {
-    if (target === document) return `${view.value}-page`;
     if (!(target instanceof HTMLElement)) return null;
     return target.tagName === "MAIN" ? view.value : target.dataset.scroll ? `${view.value}-${target.dataset.scroll}` : null;
 }
 
-const boxes = (): [string, Element][] =>
-    [document.scrollingElement!, ...document.querySelectorAll("main, [data-scroll]")].map((box) => [nameOf(box === document.scrollingElement ? document : box)!, box]);
+const boxes = (): [string, Element][] => [...document.querySelectorAll("main, [data-scroll]")].map((box) => [nameOf(box)!, box]);
 
 // Until what was asked for is there, or the reader moves: answers come one by one, and the view grows with them. A view without a place
 // begins at its top.
@@ -73,7 +71,7 @@ export function listenForScrolls(): void {
         (event) => {
             const name = nameOf(event.target);
             if (name === null || isRestoring || library.value) return;
-            const box = event.target === document ? document.scrollingElement! : (event.target as Element);
+            const box = event.target as Element;
             const next = { ...places.peek(), [name]: [box.scrollLeft, box.scrollTop] as const };
             written = `${view.value} ${asPlaces.write(next)}`;
             places.value = next;

@@ -24,6 +24,11 @@ test("the name itself comes first, then what begins with it", () => {
     expect(names("nothing like it")).toEqual([]);
 });
 
+test("names are ranked by the words that were typed", () => {
+    const tensors = ["blk.13.ffn_down.weight", "blk.30.ffn_down.weight", "blk.3.ffn_down.weight", "blk.3.ffn_down_shexp.weight"].map((name) => ({ kind: "tensor" as const, name, more: "q4_K 3 × 3", selects: {} }));
+    expect(find(tensors, "ffn down 3", 9).found.map((item) => item.name)).toEqual(["blk.3.ffn_down.weight", "blk.3.ffn_down_shexp.weight", "blk.30.ffn_down.weight", "blk.13.ffn_down.weight"]);
+});
+
 test("what is found can be selected; what was not computed is no op", () => {
     expect(find(items, "Qcur", 5).found).toEqual([{ kind: "op", name: "Qcur-0", more: "MUL_MAT, token 1", selects: { op: { run: 7, node: 3 } } }]);
     expect(find(items, "token 0", 5).found[0]!.selects).toEqual({ tokens: [0, 0] });

@@ -45,7 +45,19 @@ export function itemsOf({ steps, map, graph, ops, layers, lanes }: Sources): Fou
     return items;
 }
 
-// All words must be there, in any order; names that begin with the first come first, then short ones.
+// The words that a name consists of: "blk.3.ffn_down.weight" has blk, 3, ffn, down and weight.
+const wordsOf = (name: string) => name.split(/[^a-z0-9]+|(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])/).filter(Boolean);
+
+// How well a word that was typed fits a name: one of its words, the beginning of one, somewhere in it, or only in what is said besides.
+function fitOf(word: string, name: string, parts: readonly string[]): number {
+    if (parts.includes(word)) return 0;
+    if (parts.some((part) => part.startsWith(word))) return 1;
+    return name.includes(word) ? 2 : 4;
+}
+
+const kindsInOrder: Found["kind"][] = ["layer", "tensor", "op", "token", "expert", "lane"];
+
+// All words must be there, in any order. The name itself comes first, then what begins with it, then names by how well the words fit them.
 export function find(items: readonly Found[], text: string, most: number): { found: Found[]; total: number } {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return { found: items.slice(0, most), total: items.length };
@@ -55,8 +67,10 @@ export function find(items: readonly Found[], text: string, most: number): { fou
         const name = item.name.toLowerCase();
         const all = `${item.kind} ${name} ${item.more.toLowerCase()}`;
         if (!words.every((word) => all.includes(word))) continue;
-        const score = name === whole ? 0 : name.startsWith(whole) ? 1 : name.includes(whole) ? 2 : 3;
-        scored.push([score * 1000 + Math.min(999, name.length), item]);
+        const parts = wordsOf(name);
+        const fit = words.reduce((sum, word) => sum + fitOf(word, name, parts), 0);
+        const score = name === whole ? 0 : name.startsWith(whole) ? 1 : 2 + fit;
+        scored.push([(score * 10 + kindsInOrder.indexOf(item.kind)) * 1000 + Math.min(999, name.length), item]);
     }
     scored.sort((a, b) => a[0] - b[0]);
     return { found: scored.slice(0, most).map(([, item]) => item), total: scored.length };

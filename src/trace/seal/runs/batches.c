@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "trace/seal/runs/graphs.h"
+#include "trace/spool-reader.h"
 
 void ggs_seal_batch_release(struct ggs_seal_batch * batch) {
     free(batch->token);
@@ -30,29 +31,26 @@ static bool make_arrays(struct ggs_seal_batch * batch, uint64_t n, uint64_t more
 
 int ggs_seal_batch_read(struct ggs_seal_batch * batch, struct ggs_journal_decode * decode, const void * body,
                         size_t length) {
-    const uint8_t * arrays = (const uint8_t *) body + sizeof(*decode);
-    *batch                 = (struct ggs_seal_batch){0};
-    if (length < sizeof(*decode)) return GGS_FORMAT;
-    memcpy(decode, body, sizeof(*decode));
-    length -= sizeof(*decode);
+    struct ggs_decode_arrays arrays;
+    *batch = (struct ggs_seal_batch){0};
+    if (!ggs_decode_arrays(&arrays, body, length)) return GGS_FORMAT;
+    *decode    = *arrays.head;
     uint64_t n = decode->tokens, more = decode->more;
-    if (13 * n + 8 * more > length) return GGS_FORMAT;
     if (!make_arrays(batch, n, more)) return GGS_MEMORY;
     batch->decode       = decode->decode;
     batch->encode       = decode->encode != 0;
-    batch->has_position = (decode->has & 2) != 0;
-    batch->has_output   = (decode->has & 8) != 0;
+    batch->has_position = (decode->has & GGS_DECODE_HAS_POSITIONS) != 0;
+    batch->has_output   = (decode->has & GGS_DECODE_HAS_OUTPUTS) != 0;
+    batch->told         = (decode->has & GGS_DECODE_READS_RECORDED) != 0;
     for (uint64_t i = 0; i < n; i++) {
-        int32_t value[3];
-        for (unsigned k = 0; k < 3; k++) memcpy(&value[k], arrays + 4 * (k * n + i), 4);
-        batch->token[i]    = decode->has & 1 ? value[0] : -1;
-        batch->position[i] = value[1];
-        batch->sequence[i] = value[2];
-        batch->output[i]   = arrays[12 * n + i] != 0;
+        batch->token[i]    = decode->has & GGS_DECODE_HAS_TOKENS ? arrays.tokens[i] : -1;
+        batch->position[i] = arrays.positions[i];
+        batch->sequence[i] = arrays.sequences[i];
+        batch->output[i]   = arrays.outputs[i] != 0;
     }
     for (uint64_t i = 0; i < more; i++) {
         int32_t pair[2];
-        memcpy(pair, arrays + 13 * n + 8 * i, 8);
+        memcpy(pair, arrays.more + i * sizeof(pair), sizeof(pair));
         if (pair[0] < 0 || (uint64_t) pair[0] >= n) {
             ggs_seal_batch_release(batch);
             return GGS_FORMAT;
@@ -117,6 +115,7 @@ struct ggs_sequence_batch ggs_seal_batch_fed(const struct ggs_seal_batch * batch
     return (struct ggs_sequence_batch){.decode   = batch->decode,
                                        .step     = -1,
                                        .encode   = batch->encode,
+                                       .told     = batch->told,
                                        .n        = batch->n,
                                        .token    = batch->token,
                                        .position = batch->position,

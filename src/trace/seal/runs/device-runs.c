@@ -27,8 +27,8 @@ static struct ggs_lod_lane * lane_of(struct ggs_runs * runs, const struct ggs_ru
 
 // ---- ops ----
 
-// Nodes that were computed together with the one at ops[i]: those after it that no loop came to (or, in a replay, that have no kernels
-// of their own), but for empty ones.
+// Nodes that were computed together with the one at ops[i]: those after it that no loop came to
+// (or, in a replay, that have no kernels of their own), but for empty ones.
 static uint64_t absorb(struct ggs_runs * runs, const struct ggs_device_ops * device, uint32_t i,
                        const struct ggs_seal_graph * graph) {
     bool     replayed = device->head.timed == GGS_DEVICE_REPLAYED;
@@ -51,7 +51,8 @@ static int by_node(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// How long none of the op's kernels ran between its begin and its end. If no kernels were told that is not known: 0.
+// Time between the op's begin and end in which none of its kernels ran; 0 if kernels were not
+// recorded.
 static uint64_t idle(const struct ggs_open_run * open, const struct ggs_op_run * op) {
     int64_t  end = op->begin_ns + (int64_t) op->duration_ns, until = op->begin_ns;
     uint64_t none = 0;
@@ -72,7 +73,7 @@ static bool in_order(const struct ggs_device_ops * device, uint32_t n_nodes) {
     return true;
 }
 
-// Where ops have no times: when the host came to each, and how long it took.
+// For ops without device times: when the host reached each, and how long it stayed.
 static void write_submits(struct ggs_runs * runs, const struct ggs_open_run * open) {
     const struct ggs_device_ops * device = open->device;
     for (uint32_t i = 0; i < device->head.ops; i++) {
@@ -107,7 +108,8 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
     for (uint32_t i = 0; i < device->head.ops; i++) {
         const struct ggs_journal_device_op * op = &device->ops[i];
         if (op->end_ns == 0) {
-            // The loop came to it and recorded nothing: there was nothing to do. In a replay it was fused.
+            // The loop came to it and recorded nothing: there was nothing to do. In a replay it was
+            // fused.
             if (device->head.timed == GGS_DEVICE_TIMED) runs->nodes[op->node] |= GGS_NODE_WAS_SKIPPED;
             continue;
         }

@@ -1,4 +1,5 @@
-// Graph runs on devices: what the journal's DEVICE_RUN and KERNELS say, as op runs and kernels. Part of sealing.
+// Graph runs on devices: what the journal's DEVICE_RUN and KERNELS say, as op runs and kernels.
+// Part of sealing.
 #pragma once
 
 #include "trace/seal/runs/runs.h"
@@ -9,7 +10,8 @@ struct ggs_device_ops {
     struct ggs_journal_device_op * ops;
 };
 
-// Writes the op runs of a run whose times were stamped, marks its nodes in runs->nodes, and tells the latest end.
+// Writes the op runs of a run whose times were stamped, marks its nodes in runs->nodes, and tells
+// the latest end.
 void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, const struct ggs_seal_graph * graph);
 
 // The journal's records. `body` has `length` bytes.

@@ -15,9 +15,11 @@ struct ggs_devices {
 
 void ggs_devices_release(struct ggs_devices * devices);
 
-// The number of the device that a backend computes on, which is made if it is new. `host`: the CPU, whatever its name.
+// The number of the device that a backend computes on, which is made if it is new. `host`: the CPU,
+// whatever its name.
 uint64_t ggs_devices_number(struct ggs_devices * devices, const char * backend, size_t length, bool host);
-// What the journal says of a device; `text` is the name of its backend, a newline, and its description.
+// What the journal says of a device; `text` is the name of its backend, a newline, and its
+// description.
 void ggs_devices_describe(struct ggs_devices * devices, const struct ggs_journal_device * device, const char * text,
                           size_t length);
 // It was watched as closely as `seen`.

@@ -169,6 +169,7 @@ static uint64_t resolve(struct resolver * resolver, int32_t i, int depth) {
                             .origin_offset = place.origin_offset,
                             .view          = resolve(resolver, tensor->view, depth + 1),
                             .view_offset   = tensor->view_offset,
+                            .packed_bytes  = tensor->packed_bytes,
     };
     memcpy(row.ne, tensor->ne, sizeof(row.ne));
     memcpy(row.nb, tensor->nb, sizeof(row.nb));
@@ -208,8 +209,8 @@ static bool is_index_input(const struct ggs_seal_graph * graph, int32_t tensor) 
            (graph->tensors[tensor].flags & INPUT) != 0;
 }
 
-// Some builds of the engine leave inputs without a name. Positions are what ropes take, or what the table of positions is read by;
-// outputs are rows taken of something that was computed.
+// Some builds of the engine leave inputs without a name. Positions are what ropes take, or what the
+// table of positions is read by; outputs are rows taken of something that was computed.
 static void find_unnamed_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     int32_t tokens = graph->tokens.node < 0 ? -1 : graph->tensors[graph->tokens.node].source[1];
     for (uint32_t i = 0; i < graph->n_nodes; i++) {

@@ -1,5 +1,5 @@
-// Graphs and their tensors, as sealing keeps them: each distinct tensor is written once, each graph once, and a graph that
-// differs from a known one only in addresses as those rows that differ.
+// Graphs and their tensors, as sealing keeps them: each distinct tensor is written once, each graph
+// once, and a graph that differs from a known one only in addresses as those rows that differ.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,8 @@ enum ggs_node_kind {
     GGS_NODE_IS_COMPUTE = 2, // its compute flag is on
 };
 
-// Where a graph takes its tokens, positions and wanted outputs from: index data of (node, slot). node -1: nowhere.
+// Where a graph takes its tokens, positions and wanted outputs from: index data of (node, slot).
+// node -1: nowhere.
 struct ggs_graph_input {
     int64_t  node;
     uint32_t slot;

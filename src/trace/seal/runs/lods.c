@@ -174,8 +174,10 @@ static uint64_t * member(struct ggs_lod * bin, bool wait) {
 // Adds [from, to) to the bins that it lies in.
 static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t from, int64_t to, bool wait) {
     int64_t width = 1ll << lods->level;
-    // A thread does one thing at a time, but counters of cores differ by 0.1 us, and ops are put in order by that (keep_order): so much counts where the lane is, and the sums stay those of the op
-    // runs. What claims more is damage, and must not cost a walk for each of its ops.
+    // A thread does one thing at a time, but time stamp counters of cores differ by 0.1 us and ops
+    // are ordered by them (keep_order). Overlaps of that size count at the lane's present position,
+    // so sums stay those of the op runs. Larger overlaps are damage and must not cost a walk per
+    // op.
     int64_t again = (to < lane->covered_ns ? to : lane->covered_ns) - from;
     if (again > 0 && again <= SKEW_NS) *member(bin_at(lods, lane, 0, from), wait) += (uint64_t) again;
     if (from < lane->covered_ns) from = lane->covered_ns;
@@ -193,7 +195,8 @@ static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t f
 static void add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op) {
     if (op->begin_ns >= lods->limit_ns) return;
     lods->credit += lods->credit < MOST_EMPTY ? CREDIT : 0;
-    // Waits in barriers inside an op are waits, as in single op runs. When they were is not known: they count at its end.
+    // Waits in barriers inside an op count as waits, as in single op runs. Their position is
+    // unknown, so they count at the op's end.
     uint64_t         inner = op->inner_wait_ns < op->duration_ns ? op->inner_wait_ns : op->duration_ns;
     uint64_t         busy  = op->duration_ns - inner;
     int64_t          end = op->begin_ns + (int64_t) busy, after = end + (int64_t) (inner + op->wait_ns);

@@ -1,8 +1,10 @@
-// Lanes, and levels of detail: what each lane did, in bins of 2^level ns, so that a timeline of hours draws from a few thousand rows.
+// Lanes, and levels of detail: what each lane did, in bins of 2^level ns, so that a timeline of
+// hours draws from a few thousand rows.
 //
-// The finest level is chosen so that a bin holds some 40 op runs on average; each further level is four times as wide. A recording that is
-// being sealed has it from the op runs of its first chunk, if it is that long: what comes later must not change what is written.
-// Lanes move forward in time, so one open bin per lane and level suffices; a bin that is left is written and added to the one
+// The finest level is chosen so that a bin holds some 40 op runs on average; each further level is
+// four times as wide. A recording that is being sealed has it from the op runs of its first chunk,
+// if it is that long: what comes later must not change what is written. Lanes move forward in time,
+// so one open bin per lane and level suffices; a bin that is left is written and added to the one
 // above it.
 #pragma once
 
@@ -60,15 +62,17 @@ struct ggs_lods {
 void ggs_lods_init(struct ggs_lods * lods, struct ggs_writer * writer, const struct ggs_devices * devices,
                    uint64_t op_runs, uint64_t span_ns, uint64_t lanes);
 void ggs_lods_release(struct ggs_lods * lods);
-// Leaves the level open until ggs_lods_choose, which takes it from the op runs so far, or the end, which takes what ggs_lods_init was told.
+// Leaves the level open until ggs_lods_choose, which takes it from the op runs so far, or the end,
+// which takes what ggs_lods_init was told.
 void ggs_lods_leave_open(struct ggs_lods * lods);
 void ggs_lods_choose(struct ggs_lods * lods);
-// A bin of the finest level that was left when the recording was sealed in the background.
+// A bin of the finest level that was left when a part was written.
 void ggs_lods_replay(struct ggs_lods * lods, const struct ggs_lod_bin * bin);
 // And where a lane was then: the bin that was open (begin_ns -1: none).
 void ggs_lods_resume(struct ggs_lods * lods, uint64_t device, int64_t slot, uint64_t thread, int64_t covered_ns,
                      const struct ggs_lod * bin);
-// The lane, which is made and written if it is new. Lives until the next call. NULL when out of memory.
+// The lane, which is made and written if it is new. Lives until the next call. NULL when out of
+// memory.
 struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot,
                                     uint64_t thread);
 void                  ggs_lods_add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct ggs_op_run * op);

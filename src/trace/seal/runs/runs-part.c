@@ -1,4 +1,4 @@
-// What of a recording was sealed in the background: its blocks take the place of lanes.
+// What of a recording is in a part: its blocks take the place of lanes.
 #include <stdlib.h>
 
 #include "trace/seal/runs/runs.h"
@@ -59,11 +59,11 @@ static void begin_block(struct ggs_runs * runs) {
     }
     if (runs->part->n_lanes > 0 && ggs_runs_load(runs, runs->part->lanes, runs->part->n_lanes) != 0)
         ggs_writer_fail_memory(runs->writer);
-    runs->part = NULL;
+    runs->mode = GGS_RUNS_FROM_LANES;
 }
 
 void ggs_runs_begin_part(struct ggs_runs * runs) {
-    if (runs->part != NULL) begin_block(runs);
+    if (runs->mode == GGS_RUNS_FROM_PART) begin_block(runs);
 }
 
 void ggs_runs_end_block(struct ggs_runs * runs) {

@@ -5,6 +5,7 @@
 
 #include "base/search.h"
 #include "trace/seal/runs/device-runs.h"
+#include "trace/seal/runs/run-values.h"
 
 int ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error) {
     runs->newest_step = -1;
@@ -19,9 +20,11 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->unmatched);
     free(runs->nodes);
     free(runs->edges);
+    free(runs->positions);
     free(runs->held);
     free(runs->begins);
     free(runs->queues);
+    free(runs->left_out);
 }
 
 // ---- what one run's lanes hold ----
@@ -31,7 +34,9 @@ struct pull {
     struct ggs_runs *             runs;
     struct ggs_run *              row;
     const struct ggs_seal_graph * graph; // NULL if unknown
-    size_t                        lane;  // index in the spool
+    const struct ggs_device *     device;
+    size_t                        lane;   // index in the spool
+    int64_t                       values; // slot that has nothing else of the run; -1: none
     uint64_t                      thread;
     struct ggs_lod_lane *         lod;
     struct ggs_node_edges *       before;  // of the thread's op before; NULL for none
@@ -55,8 +60,9 @@ static void set_times(struct ggs_clock * clock, struct ggs_op_run * row, const s
         row->inner_wait_ns = (uint64_t) forward(row->begin_ns, ggs_clock_ns(clock, unit->begin + unit->inner_wait));
 }
 
-// Between two ops all threads meet: none begins the second before all have ended the first. Read without a fence, which would cost more than
-// all the rest of recording, a counter is up to a quarter of a microsecond ahead of the barrier that it was read after.
+// All threads meet between two ops: none begins the second before all have ended the first. The
+// counter is read without a fence, which would cost more than the rest of recording, so a reading
+// can be up to 0.25 us ahead of the barrier before it.
 static void keep_order(struct pull * pull, struct ggs_op_run * row) {
     struct ggs_node_edges *edges = pull->runs->edges, *own = &edges[row->node];
     int64_t end_ns = row->begin_ns + (int64_t) row->duration_ns, wait_end_ns = end_ns + (int64_t) row->wait_ns;
@@ -135,7 +141,32 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
         ggs_writer_fail_memory(pull->runs->writer);
 }
 
-// Takes from a lane what belongs to the run. What belongs to none before it is counted.
+// A unit with a payload. The lane of values is the slot's last: what index data says of tokens is
+// known there.
+static void pull_payload(struct pull * pull, const struct ggs_spool_index * unit, const void * payload) {
+    if (unit->type == GGS_UNIT_INDEX)
+        pull_index(pull, unit, payload, unit->bytes);
+    else
+        ggs_run_values_write(pull->runs, pull->row, pull->graph, &pull->batch, unit, payload);
+}
+
+// ---- runs that are no part of the recording ----
+
+void ggs_runs_leave_out(struct ggs_runs * runs, uint64_t run) {
+    struct ggs_run_range * newest = runs->n_left_out == 0 ? NULL : &runs->left_out[runs->n_left_out - 1];
+    if (newest != NULL && run == newest->last + 1)
+        newest->last = run;
+    else if (ggs_writer_reserve(runs->writer, runs->left_out, runs->left_out_capacity, runs->n_left_out + 1))
+        runs->left_out[runs->n_left_out++] = (struct ggs_run_range){run, run};
+}
+
+static bool is_left_out(const struct ggs_runs * runs, uint64_t run) {
+    for (size_t i = 0; i < runs->n_left_out; i++)
+        if (run >= runs->left_out[i].first && run <= runs->left_out[i].last) return true;
+    return false;
+}
+
+// Reads the run's units from a lane. Units before them that belong to no run are counted.
 static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
     const struct ggs_unit * unit;
     uint32_t                run = (uint32_t) pull->row->run;
@@ -147,13 +178,13 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
                 if (lane->gap) pull->row->flags |= GGS_RUN_PARTIAL; // what is missing may have been this run's
                 return;
             }
-            if (unit->type == GGS_UNIT_OP) pull->runs->unmatched[pull->lane]++;
+            if (unit->type == GGS_UNIT_OP && !is_left_out(pull->runs, unit->run)) pull->runs->unmatched[pull->lane]++;
         } else if (unit->type == GGS_UNIT_OP) {
             pull_op(pull, unit);
         } else {
             const struct ggs_spool_index * index = ggs_spool_stream_index(lane);
-            pull_index(pull, index, index + 1, index->bytes);
-            if (pull->runs->keep != NULL) ggs_part_keep_index(pull->runs->keep, index, index + 1);
+            pull_payload(pull, index, index + 1);
+            if (pull->runs->mode == GGS_RUNS_INTO_PART) ggs_part_keep_index(pull->runs->keep, index, index + 1);
         }
         if (lane->gap && unit->type != GGS_UNIT_THREAD && unit->run == run) {
             pull->row->flags |= GGS_RUN_PARTIAL;
@@ -176,8 +207,9 @@ static int64_t first_begin(const struct ggs_runs * runs, uint64_t node) {
     return runs->begins[ggs_search(runs->n_held, at, runs->begins[at].node < node)].begin_ns;
 }
 
-// The end of an op was not seen on this thread: all waits that were seen are inside it, and it ended before any thread began the
-// next one (`bound_ns`; -1 if the run was interrupted before that).
+// Completes an op whose end was not seen on this thread. All its recorded waits are inside it, and
+// it ended before any thread began the next op (`bound_ns`; -1 if the run was interrupted before
+// that).
 static void set_bound(struct ggs_op_run * row, int64_t bound_ns) {
     row->inner_wait_ns += row->wait_ns;
     row->wait_ns     = 0;
@@ -225,7 +257,8 @@ static void cover(struct pull * pull) {
             row->empty++;
         else if (seen & GGS_NODE_WAS_SKIPPED)
             row->skipped++;
-        // A release that has compute flags has them on in most nodes; without any the flag means nothing.
+        // Releases with compute flags set them on most nodes. If no node has one, the flag carries
+        // no information.
         else if (pull->runs->graphs->computes && !(kind & GGS_NODE_IS_COMPUTE))
             row->skipped++;
         else if (row->flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL) || row->status != 0)
@@ -236,7 +269,7 @@ static void cover(struct pull * pull) {
             row->unseen++;
     }
     if (row->unseen == 0 || !pull->runs->lossy) return;
-    // Something was lost, and it is not known whose: no hook can be blamed.
+    // Records were lost and it is unknown which, so missing nodes are not counted as unseen.
     row->cut += row->unseen;
     row->unseen = 0;
     row->flags |= GGS_RUN_PARTIAL;
@@ -255,12 +288,12 @@ static bool prepare_nodes(struct ggs_runs * runs, const struct ggs_seal_graph * 
 
 // ---- what is sealed already ----
 
-// Takes from the part what pull_lane would take from the lanes.
-static void take_sealed(struct pull * pull) {
+// Reads from the part what read_lanes reads from lanes.
+static void read_sealed(struct pull * pull) {
     struct ggs_runs *   runs = pull->runs;
     struct ggs_part_run sealed;
     const uint8_t *     nodes, *index;
-    if (!ggs_part_take_run(runs->part, pull->row->run, &sealed, &nodes, &index)) return;
+    if (!ggs_part_next_run(runs->part, pull->row->run, &sealed, &nodes, &index)) return;
     ggs_writer_skip(runs->writer, sealed.op_runs);
     pull->row->op_runs += sealed.op_runs;
     pull->row->flags |= sealed.flags & GGS_RUN_PARTIAL;
@@ -270,12 +303,12 @@ static void take_sealed(struct pull * pull) {
     for (uint64_t i = 0; i < sealed.index; i++) {
         struct ggs_spool_index unit;
         memcpy(&unit, index, sizeof(unit));
-        pull_index(pull, &unit, index + sizeof(unit), unit.bytes);
+        pull_payload(pull, &unit, index + sizeof(unit));
         index += sizeof(unit) + (unit.bytes + 7ull) / 8 * 8;
     }
 }
 
-static void keep_sealed(struct pull * pull) {
+static void keep_run(struct pull * pull) {
     struct ggs_part_run run = {.run     = pull->row->run,
                                .op_runs = pull->row->op_runs,
                                .last_ns = pull->last_ns,
@@ -285,41 +318,73 @@ static void keep_sealed(struct pull * pull) {
     ggs_part_keep_run(pull->runs->keep, run, pull->runs->nodes);
 }
 
-static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
-    struct ggs_run * row  = &open->row;
-    struct pull      pull = {.runs = runs, .row = row, .graph = ggs_graphs_get(runs->graphs, row->graph)};
-    if (!prepare_nodes(runs, pull.graph)) return;
-    const struct ggs_device * device = ggs_devices_get(runs->devices, row->device);
-    row->first_op_run                = ggs_writer_next_row(runs->writer, GGS_TABLE_OP_RUNS);
-    pull.last_ns                     = row->begin_ns;
-    for (size_t i = 0; row->slot >= 0 && i < runs->spool->n_lanes; i++) {
-        if (runs->spool->lanes[i].slot != (uint64_t) row->slot) continue;
-        pull.lane   = i;
-        pull.thread = runs->spool->lanes[i].thread;
-        pull.before = NULL;
-        pull.lod    = ggs_lods_lane(runs->lods, device, row->slot, pull.thread);
-        if (runs->part == NULL) pull_lane(&pull, &runs->spool->lanes[i]);
+// ---- a run, from its lanes to its row ----
+
+// False if there is no memory.
+static bool begin_run(struct pull * pull, struct ggs_runs * runs, struct ggs_open_run * open) {
+    struct ggs_run * row = &open->row;
+    *pull                = (struct pull){.runs    = runs,
+                                         .row     = row,
+                                         .graph   = ggs_graphs_get(runs->graphs, row->graph),
+                                         .device  = ggs_devices_get(runs->devices, row->device),
+                                         .values  = open->values,
+                                         .last_ns = row->begin_ns};
+    if (!prepare_nodes(runs, pull->graph)) return false;
+    row->first_op_run = ggs_writer_next_row(runs->writer, GGS_TABLE_OP_RUNS);
+    return true;
+}
+
+// The next lane of the run's slot, from pull->lane on; NULL behind the last.
+static struct ggs_spool_stream * next_lane(struct pull * pull) {
+    const struct ggs_spool * spool = pull->runs->spool;
+    bool                     whole = pull->row->slot >= 0;
+    int64_t                  slot  = whole ? pull->row->slot : pull->values;
+    while (slot >= 0 && pull->lane < spool->n_lanes) {
+        struct ggs_spool_stream * lane = &spool->lanes[pull->lane];
+        if (lane->slot == (uint64_t) slot && (whole || lane->thread == GGS_SPOOL_VALUES)) {
+            pull->thread = lane->thread;
+            pull->before = NULL;
+            pull->lod    = NULL;
+            if (lane->thread != GGS_SPOOL_VALUES)
+                pull->lod = ggs_lods_lane(pull->runs->lods, pull->device, pull->row->slot, lane->thread);
+            return lane;
+        }
+        pull->lane++;
     }
-    write_held(runs, row, device);
-    if (runs->part != NULL) take_sealed(&pull);
-    if (runs->keep != NULL) keep_sealed(&pull);
-    runs->damaged += pull.damaged;
-    ggs_device_ops_write(runs, open, pull.graph);
+    return NULL;
+}
+
+static void read_lanes(struct pull * pull) {
+    struct ggs_spool_stream * lane;
+    for (; (lane = next_lane(pull)) != NULL; pull->lane++) pull_lane(pull, lane);
+    write_held(pull->runs, pull->row, pull->device);
+}
+
+static void set_end(struct pull * pull) {
+    struct ggs_run * row = pull->row;
     if (row->flags & GGS_RUN_INTERRUPTED) {
         row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
-        row->end_ns = pull.last_ns;
+        row->end_ns = pull->last_ns;
     }
-    if (row->flags & GGS_RUN_OPAQUE) {
-        struct ggs_lod_lane * lane  = ggs_lods_lane(runs->lods, device, -1, 0);
-        struct ggs_op_run     whole = {
-                .run = row->run, .begin_ns = row->begin_ns, .duration_ns = (uint64_t) forward(row->begin_ns, row->end_ns)};
-        if (lane != NULL) ggs_lods_add(runs->lods, lane, &whole);
-    }
+    if ((row->flags & GGS_RUN_OPAQUE) == 0) return;
+    struct ggs_lod_lane * lane  = ggs_lods_lane(pull->runs->lods, pull->device, -1, 0);
+    struct ggs_op_run     whole = {
+            .run = row->run, .begin_ns = row->begin_ns, .duration_ns = (uint64_t) forward(row->begin_ns, row->end_ns)};
+    if (lane != NULL) ggs_lods_add(pull->runs->lods, lane, &whole);
+}
+
+// Writes the row of a run whose lanes are read.
+static void end_run(struct pull * pull, struct ggs_open_run * open) {
+    struct ggs_runs * runs = pull->runs;
+    struct ggs_run *  row  = pull->row;
+    runs->damaged += pull->damaged;
+    ggs_device_ops_write(runs, open, pull->graph);
+    set_end(pull);
     if (row->lost > 0) row->flags |= GGS_RUN_PARTIAL;
-    if (pull.graph != NULL) cover(&pull);
+    if (pull->graph != NULL) cover(pull);
     if (!open->placed) {
-        if (pull.graph != NULL) ggs_seal_batch_guess(&pull.batch, pull.graph->root);
-        ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull.batch);
+        if (pull->graph != NULL) ggs_seal_batch_guess(&pull->batch, pull->graph->root);
+        ggs_steps_run_alone(runs->steps, row, open->scheduler, &pull->batch);
     }
     ggs_writer_append(runs->writer, GGS_TABLE_RUNS, row);
     ggs_observed_run(runs->observed, row);
@@ -327,16 +392,47 @@ static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
     runs->count++;
     runs->unseen += row->unseen;
     if (row->flags & GGS_RUN_INTERRUPTED) runs->interrupted++;
-    ggs_seal_batch_release(&pull.batch);
+    ggs_seal_batch_release(&pull->batch);
+}
+
+static void write_from_lanes(struct ggs_runs * runs, struct ggs_open_run * open) {
+    struct pull pull;
+    if (!begin_run(&pull, runs, open)) return;
+    read_lanes(&pull);
+    end_run(&pull, open);
+    if (ggs_writer_checkpoint(runs->writer)) ggs_lods_choose(runs->lods);
+}
+
+static void write_into_part(struct ggs_runs * runs, struct ggs_open_run * open) {
+    struct pull pull;
+    if (!begin_run(&pull, runs, open)) return;
+    read_lanes(&pull);
+    keep_run(&pull);
+    end_run(&pull, open);
+    if (!ggs_writer_checkpoint(runs->writer)) return;
+    ggs_lods_choose(runs->lods);
+    runs->whole(runs->whole_context);
+}
+
+static void write_from_part(struct ggs_runs * runs, struct ggs_open_run * open) {
+    struct pull pull;
+    if (!begin_run(&pull, runs, open)) return;
+    for (; next_lane(&pull) != NULL; pull.lane++) {} // lanes have rows in the order of their first runs
+    read_sealed(&pull);
+    end_run(&pull, open);
+    if (runs->part->runs_left == 0) ggs_runs_end_block(runs);
+}
+
+static void write_run(struct ggs_runs * runs, struct ggs_open_run * open) {
+    static void (*const write[])(struct ggs_runs *, struct ggs_open_run *) = {
+        [GGS_RUNS_FROM_LANES] = write_from_lanes,
+        [GGS_RUNS_INTO_PART]  = write_into_part,
+        [GGS_RUNS_FROM_PART]  = write_from_part,
+    };
+    write[runs->mode](runs, open);
     if (open->device != NULL) free(open->device->ops);
     free(open->device);
     free(open->work);
-    if (runs->part != NULL) {
-        if (runs->part->runs_left == 0) ggs_runs_end_block(runs);
-    } else if (ggs_writer_checkpoint(runs->writer)) {
-        ggs_lods_choose(runs->lods);
-        if (runs->whole != NULL) runs->whole(runs->whole_context);
-    }
 }
 
 static void write_front(struct ggs_runs * runs) {
@@ -374,6 +470,7 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
     int64_t               ns   = ggs_clock_ns(runs->clock, run->ticks);
     struct ggs_open_run * open = &runs->open[runs->n_open++];
     *open                      = (struct ggs_open_run){.scheduler = scheduler,
+                                                       .values    = -1,
                                                        .row       = {.run      = run->run,
                                                                      .graph    = run->graph,
                                                                      .schedule = run->schedule,
@@ -397,6 +494,10 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags) {
     struct ggs_open_run * open = ggs_runs_find(runs, run);
     if (open == NULL) return;
+    if (threads == 0) { // a device's
+        open->values = slot <= UINT16_MAX ? (int64_t) slot : -1;
+        return;
+    }
     open->row.threads = threads;
     open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
     open->row.flags |= flags & GGS_RUN_NO_WAITS;
@@ -423,7 +524,7 @@ void ggs_runs_end(struct ggs_runs * runs, const struct ggs_journal_run_end * end
     open->row.status = end->status;
     if (end->graph != 0) open->row.graph = end->graph;
     open->row.flags |= end->flags & GGS_RUN_NO_WAITS;
-    // A backend of a device has only submitted it; its DEVICE_RUN follows, unless it failed.
+    // A device's backend has only submitted the run. Its DEVICE_RUN follows unless the call failed.
     open->submitted = (open->row.flags & GGS_RUN_OPAQUE) && !open->row.host && end->status == 0;
     if (open->submitted)
         ggs_steps_submitted(runs->steps, &open->row);
@@ -435,8 +536,28 @@ void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
     int64_t ns = open->row.end_ns;
     open->done = true;
     write_front(runs);
-    // Runs that are still to come begin later than this one ended.
-    ggs_observed_tell(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
+    // All later runs begin after this one ended.
+    ggs_observed_emit(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
+}
+
+// Counts the units left in lanes. In a recording that goes on, units of runs that the journal does
+// not have yet are not lost.
+static void count_left(struct ggs_runs * runs) {
+    uint64_t later = 0;
+    for (size_t i = 0; i < runs->spool->n_lanes; i++) {
+        struct ggs_spool_stream * lane = &runs->spool->lanes[i];
+        const struct ggs_unit *   unit;
+        for (; (unit = ggs_spool_stream_unit(lane)) != NULL && unit->run <= runs->last; ggs_spool_stream_skip(lane))
+            if (unit->type == GGS_UNIT_OP && !is_left_out(runs, unit->run)) runs->unmatched[i]++;
+        later += unit != NULL;
+    }
+    if (later == 0 || ggs_spool_goes_on(runs->spool)) return;
+    for (size_t i = 0; i < runs->spool->n_lanes; i++) {
+        struct ggs_spool_stream * lane = &runs->spool->lanes[i];
+        const struct ggs_unit *   unit;
+        for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
+            if (unit->type == GGS_UNIT_OP && !is_left_out(runs, unit->run)) runs->unmatched[i]++;
+    }
 }
 
 void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
@@ -444,23 +565,21 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
         struct ggs_open_run * open = &runs->open[i];
         if (open->submitted) {
             open->done = true;
-            // Of a program that was killed nothing says that the device did any of it.
+            // If the program was killed, nothing shows that the device computed any of it.
             open->row.flags |= ended ? GGS_RUN_RESULTS_UNSEEN : GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED;
         } else if (!open->done) {
             interrupt(open);
         }
     }
     write_front(runs);
-    while (runs->part != NULL) ggs_runs_end_block(runs); // of a journal that tells of fewer runs: damage
+    while (runs->mode == GGS_RUNS_FROM_PART) ggs_runs_end_block(runs); // of a journal that tells of fewer runs: damage
+    count_left(runs);
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
-        struct ggs_spool_stream * lane = &runs->spool->lanes[i];
-        const struct ggs_unit *   unit;
-        for (; (unit = ggs_spool_stream_unit(lane)) != NULL; ggs_spool_stream_skip(lane))
-            if (unit->type == GGS_UNIT_OP) runs->unmatched[i]++;
-        const uint64_t counts[GGS_LOSS_COUNT] = {
-            [GGS_LOSS_RING]      = lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2),
-            [GGS_LOSS_UNMATCHED] = runs->unmatched[i],
-            [GGS_LOSS_DAMAGED]   = lane->damaged,
+        const struct ggs_spool_stream * lane                   = &runs->spool->lanes[i];
+        const uint64_t                  counts[GGS_LOSS_COUNT] = {
+                             [GGS_LOSS_RING]      = lane->missing * (GGS_SPOOL_SEGMENT / GGS_SPOOL_UNIT - 2),
+                             [GGS_LOSS_UNMATCHED] = runs->unmatched[i],
+                             [GGS_LOSS_DAMAGED]   = lane->damaged,
         };
         runs->lost += counts[GGS_LOSS_RING] + counts[GGS_LOSS_UNMATCHED];
         for (unsigned reason = 0; reason < GGS_LOSS_COUNT; reason++) {

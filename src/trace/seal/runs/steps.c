@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Steps of a context that does nothing more hold up those of others; beyond this many they are taken as closed.
+// An idle context's open step holds up the steps of others. Beyond this many it is taken as closed.
 enum { QUEUE_MAX = 1024 };
 
 static void free_step(struct ggs_open_step * step) {
@@ -18,10 +18,8 @@ void ggs_steps_release(struct ggs_steps * steps) {
     free(steps->contexts);
     free(steps->decodes);
     free(steps->queue);
-    free(steps->drafts);
     ggs_sequences_release(&steps->sequences);
-    ggs_map_release(&steps->warmups);
-    ggs_map_release(&steps->embeddings);
+    ggs_survey_release(&steps->survey);
 }
 
 // ---- contexts ----
@@ -65,7 +63,8 @@ static void write_contexts(struct ggs_steps * steps) {
                                                    .model    = context->model,
                                                    .memory   = context->memory,
                                                    .begin_ns = context->begin_ns,
-                                                   .target   = context->target};
+                                                   .target   = context->target,
+                                                   .read     = context->read};
         ggs_writer_append(steps->writer, GGS_TABLE_CONTEXTS, &row);
     }
 }
@@ -108,26 +107,27 @@ void ggs_steps_change(struct ggs_steps * steps, uint64_t object, struct ggs_memo
 }
 
 static void find_target(struct ggs_steps * steps, struct ggs_seal_context * context) {
-    for (size_t i = 0; context->target == 0 && i < steps->n_drafts; i++) {
-        if (steps->drafts[i].context != context->key) continue;
-        struct ggs_seal_context * target = find_context(steps, steps->drafts[i].target);
+    for (size_t i = 0; context->target == 0 && i < steps->survey.n_drafts; i++) {
+        if (steps->survey.drafts[i].context != context->key) continue;
+        struct ggs_seal_context * target = find_context(steps, steps->survey.drafts[i].target);
         if (target == NULL || target == context) continue;
         context->target = target->number + 1;
         ggs_sequences_draft(&steps->sequences, context->number, target->number);
     }
 }
 
-// The batch's phase, and whether a sequence starts again in it.
+// The batch's phase, and whether a request begins in it.
 static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context * context,
-                               const struct ggs_seal_batch * batch, bool warmup, bool * restart) {
+                               const struct ggs_seal_batch * batch, bool warmup, bool * begins) {
     struct ggs_sequence_batch fed = ggs_seal_batch_fed(batch);
     enum ggs_phase            phase;
     fed.warmup     = warmup;
-    fed.embeddings = ggs_map_get(&steps->embeddings, ggs_map_key_number(batch->decode)) != 0;
+    fed.embeddings = ggs_map_get(&steps->survey.embeddings, ggs_map_key_number(batch->decode)) != 0;
+    fed.verify     = ggs_map_get(&steps->survey.verifies, ggs_map_key_number(batch->decode)) != 0;
     find_target(steps, context);
     if (!ggs_sequences_batch(&steps->sequences, context->number, &fed, &phase)) ggs_writer_fail_memory(steps->writer);
-    *restart = false;
-    for (size_t i = 0; i < steps->sequences.n_parts; i++) *restart |= steps->sequences.parts[i].again;
+    *begins = false;
+    for (size_t i = 0; i < steps->sequences.n_parts; i++) *begins |= steps->sequences.parts[i].begins;
     return phase;
 }
 
@@ -189,26 +189,28 @@ static struct ggs_open_step * add_step(struct ggs_steps * steps, struct ggs_seal
 }
 
 // Makes the batch a step, or part of the context's newest one.
-static struct ggs_open_step * take(struct ggs_steps * steps, struct ggs_seal_context * context,
-                                   const struct ggs_seal_batch * batch, bool warmup, int64_t ns) {
-    bool                   restart = false;
-    struct ggs_open_step * step    = context->step;
-    enum ggs_phase         phase   = classify(steps, context, batch, warmup, &restart);
+static struct ggs_open_step * assign_step(struct ggs_steps * steps, struct ggs_seal_context * context,
+                                          const struct ggs_seal_batch * batch, bool warmup, int64_t ns) {
+    bool                   begins = false;
+    struct ggs_open_step * step   = context->step;
+    enum ggs_phase         phase  = classify(steps, context, batch, warmup, &begins);
     if (phase == GGS_PHASE_NONE) phase = GGS_PHASE_PROMPT;
     if (warmup) phase = GGS_PHASE_WARMUP;
-    if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || restart)
+    if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || begins)
         step = add_step(steps, context, phase, ns);
     context->cleared = false;
     if (step == NULL) return NULL;
     if (!ggs_writer_reserve(steps->writer, step->tokens, step->capacity, step->n_tokens + batch->n)) return NULL;
     step->row.decodes++;
+    context->newest = step->n_tokens;
     for (uint64_t i = 0; i < batch->n; i++)
         step->tokens[step->n_tokens++] = (struct ggs_token){.step     = step->row.step,
                                                             .token    = batch->token[i],
                                                             .position = batch->position[i],
                                                             .sequence = batch->sequence[i],
                                                             .output   = batch->output[i],
-                                                            .decode   = batch->decode};
+                                                            .decode   = batch->decode,
+                                                            .read     = batch->told && batch->output[i] != 0};
     struct ggs_memory_change change;
     for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
         change.step     = step->row.step;
@@ -228,6 +230,16 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 
 // ---- decodes ----
 
+// The context's first decode: pass 1 knows whether an output of it is ever read.
+static void learn_reading(struct ggs_steps * steps, struct ggs_seal_context * context,
+                          const struct ggs_seal_batch * batch) {
+    bool                          read = ggs_map_get(&steps->survey.readers, ggs_map_key_number(batch->decode)) != 0;
+    struct ggs_sequence_context * sequence = ggs_sequences_context(&steps->sequences, context->number);
+    if (!batch->told) return;
+    context->read = read ? GGS_READ_BY_PROGRAM : GGS_READ_NEVER;
+    if (sequence != NULL) sequence->never_read = !read;
+}
+
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns) {
     struct ggs_journal_decode decode;
     struct ggs_open_decode    open = {0};
@@ -241,20 +253,36 @@ void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length
         ggs_seal_batch_release(&open.batch);
         return;
     }
-    steps->newest_decode  = decode.decode;
+    steps->newest_decode = decode.decode;
+    if (!open.context->decodes) learn_reading(steps, open.context, &open.batch);
     open.context->decodes = true;
     open.number           = decode.decode;
-    open.warmup = open.context->warmup || ggs_map_get(&steps->warmups, ggs_map_key_number(decode.decode)) != 0;
-    open.row =
-        (struct ggs_decode){.decode     = decode.decode,
-                            .context    = open.context->number,
-                            .step       = -1,
-                            .encode     = decode.encode != 0,
-                            .tokens     = decode.tokens,
-                            .begin_ns   = ns,
-                            .end_ns     = -1,
-                            .embeddings = ggs_map_get(&steps->embeddings, ggs_map_key_number(decode.decode)) != 0};
+    open.warmup = open.context->warmup || ggs_map_get(&steps->survey.warmups, ggs_map_key_number(decode.decode)) != 0;
+    open.row    = (struct ggs_decode){
+           .decode     = decode.decode,
+           .context    = open.context->number,
+           .step       = -1,
+           .encode     = decode.encode != 0,
+           .tokens     = decode.tokens,
+           .begin_ns   = ns,
+           .end_ns     = -1,
+           .embeddings = ggs_map_get(&steps->survey.embeddings, ggs_map_key_number(decode.decode)) != 0,
+           .verify     = ggs_map_get(&steps->survey.verifies, ggs_map_key_number(decode.decode)) != 0};
     steps->decodes[steps->n_decodes++] = open;
+}
+
+void ggs_steps_output_read(struct ggs_steps * steps, uint64_t key, int64_t index) {
+    struct ggs_seal_context * context = find_context(steps, key);
+    struct ggs_open_step *    step    = context == NULL ? NULL : context->step;
+    if (step == NULL || context->newest > step->n_tokens) return; // it was written already
+    struct ggs_token * tokens  = step->tokens + context->newest;
+    uint64_t           outputs = 0, n = step->n_tokens - context->newest;
+    for (uint64_t i = 0; i < n; i++) outputs += tokens[i].output != 0;
+    for (uint64_t i = 0, k = 0; i < n; i++) {
+        if (tokens[i].output == 0 || !ggs_seal_output_is(index, i, k++, outputs)) continue;
+        tokens[i].read = GGS_READ_BY_PROGRAM;
+        ggs_sequences_read(&steps->sequences, context->number, tokens[i].sequence, tokens[i].position);
+    }
 }
 
 static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t number) {
@@ -267,7 +295,7 @@ static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decod
     if (decode->taken) return;
     decode->taken = true;
     ggs_seal_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
-    decode->step = take(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
+    decode->step = assign_step(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
     if (decode->step != NULL) decode->row.step = decode->step->row.step;
 }
 
@@ -299,8 +327,8 @@ bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run) {
     return true;
 }
 
-// The context of a scheduler whose decodes are not seen: itself, if nothing is known of contexts; else the newest one that was made and
-// has neither a decode nor a scheduler.
+// The context of a scheduler whose decodes are not seen: the newest context that has neither a
+// decode nor a scheduler, or the scheduler itself if no contexts are known.
 static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t scheduler) {
     struct ggs_seal_context * context = find_scheduler(steps, scheduler);
     if (context != NULL) return context;
@@ -313,8 +341,9 @@ static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t s
     return NULL;
 }
 
-// Before anything else, programs on llama.cpp's own start-up code compute the two tokens that begin and end a text, then token 0 twice, and
-// clear the memory each time. Where decodes are not seen, clearing is not either; but no text is like that.
+// Programs on llama.cpp's own start-up code first compute the tokens that begin and end a text,
+// then token 0 twice, and clear the memory each time. Where decodes are not seen, clearing is not
+// seen either; no real text looks like that.
 static bool is_probe(const struct ggs_steps * steps, const struct ggs_seal_context * context,
                      const struct ggs_seal_batch * batch) {
     int64_t begin, end;
@@ -335,7 +364,7 @@ void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_
         if (context == NULL) context = add_context(steps, scheduler, 0, 0, run->begin_ns);
         if (context == NULL) return;
         bool probe = batch->n > 0 && is_probe(steps, context, batch);
-        step       = batch->n > 0 ? take(steps, context, batch, context->warmup || probe, run->begin_ns)
+        step       = batch->n > 0 ? assign_step(steps, context, batch, context->warmup || probe, run->begin_ns)
                                   : add_step(steps, context, GGS_PHASE_GRAPH, run->begin_ns);
         context->began |= !probe && !context->warmup;
         context->schedule = run->schedule;
@@ -366,7 +395,18 @@ void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int
     if (ns > step->row.end_ns) step->row.end_ns = ns;
 }
 
-void ggs_steps_finish(struct ggs_steps * steps, int64_t ns) {
+// Whether outputs of the newest decodes would have been read is not known of a program that was
+// killed, or runs on.
+static void forget_newest_reads(struct ggs_steps * steps) {
+    for (size_t i = 0; i < steps->n_contexts; i++) {
+        struct ggs_open_step * step = steps->contexts[i]->step;
+        for (size_t t = steps->contexts[i]->newest; step != NULL && t < step->n_tokens; t++)
+            if (step->tokens[t].read == GGS_READ_NEVER) step->tokens[t].read = GGS_READ_NOT_KNOWN;
+    }
+}
+
+void ggs_steps_finish(struct ggs_steps * steps, int64_t ns, bool ended) {
+    if (!ended) forget_newest_reads(steps);
     while (steps->n_decodes > 0) {
         struct ggs_open_decode * decode = &steps->decodes[steps->n_decodes - 1];
         if (decode->step != NULL && ns > decode->step->row.end_ns) decode->step->row.end_ns = ns;

@@ -1,13 +1,16 @@
 // Token steps: which decode, and so which graph run, belongs to which token.
 //
-// What a decode does to its sequences, trace/sequences.h says. All prompt: PROMPT, and consecutive ones are one step unless the memory was
-// cleared or a sequence started again. Each other one is a step of its own. Under llama_set_warmup, or if a context's first decodes are
-// followed by clearing its memory (pass 1): WARMUP, which takes no number. Where neither is seen, the tokens tell (see is_probe).
+// What a decode does to its sequences, trace/sequences.h says. All prompt: PROMPT, and consecutive
+// ones are one step unless the memory was cleared or a sequence started again. Each other one is a
+// step of its own. Under llama_set_warmup, or if a context's first decodes are followed by clearing
+// its memory (pass 1): WARMUP, which takes no number. Where neither is seen, the tokens tell (see
+// is_probe).
 //
-// Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph looks up tokens counts as one.
+// Decodes come from the llama_decode hook; if that was not passed, a scheduler call whose graph
+// looks up tokens counts as one.
 //
-// A program in which nothing of this is ever seen (speech, pictures) has no tokens: there each scheduler call, and each graph run outside
-// of any, is a step of phase GRAPH.
+// A program in which nothing of this is ever seen (speech, pictures) has no tokens: there each
+// scheduler call, and each graph run outside of any, is a step of phase GRAPH.
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +19,7 @@
 #include "trace/seal/clock.h"
 #include "trace/seal/runs/batches.h"
 #include "trace/seal/seal.h"
+#include "trace/seal/survey.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
 
@@ -39,13 +43,10 @@ struct ggs_seal_context {
     bool                   warmup;   // under llama_set_warmup
     bool                   cleared;  // since the last decode
     bool                   began;    // something else than probes was computed
+    uint64_t               read;     // enum ggs_output_read, of all its outputs
     struct ggs_open_step * step;     // the newest one, NULL if it was written already
     uint64_t               schedule; // the scheduler call that became part of it, if no decode was seen
-};
-
-// A context that drafts for another one, by their addresses.
-struct ggs_draft {
-    uint64_t context, target;
+    uint64_t               newest;   // tokens of the step before those of the newest batch
 };
 
 struct ggs_open_decode {
@@ -68,10 +69,7 @@ struct ggs_steps {
     struct ggs_seal_context ** contexts;
     size_t                     n_contexts, contexts_capacity;
     struct ggs_sequences       sequences;
-    struct ggs_map             warmups;    // decodes that pass 1 found to be warm-ups
-    struct ggs_map             embeddings; // and those whose embeddings were taken
-    struct ggs_draft *         drafts;     // likewise
-    size_t                     n_drafts, drafts_capacity;
+    struct ggs_survey          survey; // of pass 1
     uint64_t                   newest_decode;
     struct ggs_open_decode *   decodes; // that have begun and not ended
     size_t                     n_decodes, decodes_capacity;
@@ -90,18 +88,24 @@ void ggs_steps_warmup(struct ggs_steps * steps, uint64_t context, bool on, int64
 void ggs_steps_change(struct ggs_steps * steps, uint64_t object, struct ggs_memory_change change);
 // The body of GGS_JOURNAL_DECODE.
 void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length, int64_t ns);
+// The program read an output of the context's newest decode: the token's index in the batch, as
+// GGS_JOURNAL_OUTPUT_READ has it.
+void ggs_steps_output_read(struct ggs_steps * steps, uint64_t context, int64_t index);
 void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t decode, int64_t status, int64_t ns);
 
-// A graph run that belongs to a decode began: fills step and phase of its row. False if the decode is not known.
+// A graph run that belongs to a decode began: fills step and phase of its row. False if the decode
+// is not known.
 bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run);
-// A graph run without a known decode, when it is complete; `batch` holds what its index data said, n == 0 for nothing.
-// `scheduler` tells contexts apart.
+// A graph run without a known decode, when it is complete; `batch` holds what its index data said,
+// n == 0 for nothing. `scheduler` tells contexts apart.
 void ggs_steps_run_alone(struct ggs_steps * steps, struct ggs_run * run, uint64_t scheduler,
                          struct ggs_seal_batch * batch);
 
-// A run of a step was submitted to a device, and ends later: then its results are there, at `ns`. The step ends no earlier.
+// A run of a step was submitted to a device, and ends later: then its results are there, at `ns`.
+// The step ends no earlier.
 void ggs_steps_submitted(struct ggs_steps * steps, const struct ggs_run * run);
 void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int64_t ns);
 
-// Writes all that is left.
-void ggs_steps_finish(struct ggs_steps * steps, int64_t ns);
+// Writes all that is left. `ended`: the program came to its end, and would have read what it
+// wanted.
+void ggs_steps_finish(struct ggs_steps * steps, int64_t ns, bool ended);

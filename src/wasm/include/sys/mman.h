@@ -1,4 +1,5 @@
-// A file of files.c is in memory already: mapping it is to point at it, and there are no pages to let go of.
+// A file of files.c is in memory already: mapping it is to point at it, and there are no pages to
+// let go of.
 #pragma once
 
 #include <stddef.h>

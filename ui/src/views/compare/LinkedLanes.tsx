@@ -1,7 +1,7 @@
 // The same token in both recordings, on one scale, one below the other. What is pointed at in one is marked in the other.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk, type Columns } from "../../ask";
-import { opFamily, theme } from "../../colours";
+import { density, opFamily, theme } from "../../colours";
 import { instant, time } from "../../format";
 import { announce } from "../../shell/Announce";
 import { steps } from "../../shell/Chart";
@@ -16,7 +16,7 @@ const LANE = 18,
 
 // The part of the token that is shown, ns after its begin; null: all of it.
 const chosenToken = kept<number | null>("lanes-token", null, asNumber);
-const zoomed = kept<[number, number] | null>("lanes", null, asRange);
+const zoomed = kept<[number, number] | null>("lanes", null, asRange, { isZoom: true });
 
 interface Span {
     begin: number;
@@ -223,11 +223,11 @@ function Lane({ name, runs, keys, shown, show, marked, mark }: LaneProps) {
     }, []);
     useEffect(() => {
         const at = canvas.current!;
-        const density = window.devicePixelRatio || 1;
-        at.width = width * density;
-        at.height = height * density;
+        const fine = density();
+        at.width = width * fine;
+        at.height = height * fine;
         const g = at.getContext("2d")!;
-        g.scale(density, density);
+        g.scale(fine, fine);
         g.clearRect(0, 0, width, height);
         if (runs) draw(g, runs, keys, from, width / longest, marked, colours);
     }, [runs, keys, width, height, from, longest, marked, colours]);

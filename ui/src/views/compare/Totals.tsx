@@ -44,8 +44,8 @@ const machine: [string, string, (stats: StorageStats) => number | null | undefin
     ["disk requests", "read from the disk", ({ machine: m }) => m.block_requests?.model.bytes, bytes],
     ["disk requests", "median size", ({ machine: m }) => m.block_requests?.bytes.median, bytes],
     ["disk requests", "median latency", ({ machine: m }) => m.block_requests?.duration_ns.median, time],
-    ["memory", "limit", ({ machine: m }) => m.memory?.limit, bytes],
-    ["memory", "hits of the limit", ({ machine: m }) => m.memory?.limit_hits, count],
+    ["memory", "limit", ({ machine: m }) => m.memory?.limit ?? 0, (value) => (value === 0 ? "none" : bytes(value))],
+    ["memory", "hits of the limit", ({ machine: m }) => m.memory?.limit_hits ?? 0, count],
     ["loading", "time to load", ({ machine: m }) => m.load?.wall_ns, time],
 ];
 

@@ -19,8 +19,8 @@ test("changes are written as ggscope diff writes them", () => {
     expect(changeText(100, 50)).toBe("-50.0 %");
     expect(changeText(100, 100)).toBe("-");
     expect(changeText(0, 5)).toBe("new");
-    expect(changeText(100, 1000)).toBe("+900.0 %");
-    expect(changeText(100, 1234)).toBe("x 12.3");
+    expect(changeText(100, 199)).toBe("+99.0 %");
+    expect(changeText(100, 595)).toBe("6.0 ×");
 });
 
 test("the threshold hides noise and small changes, never bytes that differ", () => {

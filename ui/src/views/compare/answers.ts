@@ -94,7 +94,7 @@ export const change = (a: number, b: number) => (a > 0 ? b / a - 1 : null);
 export function changeText(a: number, b: number): string {
     if (a === b) return "-";
     if (a === 0) return "new";
-    if (b > 10 * a) return `x ${(b / a).toFixed(1)}`;
+    if (b >= 2 * a) return `${(b / a).toFixed(1)} ×`;
     return `${b > a ? "+" : ""}${((100 * (b - a)) / a).toFixed(1)} %`;
 }
 

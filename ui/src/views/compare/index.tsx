@@ -2,12 +2,14 @@
 import { batch } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Entry, Experiment } from "../../api";
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, time } from "../../format";
 import { current, experiments, kept, select, selection, show, view } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import {
+    byMean,
     change,
     changeText,
     effect,
@@ -29,8 +31,8 @@ import "./compare.css";
 
 // Which recordings are compared, by the ids that the address holds; null: the one that is shown, and another one.
 const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (/^[\w-]{1,64}$/.test(text) ? text : undefined) };
-const sideA = kept<string | null>("a", null, asId, true);
-const sideB = kept<string | null>("b", null, asId, true);
+const sideA = kept<string | null>("a", null, asId, { stays: true });
+const sideB = kept<string | null>("b", null, asId, { stays: true });
 // Shows what changed between the two.
 export function compareTwo(a: Experiment, b: Experiment): void {
     batch(() => {
@@ -49,6 +51,7 @@ const threshold = kept<Threshold>("changes", initially, {
 });
 
 export default function Compare() {
+    useApplied();
     const usable = experiments.value.filter((x) => x.error === null);
     const entries = useAsk<Entry[]>(usable.length > 2 && sideB.value === null ? "/api/library" : null, { keep: true });
     if (usable.length < 2) return <Alone />;
@@ -141,7 +144,9 @@ function Steps({ result }: { result: Comparison }) {
                     ([name, step]) =>
                         step && (
                             <div class={`tile verdict-${step.verdict.replace(" ", "-")}`} key={name}>
-                                <dt>{name}</dt>
+                                <dt>
+                                    {name}, {byMean(step.verdict) ? "mean" : "median"} of {count(step.a.tokens)} and {count(step.b.tokens)}
+                                </dt>
                                 <dd class="tile-value">
                                     {time(stepTime(step.a, step.verdict))} → {time(stepTime(step.b, step.verdict))}
                                 </dd>

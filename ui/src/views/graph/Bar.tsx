@@ -15,6 +15,7 @@ export interface BarProps {
     row: number;
     press(row: number): void;
     fit(): void;
+    fitSoon(): void; // when all that is open has its place
     root(): Element | null; // what is drawn
 }
 
@@ -31,7 +32,7 @@ export function Bar(props: BarProps) {
                 <input type="checkbox" checked={withViews.value} onChange={(event) => (withViews.value = event.currentTarget.checked)} /> views and
                 reshapes
             </label>
-            <Buttons made={made} fit={props.fit} />
+            <Buttons made={made} fit={props.fit} fitSoon={props.fitSoon} />
             {pending.value > 0 && (
                 <span role="status">
                     laying out…{" "}
@@ -116,14 +117,14 @@ function Search({ found, row, press }: BarProps) {
     );
 }
 
-function Buttons({ made, fit }: Pick<BarProps, "made" | "fit">) {
+function Buttons({ made, fit, fitSoon }: Pick<BarProps, "made" | "fit" | "fitSoon">) {
     const all = () => made.blocks.map((block) => block.key);
     return (
         <span class="buttons">
-            <button type="button" onClick={() => setOpen(all(), true)}>
+            <button type="button" onClick={() => (fitSoon(), setOpen(all(), true))}>
                 expand all
             </button>
-            <button type="button" onClick={() => (expanded.value = new Set())}>
+            <button type="button" onClick={() => (fitSoon(), (expanded.value = new Set()))}>
                 collapse all
             </button>
             <button type="button" onClick={() => zoomBy(1 / 1.25)} aria-label="Zoom out">
@@ -143,6 +144,11 @@ function Legend({ graph, made }: Pick<BarProps, "graph" | "made">) {
     const used = new Set(made.blocks.flatMap((block) => block.rows.map((row) => opFamily(graph.ops[graph.op[row]!] ?? ""))));
     return (
         <span class="graph-legend">
+            <span title="A node is darker the more of the longest node's time it takes">
+                no time
+                <i class="cost-scale" />
+                most
+            </span>
             {families
                 .filter((family) => used.has(family))
                 .map((family) => (

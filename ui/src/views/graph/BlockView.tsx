@@ -20,6 +20,7 @@ export interface BlockProps {
     inset: number;
     matches: number;
     matching: ReadonlySet<number>;
+    fits: ((row: number) => boolean) | null; // which nodes the selection leaves
     selected: number; // row; -1 for none, or one of another block that reads or is read here
     toggle(): void;
     filter(): void;
@@ -160,7 +161,7 @@ function Nodes(props: BlockProps & { layout: Layout }) {
 
 const chipWords = { weight: "weight", kv: "cache", port: "shared input", input: "input" } as const;
 
-function Node({ graph, made, layout, row, i, selected, matching, longestNode, press }: BlockProps & { layout: Layout; row: number; i: number }) {
+function Node({ graph, made, layout, row, i, selected, matching, fits, longestNode, press }: BlockProps & { layout: Layout; row: number; i: number }) {
     const op = graph.ops[graph.op[row]!] ?? "?";
     const family = opFamily(op);
     const kind = kinds[graph.kind[row]!] ?? "unseen";
@@ -173,6 +174,7 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
         row === selected ? "selected" : "",
         near ? "near" : "",
         matching.has(row) ? "match" : "",
+        fits && !fits(row) && row !== selected ? "beside" : "",
     ]
         .filter(Boolean)
         .join(" ");
@@ -192,6 +194,7 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
                 width: `${NODE_WIDTH}px`,
                 height: `${layout.h[i]}px`,
                 "--swatch": family.colour,
+                "--cost": `${Math.round((took / Math.max(1, longestNode)) * 45)}%`,
             }}
             onClick={() => press(row)}
         >
@@ -212,7 +215,6 @@ function Node({ graph, made, layout, row, i, selected, matching, longestNode, pr
                     {chip.bytes > 0 && chip.kind === "weight" ? <span class="quiet"> {bytes(chip.bytes)}</span> : null}
                 </span>
             ))}
-            <span class="node-share" style={{ width: `${(took / Math.max(1, longestNode)) * 100}%` }} />
         </button>
     );
 }

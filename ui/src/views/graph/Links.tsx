@@ -1,28 +1,27 @@
 // The edges between blocks.
 import type { Block, Blocks } from "./blocks";
 import { layoutOf } from "./layouts";
-import type { Placed } from "./place";
+import { HEADER, type Placed } from "./place";
 
 export function Links({
     made,
     placed,
-    first,
-    last,
+    inSight,
     isOpen,
 }: {
     made: Blocks;
     placed: Placed;
-    first: number;
-    last: number;
+    inSight: ReadonlySet<number>;
     isOpen(block: Block): boolean;
 }) {
     const x = (i: number, end: "entry" | "exit") => {
         const layout = isOpen(made.blocks[i]!) ? layoutOf(made.blocks[i]!.shape) : undefined;
         const point = layout?.[end];
-        return point ? placed.inset[i]! + point.x : placed.width / 2;
+        return point ? placed.inset[i]! + point.x : placed.left[i]! + placed.wide[i]! / 2;
     };
     const bottom = (i: number) => placed.top[i]! + placed.height[i]!;
-    const inSight = made.links.filter(({ from, to }) => Math.min(from, to) < last && Math.max(from, to) >= first).slice(0, 400);
+    const middle = (i: number) => placed.top[i]! + HEADER / 2;
+    const links = made.links.filter(({ from, to }) => inSight.has(from) || inSight.has(to)).slice(0, 400);
     return (
         <svg class="edges" width={placed.width} height={placed.total} aria-hidden="true">
             <defs>
@@ -32,11 +31,16 @@ export function Links({
                     </marker>
                 ))}
             </defs>
-            {inSight.map(({ from, to }) => {
+            {links.map(({ from, to }) => {
+                // From column to column, through what is free between them.
+                if (placed.column[from] !== placed.column[to]) {
+                    const [x0, x1] = [placed.left[from]! + placed.wide[from]!, placed.left[to]!];
+                    return <path key={`${from} ${to}`} class={to === from + 1 ? "edge" : "edge far"} d={`M${x0} ${middle(from)}H${x1 - 16}V${middle(to)}H${x1}`} marker-end="url(#arrow)" />;
+                }
                 if (to !== from + 1) {
                     const [y0, y1] = [bottom(from), placed.top[to]!];
                     return (
-                        <path key={`${from} ${to}`} class="edge far" d={`M24 ${y0}C4 ${y0 + 30} 4 ${y1 - 30} 24 ${y1}`} marker-end="url(#arrow)" />
+                        <path key={`${from} ${to}`} class="edge far" d={`M${placed.left[from]! + 24} ${y0}C${placed.left[from]! + 4} ${y0 + 30} ${placed.left[from]! + 4} ${y1 - 30} ${placed.left[from]! + 24} ${y1}`} marker-end="url(#arrow)" />
                     );
                 }
                 // Inside an open block the header hides the way from its top edge to where its insides begin.

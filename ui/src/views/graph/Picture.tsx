@@ -2,15 +2,16 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { time } from "../../format";
 import { announce } from "../../shell/Announce";
+import { takesAll } from "../../shell/save";
 import { select, selection } from "../../state";
 import { Bar } from "./Bar";
 import { BlockView, describe } from "./BlockView";
 import { kinds, search, type Block, type Blocks } from "./blocks";
 import { arrived, layoutOf, nodesLaidOut, pending, wantLayouts } from "./layouts";
 import { Links } from "./Links";
-import { fit, useGraphKeys, useReveal, zoomWheel } from "./moves";
-import { between, place, type Placed } from "./place";
-import { computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
+import { fit, useFitWhenLaidOut, useGraphKeys, useReveal, zoomWheel } from "./moves";
+import { between, columnsFor, place, type Placed } from "./place";
+import { columns, computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
 import { stepWord } from "../../step";
 
 const isOpen = (block: Block) => expanded.value.has(block.key);
@@ -32,19 +33,40 @@ function pressNode(graph: Told, row: number): void {
 }
 
 // What of the content is in sight, from pixel to pixel.
-function useSight(box: { current: HTMLDivElement | null }, placed: Placed): [[number, number], () => void] {
+function useSight(box: { current: HTMLDivElement | null }, placed: Placed, setRoom: (room: [number, number]) => void): [[number, number], () => void] {
     const [seen, setSeen] = useState<[number, number]>([0, 900]);
     const look = () => {
         const at = box.current;
         if (at) setSeen([at.scrollTop / scale.value, (at.scrollTop + at.clientHeight) / scale.value]);
     };
     useEffect(() => {
-        const observer = new ResizeObserver(look);
+        const measure = () => {
+            look();
+            if (box.current) setRoom([box.current.clientWidth - 20, box.current.clientHeight - 32]);
+        };
+        const observer = new ResizeObserver(measure);
         observer.observe(box.current!);
+        measure();
         return () => observer.disconnect();
     }, []);
     useEffect(look, [scale.value, placed]);
     return [seen, look];
+}
+
+// Which nodes the selected layer, op and tensor leave; null without any.
+function fitsOf(graph: Told): ((row: number) => boolean) | null {
+    const { layer, opType, tensor } = selection.value;
+    if (layer === null && opType === null && tensor === null) return null;
+    const reads = new Set<number>();
+    for (let i = 0; tensor !== null && i < graph.source.length; i++) {
+        const source = graph.source[i]!;
+        const name = source < graph.rows ? graph.names[source] : graph.leaves[source - graph.rows]?.name;
+        if (name === tensor) reads.add(graph.target[i]!);
+    }
+    return (row) =>
+        (layer === null || graph.layer[row] === layer) &&
+        (opType === null || graph.ops[graph.op[row]!] === opType) &&
+        (tensor === null || graph.names[row] === tensor || reads.has(row));
 }
 
 export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
@@ -52,18 +74,23 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
     const row = selectedRow(graph);
     const version = arrived.value;
-    const placed = useMemo(() => place(made.blocks, isOpen, layoutOf), [made, expanded.value, version]);
-    const [seen, look] = useSight(box, placed);
+    const [room, setRoom] = useState<[number, number]>([0, 0]);
+    const inColumns = columns.value ?? columnsFor(made.blocks.length, room[0] / scale.value, room[1] / scale.value);
+    const placed = useMemo(() => place(made.blocks, isOpen, layoutOf, inColumns), [made, expanded.value, version, inColumns]);
+    const [seen, look] = useSight(box, placed, setRoom);
+    const fitSoon = useFitWhenLaidOut(box, made);
+    const fits = useMemo(() => fitsOf(graph), [graph, selection.value]);
     const press = (target: number) => pressNode(graph, target);
     useEffect(() => wantLayouts(made.blocks.filter(isOpen).map((block) => block.shape)), [made, expanded.value]);
     useReveal(box, made, placed, row, version);
     useGraphKeys(box, graph, made, placed, row, press);
 
-    const [first, last] = between(placed, seen[0] - 200, seen[1] + 200);
+    const all = takesAll.value;
+    const inSight = useMemo(() => new Set(all ? placed.top.keys() : between(placed, seen[0] - 200, seen[1] + 200)), [placed, seen, all]);
     const { width, total } = placed;
     return (
         <>
-            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} root={() => box.current} />
+            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} fitSoon={fitSoon} root={() => box.current} />
             <div
                 class="graph-scroll"
                 data-scroll="blocks"
@@ -81,8 +108,8 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
             >
                 <div class="graph-size" style={{ width: `${width * scale.value}px`, height: `${total * scale.value}px` }}>
                     <div class="graph-content" style={{ width: `${width}px`, height: `${total}px`, transform: `scale(${scale.value})` }}>
-                        <Links made={made} placed={placed} first={first} last={last} isOpen={isOpen} />
-                        <InSight graph={graph} made={made} placed={placed} first={first} last={last} found={found} row={row} press={press} />
+                        <Links made={made} placed={placed} inSight={inSight} isOpen={isOpen} />
+                        <InSight graph={graph} made={made} placed={placed} inSight={inSight} found={found} row={row} fits={fits} press={press} />
                     </div>
                 </div>
             </div>
@@ -94,31 +121,33 @@ interface InSightProps {
     graph: Told;
     made: Blocks;
     placed: Placed;
-    first: number;
-    last: number;
+    inSight: ReadonlySet<number>;
+    fits: ((row: number) => boolean) | null; // null: nothing is asked for
     found: { rows: number[]; perBlock: number[] };
     row: number;
     press(row: number): void;
 }
 
-function InSight({ graph, made, placed, first, last, found, row, press }: InSightProps) {
+function InSight({ graph, made, placed, inSight, found, row, fits, press }: InSightProps) {
     const { layer } = selection.value;
     const longest = useMemo(() => Math.max(1, ...made.blocks.map((block) => block.time)), [made]);
     const longestNode = useMemo(() => made.blocks.reduce((most, block) => block.rows.reduce((m, r) => Math.max(m, graph.time[r]!), most), 1), [made]);
     const matching = useMemo(() => new Set(found.rows), [found]);
     return (
         <>
-            {made.blocks.slice(first, last).map((block, k) => {
-                const [index, open] = [first + k, isOpen(block)];
-                const box = { top: `${placed.top[index]}px`, height: `${placed.height[index]}px`, width: `${placed.width}px` };
+            {made.blocks.map((block, index) => {
+                if (!inSight.has(index)) return null;
+                const open = isOpen(block);
+                const box = { left: `${placed.left[index]}px`, top: `${placed.top[index]}px`, height: `${placed.height[index]}px`, width: `${placed.wide[index]}px` };
+                const isBeside = fits !== null && !block.rows.some(fits);
                 return (
-                    <div class={open ? "block open" : "block"} key={block.key} style={box}>
+                    <div class={`block${open ? " open" : ""}${isBeside ? " beside" : ""}`} key={block.key} style={box}>
                         <BlockView
-                            {...{ graph, made, block, index, longest, longestNode, matching, press }}
+                            {...{ graph, made, block, index, longest, longestNode, matching, fits, press }}
                             layout={layoutOf(block.shape)}
                             expanded={open}
                             filtered={layer === block.layer}
-                            inset={placed.inset[index]!}
+                            inset={placed.inset[index]! - placed.left[index]!}
                             matches={found.perBlock[index]!}
                             selected={row}
                             toggle={() => setOpen([block.key], !open)}

@@ -1,6 +1,7 @@
 // View 3: the graph of a token step, collapsed to its layers; a layer opens where it stands.
 import { useEffect, useMemo } from "preact/hooks";
 import type { GraphAnswer } from "../../api";
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { here, selection, summary } from "../../state";
 import { Waiting } from "../statistics/Waiting";
@@ -25,6 +26,7 @@ function pathOf(): string {
 }
 
 export default function GraphView() {
+    useApplied("tokens", "layer", "opType", "tensor", "op");
     const answer = useAsk<GraphAnswer>(pathOf(), { keep: true });
     const graph = useMemo(() => (answer.data ? told(answer.data) : null), [answer.data]);
     const made = useMemo(() => (graph ? makeBlocks(graph, withViews.value) : null), [graph, withViews.value]);

@@ -59,7 +59,7 @@ function fail(message: string): void {
 
 function theWorker(): Worker {
     if (worker === null) {
-        worker = new Worker("/worker.js");
+        worker = new Worker("./worker.js");
         worker.onmessage = ({ data }: MessageEvent<{ signature: string; layout: Layout }>) => keep(data.signature, data.layout);
         worker.onerror = (event) => fail(event.message || "its worker did not start");
     }

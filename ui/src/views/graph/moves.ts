@@ -2,11 +2,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import { registerKeys } from "../../keys";
 import { announce } from "../../shell/Announce";
-import type { Blocks } from "./blocks";
+import type { Block, Blocks } from "./blocks";
 import { NODE_WIDTH } from "./layout-size";
-import { layoutOf } from "./layouts";
-import { HEADER, place, type Placed } from "./place";
-import { expanded, leastScale, scale, setOpen, zoomBy, type Told } from "./state";
+import { layoutOf, pending } from "./layouts";
+import { bestFit, HEADER, place, type Placed } from "./place";
+import { columns, expanded, leastScale, scale, setOpen, zoomBy, type Told } from "./state";
 
 export function zoomWheel(event: WheelEvent) {
     if (!event.ctrlKey) return;
@@ -14,13 +14,28 @@ export function zoomWheel(event: WheelEvent) {
     zoomBy(Math.exp(-event.deltaY / 300));
 }
 
-// All layers at once: closed, and as small as that needs.
+// All blocks at once, those that are open too: in as many columns as leave them largest.
 export function fit(box: HTMLElement | null, made: Blocks) {
     if (!box) return;
-    expanded.value = new Set();
-    const closed = place(made.blocks, () => false, layoutOf);
-    scale.value = Math.min(1, Math.max(leastScale, Math.min((box.clientWidth - 4) / closed.width, (box.clientHeight - 20) / Math.max(1, closed.total))));
+    const isOpen = (block: Block) => expanded.value.has(block.key);
+    const best = bestFit(box.clientWidth - 20, box.clientHeight - 32, made.blocks.length, (n) => place(made.blocks, isOpen, layoutOf, n));
+    columns.value = best.columns;
+    scale.value = Math.min(1, Math.max(leastScale, best.scale));
     box.scrollTo(0, 0);
+}
+
+// Fits once everything that is open has its place.
+export function useFitWhenLaidOut(box: { current: HTMLDivElement | null }, made: Blocks): () => void {
+    const wanted = useRef(false);
+    const isDone = pending.value === 0 && made.blocks.every((block) => !expanded.value.has(block.key) || layoutOf(block.shape));
+    useEffect(() => {
+        if (!wanted.current || !isDone) return;
+        wanted.current = false;
+        fit(box.current, made);
+    });
+    return () => {
+        wanted.current = true;
+    };
 }
 
 // Opens the block of the selected row and brings the node into sight.

@@ -1,4 +1,4 @@
-// Where the blocks stand, one below the other, with what is expanded in its place.
+// Where the blocks stand, in columns, with what is expanded in its place.
 import type { Block, Shape } from "./blocks";
 import type { Layout } from "./layout";
 
@@ -6,44 +6,71 @@ export const HEADER = 36,
     GAP = 20,
     CLOSED_GAP = 6, // between two closed blocks
     PENDING = 64,
-    LEAST_WIDTH = 640;
+    LEAST_WIDTH = 560;
 
 export interface Placed {
+    column: number[]; // by block
+    left: number[];
     top: number[];
+    wide: number[]; // as its column is
     height: number[];
     inset: number[]; // left edge of the block's insides, relative to the content
-    width: number;
+    width: number; // of everything
     total: number; // height of everything
 }
 
-export function place(blocks: readonly Block[], isExpanded: (block: Block) => boolean, layoutOf: (shape: Shape) => Layout | undefined): Placed {
+const COLUMN_GAP = 32;
+
+// Which column a block stands in depends on how many there are, never on what is expanded: a block opens where it stands.
+export function place(blocks: readonly Block[], isExpanded: (block: Block) => boolean, layoutOf: (shape: Shape) => Layout | undefined, columns = 1): Placed {
     const insides = blocks.map((block) => (isExpanded(block) ? (layoutOf(block.shape) ?? null) : undefined));
-    const width = Math.max(LEAST_WIDTH, ...insides.map((layout) => layout?.width ?? 0));
-    const placed: Placed = { top: [], height: [], inset: [], width, total: 0 };
-    let y = 0;
-    let gap = 0;
-    insides.forEach((layout, i) => {
-        const height = HEADER + (layout === undefined ? 0 : layout === null ? PENDING : layout.height);
-        placed.top.push(y);
-        placed.height.push(height);
-        placed.inset.push(layout ? (width - layout.width) / 2 : 0);
-        gap = layout === undefined && insides[i + 1] === undefined ? CLOSED_GAP : GAP;
-        y += height + gap;
-    });
-    placed.total = Math.max(0, y - gap);
+    const each = Math.max(1, Math.ceil(blocks.length / columns));
+    const placed: Placed = { column: [], left: [], top: [], wide: [], height: [], inset: [], width: 0, total: 0 };
+    for (let first = 0, x = 0; first < Math.max(1, blocks.length); first += each) {
+        const inColumn = insides.slice(first, first + each);
+        const width = Math.max(LEAST_WIDTH, ...inColumn.map((layout) => layout?.width ?? 0));
+        let [y, gap] = [0, 0];
+        inColumn.forEach((layout, i) => {
+            const height = HEADER + (layout === undefined ? 0 : layout === null ? PENDING : layout.height);
+            placed.column.push(first / each);
+            placed.left.push(x);
+            placed.top.push(y);
+            placed.wide.push(width);
+            placed.height.push(height);
+            placed.inset.push(x + (layout ? (width - layout.width) / 2 : 0));
+            gap = layout === undefined && inColumn[i + 1] === undefined ? CLOSED_GAP : GAP;
+            y += height + gap;
+        });
+        placed.total = Math.max(placed.total, y - gap);
+        placed.width = x + width;
+        x += width + COLUMN_GAP;
+    }
     return placed;
 }
 
-// The blocks that reach into [from, to].
-export function between(placed: Placed, from: number, to: number): [number, number] {
-    let first = 0;
-    while (first < placed.top.length && placed.top[first]! + placed.height[first]! < from) first++;
-    let last = first;
-    while (last < placed.top.length && placed.top[last]! <= to) last++;
-    return [first, last];
+// As many columns as stand side by side in the room, and no more than it takes to see all closed blocks at once.
+export function columnsFor(blocks: number, width: number, height: number): number {
+    const besides = Math.max(1, Math.floor((width + COLUMN_GAP) / (LEAST_WIDTH + COLUMN_GAP)));
+    return Math.max(1, Math.min(besides, Math.ceil((blocks * (HEADER + CLOSED_GAP)) / Math.max(1, height))));
 }
 
-// A path through dagre's points with soft bends.
+// The number of columns in which everything is largest while all of it is seen, and how large.
+export function bestFit(width: number, height: number, blocks: number, placeIn: (columns: number) => Placed): { columns: number; scale: number } {
+    let best = { columns: 1, scale: 0 };
+    for (let columns = 1; columns <= Math.max(1, blocks); columns++) {
+        const { width: wide, total } = placeIn(columns);
+        const scale = Math.min(width / wide, height / Math.max(1, total));
+        if (scale > best.scale) best = { columns, scale };
+    }
+    return best;
+}
+
+// The blocks that reach into [from, to].
+export function between(placed: Placed, from: number, to: number): number[] {
+    return placed.top.flatMap((top, i) => (top <= to && top + placed.height[i]! >= from ? [i] : []));
+}
+
+// A path through an edge's points with soft bends.
 export function edgePath(points: readonly number[]): string {
     const n = points.length / 2;
     if (n < 2) return "";

@@ -13,8 +13,8 @@ import { type Order, Table, type TableColumn } from "../statistics/Table";
 import { machineOf, matches, notesOf, type Row, rowsOf, settingsOf, when } from "./rows";
 import "./library.css";
 
-const filter = kept("list-find", "", asAnyText, true);
-const order = kept<Order | null>("list-by", null, asOrder, true);
+const filter = kept("list-find", "", asAnyText, { stays: true });
+const order = kept<Order | null>("list-by", null, asOrder, { stays: true });
 const picked = signal<readonly number[]>([]); // at most two, by index
 
 function useEntries(): Entry[] | null {
@@ -40,7 +40,7 @@ const columns: TableColumn<Row>[] = [
     { key: "name", title: "recording", value: (row) => row.experiment.name, show: (row) => <Name row={row} /> },
     { key: "model", title: "model", value: (row) => row.entry?.model?.name, show: (row) => row.entry?.model?.name ?? "–" },
     { key: "start_utc", title: "when", value: (row) => row.entry?.start_utc, show: (row) => <span class="whole">{when(row.entry?.start_utc ?? null)}</span>, ascending: false },
-    { key: "prompt", title: "prompt", value: (row) => row.entry?.prompt, show: (row) => <span class="cut" title={row.entry?.prompt ?? ""}>{row.entry?.prompt ?? "–"}</span> },
+    { key: "prompt", title: "prompt", value: (row) => row.entry?.prompt, show: (row) => <Cut text={row.entry?.prompt ?? "–"} /> },
     { key: "tokens", title: "tokens", numeric: true, value: (row) => row.entry?.tokens, show: (row) => (row.entry ? count(row.entry.tokens) : "–"), hint: "token steps; graph runs of a program without tokens" },
     {
         key: "tokens_per_second",
@@ -50,11 +50,18 @@ const columns: TableColumn<Row>[] = [
         show: (row) => (row.entry && speed(row.entry) !== null ? speed(row.entry)!.toFixed(speed(row.entry)! < 9.95 ? 2 : 1) : "–"),
         hint: "generated tokens by the time of their steps, as ggscope stats tells it",
     },
-    { key: "machine", title: "machine", value: (row) => row.entry && machineOf(row.entry), show: (row) => (row.entry ? machineOf(row.entry) : "–") },
-    { key: "settings", title: "settings", value: (row) => row.entry && settingsOf(row.entry), show: (row) => <span title={row.entry?.command.join(" ")}>{row.entry ? settingsOf(row.entry) : "–"}</span> },
+    { key: "machine", title: "machine", value: (row) => row.entry && machineOf(row.entry), show: (row) => <Cut text={row.entry ? machineOf(row.entry) : "–"} /> },
+    { key: "settings", title: "settings", value: (row) => row.entry && settingsOf(row.entry), show: (row) => <Cut text={row.entry ? settingsOf(row.entry) : "–"} more={row.entry?.command.join(" ")} /> },
     { key: "trace_bytes", title: "size", numeric: true, value: (row) => row.entry?.trace_bytes, show: (row) => <span class="whole">{row.entry ? bytes(row.entry.trace_bytes) : "–"}</span>, hint: "of the trace" },
     { key: "notes", title: "notes", value: (row) => row.entry && notesOf(row.entry), show: (row) => <Notes row={row} /> },
 ];
+
+// One line, all of it where one points.
+const Cut = ({ text, more }: { text: string; more?: string | undefined }) => (
+    <span class="cut" title={more ? `${text}\n${more}` : text}>
+        {text}
+    </span>
+);
 
 function Name({ row }: { row: Row }) {
     const { experiment } = row;
@@ -65,6 +72,11 @@ function Name({ row }: { row: Row }) {
             {experiment.error && (
                 <span class="badge" title={experiment.error}>
                     {experiment.state}
+                </span>
+            )}
+            {row.entry?.warning && (
+                <span class="badge" title={row.entry.warning}>
+                    not whole
                 </span>
             )}
             {row.entry && row.entry.lost > 0 && <span class="badge">{count(row.entry.lost)} records lost</span>}
@@ -114,14 +126,14 @@ export function Library({ onHelp }: { onHelp(): void }) {
     return (
         <>
             <header class="page-header">
-                <Logo />
-                <div class="words">
+                <div class="title">
+                    <Logo />
                     <h1>{plural(all.length, "recording")}</h1>
                     <p class="prompt">Press one to open it; what is recorded meanwhile appears here.</p>
+                    <button type="button" onClick={onHelp} title="Keys and colours (?)" aria-label="Help">
+                        ?
+                    </button>
                 </div>
-                <button type="button" onClick={onHelp} title="Keys and colours (?)" aria-label="Help">
-                    ?
-                </button>
             </header>
             <main class="library" data-loaded={entries !== null} aria-busy={isBusy}>
                 <Table

@@ -1,6 +1,6 @@
 // What narrows the log: the shared selection, told in words that can be changed and taken back.
 import { useEffect, useState } from "preact/hooks";
-import { bytes, time } from "../../format";
+import { bytes, moment } from "../../format";
 import { select, selection, summary } from "../../state";
 import { stepColumn, stepsWord } from "../../step";
 import { logSource } from "./extras";
@@ -96,7 +96,7 @@ export function Chips() {
         <>
             {region && <Chip text={`file ${region.file}: ${bytes(region.begin)} to ${bytes(region.end)}`} remove={() => select({ region: null })} />}
             {buffer !== null && <Chip text={`buffer ${buffer}`} remove={() => select({ buffer: null })} />}
-            {span && <Chip text={`${time(span[0])} to ${time(span[1])}`} remove={() => select({ time: null })} />}
+            {span && <Chip text={`${moment(span[0], span[1] - span[0])} to ${moment(span[1], span[1] - span[0])}`} remove={() => select({ time: null })} />}
         </>
     );
 }

@@ -1,11 +1,11 @@
 // The log as a table of any length: only what is seen is fetched and drawn.
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import { logColumns } from "../../api";
 import { revision } from "../../ask";
 import { count, roughly } from "../../format";
 import { announce } from "../../shell/Announce";
 import { here, select, selection } from "../../state";
 import { download, toCsv } from "../statistics/csv";
+import { savedColumns } from "./columns";
 import { logSort, logSource, threadOfLane } from "./extras";
 import { Chips, FilterBar } from "./FilterBar";
 import { filterQuery, sortQuery, type Sort } from "./filter";
@@ -13,41 +13,34 @@ import { Pages } from "./pages";
 import { Rows } from "./Rows";
 import "./log.css";
 
-export function LogTable({ compact = false }: { compact?: boolean }) {
+// `compact`: below another picture; closed, it says how many rows there are.
+export function LogTable({ compact = false, isClosed = false }: { compact?: boolean; isClosed?: boolean }) {
     const rowHeight = compact ? 20 : 24;
     const sort = logSort.value;
     const setSort = (next: Sort | null) => (logSort.value = next);
     const query = filterQuery({ ...selection.value, source: logSource.value, thread: threadOfLane() });
-    const { pages, version } = usePages(here("log"), query + sortQuery(sort));
+    const { pages, version, isStale } = usePages(here("log"), query + sortQuery(sort));
     const ops = useMemo(() => new Set<string>(), []);
     return (
-        <div class={compact ? "log compact" : "log"}>
+        <div class={`log${compact ? " compact" : ""}${isStale ? " stale" : ""}`}>
             <div class="log-bar">
                 {compact ? <Chips /> : <FilterBar ops={[...ops].sort()} />}
                 {!compact && <Save pages={pages} version={version} />}
-                <Count pages={pages} version={version} filtered={query !== ""} />
+                <Count pages={pages} version={version} filtered={query !== ""} isStale={isStale} />
             </div>
             {pages.error ? (
                 <p class="failed" role="alert">
                     {pages.error}
                 </p>
             ) : null}
-            <Rows
-                pages={pages}
-                version={version}
-                rowHeight={rowHeight}
-                ops={ops}
-                sort={sort}
-                setSort={setSort}
-                whole={query === "" && sort === null}
-            />
+            {!isClosed && <Rows pages={pages} version={version} rowHeight={rowHeight} ops={ops} sort={sort} setSort={setSort} whole={query === "" && sort === null} />}
         </div>
     );
 }
 
 // The pages of a question. The answer to the question before stays until the new one has its first rows. The version grows with what
 // the pages hold: they are one object, and a component whose properties stay the same is not drawn again.
-function usePages(path: string, query: string): { pages: Pages; version: number } {
+function usePages(path: string, query: string): { pages: Pages; version: number; isStale: boolean } {
     const [version, draw] = useReducer((n: number) => n + 1, 0);
     const held = useRef<Pages | null>(null);
     const now = revision.value;
@@ -59,18 +52,18 @@ function usePages(path: string, query: string): { pages: Pages; version: number 
     useEffect(() => () => asked.stop(), [asked]);
     if (asked.total !== null || asked.error !== null || held.current?.path !== path) held.current = asked;
     held.current!.progress = asked.progress;
-    return { pages: held.current!, version };
+    return { pages: held.current!, version, isStale: held.current !== asked };
 }
 
-function Count({ pages, filtered }: { pages: Pages; version: number; filtered: boolean }) {
+function Count({ pages, filtered, isStale }: { pages: Pages; version: number; filtered: boolean; isStale: boolean }) {
     const { total, of, progress } = pages;
     useEffect(() => {
         if (filtered && total !== null && of !== null) announce(`${count(total)} of ${count(of)} rows`);
     }, [filtered, total, of]);
-    if (progress !== null)
+    if (progress !== null || isStale)
         return (
             <span class="log-count" role="status">
-                searching {Math.round(progress * 100)} %
+                {logSort.value ? "sorting" : "searching"} {progress === null ? "…" : `${Math.round(progress * 100)} %`}
             </span>
         );
     if (total === null) return <span class="log-count">…</span>;
@@ -101,7 +94,7 @@ function Save({ pages }: { pages: Pages; version: number }) {
     const save = async () => {
         setBusy(true);
         try {
-            download("log.csv", toCsv([...logColumns], (await pages.all(MOST_SAVED)).map((row) => logColumns.map((key) => row[key]))));
+            download("log.csv", toCsv([...savedColumns], (await pages.all(MOST_SAVED)).map((row) => savedColumns.map((key) => row[key]))));
         } catch (cause) {
             announce(`The log was not saved: ${cause instanceof Error ? cause.message : String(cause)}`);
         }

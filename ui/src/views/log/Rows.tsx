@@ -1,11 +1,11 @@
 // The rows that are in sight, on a spacer that stands for all of them.
 import { logTop } from "./extras";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogRow, OpAnswer } from "../../api";
 import { useAsk } from "../../ask";
 import { announce } from "../../shell/Announce";
 import { here, select, selection } from "../../state";
-import { columns, template } from "./columns";
+import { columnsFor, type LogColumn } from "./columns";
 import { nextSort, type Sort } from "./filter";
 import type { Pages } from "./pages";
 import { clampTop, MOST, reveal, rowsAt, scrollTopOf, spacer, topOf, visible, type Scroll } from "./scroll";
@@ -26,6 +26,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
     const place = usePlace(pages, rowHeight);
     const { box, scroll, top, height, go } = place;
     const { first, count: n, offset } = rowsAt(scroll, top);
+    const { shown: columns, template, least } = useMemo(() => columnsFor(place.width, parseFloat(getComputedStyle(document.documentElement).fontSize)), [place.width]);
     const [active, setActive] = useState<number | null>(null);
     const pressed = useRef<string | null>(null);
     useEffect(() => {
@@ -90,15 +91,15 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
             onKeyDown={onKeyDown}
             style={{ "--columns": template, "--row": `${rowHeight}px` }}
         >
-            <div class="log-inner" role="presentation" style={{ height: `${spacer(scroll) + HEAD}px` }}>
+            <div class="log-inner" role="presentation" style={{ height: `${spacer(scroll) + HEAD}px`, minWidth: `${Math.ceil(least)}px` }}>
                 <div class="log-sticky" role="presentation" style={{ height: `${height}px` }}>
-                    <Head sort={sort} setSort={setSort} />
+                    <Head columns={columns} sort={sort} setSort={setSort} />
                     <div class="log-rows" role="presentation">
                         {Array.from({ length: n }, (_, i) => {
                             const row = pages.row(first + i);
                             if (row) ops.add(row.op);
                             const y = offset + i * rowHeight;
-                            return <OneRow key={(first + i) % ring} index={first + i} row={row} y={y} active={active === first + i} press={press} />;
+                            return <OneRow columns={columns} key={(first + i) % ring} index={first + i} row={row} y={y} active={active === first + i} press={press} />;
                         })}
                     </div>
                     {pages.total === 0 && <p class="empty log-nothing">No op matches this filter.</p>}
@@ -111,13 +112,15 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
 // Where the table stands. Short tables scroll by themselves; in long ones the thumb stands for a share, and the wheel moves by rows.
 function usePlace(pages: Pages, rowHeight: number) {
     const box = useRef<HTMLDivElement>(null);
-    const [height, setHeight] = useState(400);
+    const [{ width, height }, setSize] = useState({ width: 1200, height: 400 });
     const [top, setTop] = useState(0);
     const own = useRef(-1); // the thumb's place as it was set here
     const scroll: Scroll = { rows: pages.total ?? 0, rowHeight, view: Math.max(rowHeight, height - HEAD) };
     useEffect(() => {
-        const observer = new ResizeObserver(() => box.current && setHeight(box.current.clientHeight));
+        const measure = () => box.current && setSize({ width: box.current.clientWidth, height: box.current.clientHeight });
+        const observer = new ResizeObserver(measure);
         observer.observe(box.current!);
+        measure();
         return () => observer.disconnect();
     }, []);
     const go = (to: number) => {
@@ -139,7 +142,7 @@ function usePlace(pages: Pages, rowHeight: number) {
         const unit = event.deltaMode === 0 ? 1 : event.deltaMode === 1 ? rowHeight : scroll.view;
         go(top + (event.deltaY * unit) / rowHeight);
     };
-    return { box, scroll, top, height, go, onScroll, onWheel };
+    return { box, scroll, top, width, height, go, onScroll, onWheel };
 }
 
 // The row to which a key leads; undefined for keys that lead nowhere.
@@ -158,7 +161,7 @@ function keyTarget(key: string, active: number | null, top: number, scroll: Scro
     return wanted === undefined ? undefined : Math.min(scroll.rows - 1, Math.max(0, wanted));
 }
 
-function Head({ sort, setSort }: Pick<RowsProps, "sort" | "setSort">) {
+function Head({ columns, sort, setSort }: Pick<RowsProps, "sort" | "setSort"> & { columns: LogColumn[] }) {
     return (
         <div class="log-head" role="row" aria-rowindex={1}>
             {columns.map((column) => {
@@ -180,6 +183,7 @@ function Head({ sort, setSort }: Pick<RowsProps, "sort" | "setSort">) {
 }
 
 interface OneRowProps {
+    columns: LogColumn[];
     index: number;
     row: LogRow | undefined; // not there yet
     y: number;
@@ -187,7 +191,7 @@ interface OneRowProps {
     press(index: number): void;
 }
 
-function OneRow({ index, row, y, active, press }: OneRowProps) {
+function OneRow({ columns, index, row, y, active, press }: OneRowProps) {
     const chosen = selection.value.op;
     const selected = row !== undefined && chosen !== null && chosen.run === row.run && chosen.node === row.node;
     const marks = { odd: index % 2 === 1, selected, active, loading: row === undefined };

@@ -1,6 +1,8 @@
 // What the colours of the memory view mean, and its switches.
 import { bytes, count, share } from "../../format";
-import { ofBytes } from "../../shell/Header";
+import { Term } from "../../shell/Terms";
+import { ofBytes } from "../../shell/recording-findings";
+import { HeatScale } from "../../shell/HeatScale";
 import { selection } from "../../state";
 import { copiedOf, type Memory, shownLayer, shownSide } from "./data";
 import { pinColour } from "./around";
@@ -46,14 +48,14 @@ export function Legend(properties: {
                 {data.diskPaint && (
                     <span>
                         DISK {data.diskPaint.least}
-                        <i class="heat-scale" />
+                        <HeatScale />
                         {data.diskPaint.most} <span class="quiet">&nbsp;{data.diskPaint.meaning}</span>
                     </span>
                 )}
                 {data.livePaint && (
                     <span>
                         BUFFER {data.livePaint.least}
-                        <i class="heat-scale" />
+                        <HeatScale />
                         {data.livePaint.most}
                     </span>
                 )}
@@ -68,7 +70,7 @@ export function Legend(properties: {
                 {copies && copies.copied > 0 && (
                     <>
                         <span>
-                            <i class="swatch copied" /> copied at load: {share(copies.copied, copies.bytes)} of the weights
+                            <i class="swatch copied" /> <Term word="copied at load" />: {share(copies.copied, copies.bytes)} of the weights
                         </span>
                         <label title="Ops read the copies, which lie in a buffer: that is where they count, or in the file that they were copied from">
                             show copied weights{" "}

@@ -87,7 +87,7 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
                 {entry.component && <Line name="part">{entry.component}</Line>}
                 <Line name="bytes">{`${bytes(unit.end - unit.begin)} (${count(unit.end - unit.begin)})`}</Line>
                 <Line name="offset">{`${count(offset)} of ${entry.buffer === null ? `file ${entry.file}` : `buffer ${entry.buffer}`}`}</Line>
-                <Line name="touches">{touched.bytes > 0 ? `${plural(touched.reads, entry.buffer === null ? "read" : "access", entry.buffer === null ? "reads" : "accesses")}, ${bytes(touched.bytes)}` : "none"}</Line>
+                <Line name="touches">{touched.bytes === 0 ? "none" : touched.touched === undefined ? `${plural(touched.reads, "read")}, ${bytes(touched.bytes)}` : `${bytes(touched.touched)} of it, ${bytes(touched.bytes)} read and written`}</Line>
                 {lastOp && <Line name="last op">{lastOp}</Line>}
                 {note && <Line name="pages">{note}</Line>}
                 {entry.copied && <Line name="place">copied into memory at load, ops read the copy</Line>}

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { type Columns, useAsk } from "../../ask";
 import { played } from "../../shell/playback";
-import { asText, here, kept, selection, chosenSteps } from "../../state";
+import { asText, here, kept, selection, chosenOpsBut } from "../../state";
 import { type Disk, diskOf, type Layer, layers, type Live, liveOf, paintDisk, type Painted, paintLive, type Side, sides } from "./model";
 
 export interface Memory {
@@ -38,7 +38,7 @@ export const shownSide = kept<Side>("weights", "lie", asText(sides));
 
 export function useMemory(layer: Layer): Memory {
     const map = useAsk<ModelMap>(here("map"));
-    const heat = useAsk<Heat>(here("heat", { ...chosenSteps() }), { keep: true });
+    const heat = useAsk<Heat>(here("heat", chosenOpsBut("tensor", "region", "buffer")), { keep: true });
     const whole = useAsk<Heat>(here("heat"), { keep: true });
     const buffers = useAsk<Buffers>(here("buffers"));
     const steps = useAsk<Columns>(stepsPath());

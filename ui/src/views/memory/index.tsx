@@ -1,9 +1,10 @@
 // View 1. DISK with one row per layer, then BUFFER with one row per class; below, from 70 % of the height, the log of what is selected.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useApplied } from "../../applied";
 import { bytes, count } from "../../format";
 import { registerKeys } from "../../keys";
 import { announce } from "../../shell/Announce";
-import { useWidth } from "../../shell/Canvas";
+import { useHeight, useWidth } from "../../shell/Canvas";
 import { pick, selectRegion } from "../../shell/MemoryBars";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
@@ -22,10 +23,14 @@ import "./memory.css";
 
 const gutter = 150;
 const narrowGutter = 78;
-const gap = 14; // between DISK and BUFFER
+const gap = 8; // between DISK and BUFFER
+const leastRow = 15; // in which a name can be read
 const mostZoom = 4096;
 
 const fullScreen = kept("full", false, asFlag);
+// Whether the log is there below the map; null: if there is room for both.
+const withLog = kept<boolean | null>("with-log", null, { write: (value) => (value === null ? "" : asFlag.write(value)), read: asFlag.read });
+const roomForBoth = 640;
 const trueScaled = kept("true-scale", false, asFlag);
 
 declare global {
@@ -89,7 +94,7 @@ function plan(data: Data, room: number): { rows: RowPlan[]; height: number; hasE
     const above = disk && diskPaint ? disk.rows : [];
     const below = live && livePaint ? live.rows : [];
     const total = above.length + below.length;
-    const each = Math.max(12, Math.min(30, Math.floor((room - gap - headerHeight) / Math.max(1, total))));
+    const each = Math.max(leastRow, Math.min(30, Math.floor((room - gap - headerHeight) / Math.max(1, total))));
     const size = (units: readonly Unit[]) => units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
     const hasExperts = above.some((track) => track.units.some((unit) => unit.expert >= 0));
     let top = hasExperts ? headerHeight : 0;
@@ -120,7 +125,7 @@ function tableOf(rows: RowPlan[]): Table {
                 bytes(unit.end - unit.begin),
                 touched.reads,
                 bytes(touched.bytes),
-                [row.painted.machine?.(unit), entry.copied ? "copied at load" : ""].filter(Boolean).join("; "),
+                [row.painted.machine?.(unit), touched.touched !== undefined && entry.buffer !== null && touched.bytes > 0 ? `${bytes(touched.touched)} of it touched` : "", entry.copied ? "copied at load" : ""].filter(Boolean).join("; "),
             ];
         }),
     );
@@ -146,7 +151,7 @@ const memoryPart = kept("rows", wholeRows, {
         const match = /^([\d.]{1,12})x([\d.]{1,12})$/.exec(text);
         return match && Number(match[1]) >= 1 && Number(match[1]) <= mostZoom ? { zoom: Number(match[1]), from: Number(match[2]) } : undefined;
     },
-});
+}, { isZoom: true });
 
 function usePart(inner: number) {
     const part = { zoom: memoryPart.value.zoom, pan: memoryPart.value.from * inner };
@@ -187,6 +192,7 @@ function isChosen(entry: Entry): boolean {
 }
 
 export default function Memory() {
+    useApplied("tokens", "layer", "tensor", "opType", "op", "region", "buffer", "expert", "lane", "time", "request");
     const layer = shownLayer.value;
     const data = useMemory(layer);
     const marks = useMarks();
@@ -194,6 +200,7 @@ export default function Memory() {
     const [box, width] = useWidth();
     const trueScale = trueScaled.value;
     const [room, setRoom] = useState(0);
+    const [all, allHeight] = useHeight();
     const isFull = fullScreen.value;
     const setFull = (is: boolean) => (fullScreen.value = is);
     const laid = useRef<Row[]>([]);
@@ -245,6 +252,7 @@ export default function Memory() {
 
     window.__ggscope = { memoryCells: () => cellsOf(laid.current), memoryMarks: () => markedOf(laid.current, marks) };
 
+    const hasLog = withLog.value ?? (isFull || allHeight >= roomForBoth);
     if (data.problem) return <p class="problem">{data.problem}</p>;
     const tools = (
         <Legend
@@ -261,7 +269,7 @@ export default function Memory() {
         />
     );
     return (
-        <div class="memory">
+        <div class={hasLog ? "memory with-log" : "memory"} ref={all}>
             <TableView
                 label="Memory"
                 file="memory"
@@ -308,7 +316,10 @@ export default function Memory() {
                 </div>
             </TableView>
             <section class="memory-log" aria-label="Log of what is selected">
-                {summary.value && <LogTable compact />}
+                <button type="button" class="quiet memory-log-switch" aria-expanded={hasLog} onClick={() => (withLog.value = !hasLog)}>
+                    {hasLog ? "▾" : "▸"} Ops that touch it
+                </button>
+                {summary.value && <LogTable compact isClosed={!hasLog} />}
             </section>
         </div>
     );

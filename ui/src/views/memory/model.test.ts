@@ -4,6 +4,8 @@ import { spansOf } from "./marks";
 import { diskOf, liveOf, paintDisk, paintLive } from "./model";
 
 const map: ModelMap = {
+    experiment_id: "",
+    from_trace: 0,
     files: [
         { file: 1, bytes: 1000, path: "a-00001-of-00002.gguf" },
         { file: 2, bytes: 500, path: "a-00002-of-00002.gguf" },
@@ -25,6 +27,7 @@ const map: ModelMap = {
 };
 
 const heat: Heat = {
+    experiment_id: "",
     tensors: {
         reads: [0, 3, 8, 12, 8],
         bytes_read: [0, 6, 800, 1200, 4000],
@@ -34,7 +37,7 @@ const heat: Heat = {
         last_node: [null, 0, 3, 7, 9],
     },
     experts: [{ place: 3, reads: [8, 0, 0, 0], bytes_read: [1200, 0, 0, 0] }],
-    model: { bytes: 1500, bytes_touched: 756 },
+    model: { bytes: 1500, bytes_touched: 756, bytes_unknown: 0 },
     // Two faults on the first expert, and pages that two tensors share.
     faults: {
         minor: [0, 0, 0, 1, 0],
@@ -48,7 +51,8 @@ const heat: Heat = {
         experts: [{ place: 3, bytes_touched: [150, 0, 0, 0] }],
         ranges: { bytes: 100, page_bytes: 100, file: [1, 1, 1], file_offset: [200, 400, 500], bytes_touched: [50, 100, 50] },
     },
-    buffers: { buffer: [4], reads: [10], writes: [5], bytes: [2000] },
+    buffers: { buffer: [4], reads: [10], writes: [5], bytes: [2000], bytes_touched: [600] },
+    buffer_ranges: { range_bytes: 500, buffer: [4, 4], buffer_offset: [0, 500], bytes: [1500, 500], bytes_touched: [500, 100] },
 };
 
 test("the disk has rows for embeddings, each layer, output and the rest, and every byte of all files in the whole", () => {
@@ -152,10 +156,16 @@ test("the bytes of an op lie where its ranges say: the chosen experts, of the ri
 });
 
 const buffers: Buffers = {
+    experiment_id: "",
+    count: 3,
+    peak_ns: 0,
+    bytes_mapped: 0,
+    by_class: [],
+    timeline: [],
     buffers: [
-        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, file: 1, device: null, layer: null },
-        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, file: null, device: null, layer: null },
-        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, file: null, device: null, layer: null },
+        { buffer: 1, type: "CPU_Mapped", class: "weights", usage: "weights", bytes: 1500, begin_ns: 0, end_ns: null, file: 1, device: null, layer: null, host: true, load: null },
+        { buffer: 3, type: "CPU", class: "kv", usage: "any", bytes: 20_000, begin_ns: 0, end_ns: 100, file: null, device: null, layer: null, host: true, load: null },
+        { buffer: 4, type: "CPU", class: "compute", usage: "compute", bytes: 1000, begin_ns: 50, end_ns: null, file: null, device: null, layer: null, host: true, load: null },
     ],
     peak_bytes: 21_000,
     tensors: { name: ["cache_k_l0", "cache_v_l0"], buffer: [3, 3], buffer_offset: [0, 8000], bytes: [8000, 8000], layer: [0, 0], component: ["KV", "KV"] },
@@ -169,9 +179,10 @@ test("the buffers that live in the span, mapped ones left to the disk", () => {
     expect(liveOf(buffers, [0, 10]).rows.map((row) => row.key)).toEqual(["KV cache"]);
     expect(liveOf(buffers, [200, 300]).rows.map((row) => row.key)).toEqual(["compute"]);
     const painted = paintLive(live, buffers, heat, { side: "lie", whole: null, map });
-    expect(painted.most).toBe("2×");
+    expect(painted.most).toBe("5×");
+    expect(painted.stretches!.map(({ begin, end, part }) => [begin, end, part])).toEqual([[20_000, 20_500, 1], [20_500, 21_000, 0.2]]);
     expect(painted.paint(live.whole.units, 0, 0).level).toBeNull();
-    expect(painted.reads(live.whole.units[3]!)).toEqual({ reads: 15, bytes: 2000 });
+    expect(painted.reads(live.whole.units[3]!)).toEqual({ reads: 15, bytes: 2000, touched: 600 });
 });
 
 test("buffers in a device's memory are tracks of their own", () => {

@@ -136,7 +136,7 @@ export interface Painted {
     paint: Painter;
     stretches?: Stretch[]; // ascending; then cells have no fill of their own
     isStill?(unit: Unit): boolean; // nothing happened there: a stretch that reaches into it from beside is not drawn
-    reads(unit: Unit): { reads: number; bytes: number };
+    reads(unit: Unit): { reads: number; bytes: number; touched?: number }; // touched: bytes of it, at all
     machine?(unit: Unit): string | null; // pages and faults in words
     least: string; // what the two ends of the scale mean
     most: string;
@@ -326,27 +326,60 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
     };
 }
 
-// Weights that were copied at load count by tensor, everything else by buffer.
+// Weights that were copied at load count by tensor, everything else where its bytes are.
 export function paintLive(live: Live, answer: Buffers, heat: Heat | null, options: { side: Side; whole: Heat | null; map: ModelMap | null }): Painted {
+    const none = { reads: 0, bytes: 0, touched: 0 };
     const sizes = new Map(answer.buffers.map((one) => [one.buffer, one.bytes]));
+    const bases = new Map(live.whole.units.map((unit) => [live.entries[unit.entry]!.buffer!, unit.begin - live.entries[unit.entry]!.offset]));
     const places = new Map((options.map?.tensors.name ?? []).flatMap((name, i) => (name !== null && options.map!.tensors.copied[i] ? [[name, i] as const] : [])));
-    const readsIn = (of: Heat | null) => {
-        const at = new Map((of?.buffers.buffer ?? []).map((buffer, i) => [buffer, i]));
-        return (unit: Unit) => {
-            const entry = live.entries[unit.entry]!;
-            const place = entry.kind === "weights" ? places.get(entry.name) : undefined;
-            if (of && place !== undefined) {
-                const copies = options.side === "from" ? 0 : of.tensors.bytes_read[place]! - of.tensors.bytes_disk[place]!;
-                return copies > 0 ? { reads: of.tensors.reads[place]!, bytes: copies } : { reads: 0, bytes: 0 };
-            }
-            const i = at.get(entry.buffer!);
-            if (!of || i === undefined || (entry.kind === "weights" && options.side === "from")) return { reads: 0, bytes: 0 };
-            const part = (unit.end - unit.begin) / sizes.get(entry.buffer!)!;
-            return { reads: of.buffers.reads[i]! + of.buffers.writes[i]!, bytes: of.buffers.bytes[i]! * part };
-        };
+    const placeOf = (unit: Unit) => (live.entries[unit.entry]!.kind === "weights" ? places.get(live.entries[unit.entry]!.name) : undefined);
+    const isLeftOut = (unit: Unit) => live.entries[unit.entry]!.kind === "weights" && options.side === "from";
+    const copiesIn = (of: Heat | null, unit: Unit) => {
+        const place = placeOf(unit);
+        const bytes = !of || place === undefined || isLeftOut(unit) ? 0 : of.tensors.bytes_read[place]! - of.tensors.bytes_disk[place]!;
+        return bytes > 0 ? { reads: of!.tensors.reads[place!]!, bytes, touched: Math.min(bytes, unit.end - unit.begin) } : none;
     };
-    const reads = readsIn(heat);
-    const whole = readsIn(options.whole ?? heat);
-    const most = largest(live.whole.units, (unit) => whole(unit).bytes);
-    return { paint: painter(most, (unit) => reads(unit).bytes, () => false), reads, ...ends(most), meaning: "reads and writes per byte" };
+    const ranges = heat ? rangesOf(heat, bases, sizes) : [];
+    const reads = (unit: Unit) => {
+        if (!heat || isLeftOut(unit)) return none;
+        if (placeOf(unit) !== undefined) return copiesIn(heat, unit);
+        const i = heat.buffers.buffer.indexOf(live.entries[unit.entry]!.buffer!);
+        let [bytes, touched] = [0, 0];
+        for (let k = firstRange(ranges, unit.begin); k < ranges.length && ranges[k]!.begin < unit.end; k++) {
+            const range = ranges[k]!;
+            const part = (Math.min(range.end, unit.end) - Math.max(range.begin, unit.begin)) / (range.end - range.begin);
+            bytes += range.bytes * part;
+            touched += range.touched * part;
+        }
+        return i < 0 || bytes === 0 ? none : { reads: heat.buffers.reads[i]! + heat.buffers.writes[i]!, bytes, touched };
+    };
+    const scale = options.whole ?? heat;
+    const perByte = (range: { bytes: number; touched: number }) => range.bytes / Math.max(1, range.touched);
+    const mostCopied = largest(live.whole.units, (unit) => copiesIn(scale, unit).bytes);
+    const most = (scale ? rangesOf(scale, bases, sizes) : []).reduce((top, range) => Math.max(top, perByte(range)), mostCopied);
+    const stretches = ranges.map((range) => ({ begin: range.begin, end: range.end, level: heatOf(perByte(range), most), part: Math.min(1, range.touched / (range.end - range.begin)) }));
+    const isStill = (unit: Unit) => isLeftOut(unit) || placeOf(unit) !== undefined;
+    return { paint: painter(most, (unit) => copiesIn(heat, unit).bytes, () => false), stretches, isStill, reads, ...ends(most), meaning: "reads and writes per byte" };
+}
+
+// The first range that ends behind a byte.
+function firstRange(ranges: readonly { end: number }[], byte: number): number {
+    let [low, high] = [0, ranges.length];
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (ranges[middle]!.end <= byte) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// Bytes of buffers that ops touch, on the axis of all buffers that are shown.
+function rangesOf({ buffer_ranges: of }: Heat, bases: ReadonlyMap<number, number>, sizes: ReadonlyMap<number, number>) {
+    return of.buffer
+        .flatMap((buffer, i) => {
+            const base = bases.get(buffer);
+            const [from, to] = [of.buffer_offset[i]!, Math.min(sizes.get(buffer) ?? 0, of.buffer_offset[i]! + of.range_bytes)];
+            return base === undefined || to <= from ? [] : [{ begin: base + from, end: base + to, bytes: of.bytes[i]!, touched: of.bytes_touched[i]! }];
+        })
+        .sort((a, b) => a.begin - b.begin);
 }

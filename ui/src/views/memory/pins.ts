@@ -1,7 +1,7 @@
 // What a budget would keep in memory, lit up where it lies.
 import { useMemo } from "preact/hooks";
 import { useAsk } from "../../ask";
-import type { Paging } from "../storage/answers";
+import type { Paging } from "../../api";
 import { pagingPath, pinned } from "../storage/paging";
 
 export interface Pins {

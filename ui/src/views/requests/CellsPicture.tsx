@@ -6,6 +6,7 @@ import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
+import { Term } from "../../shell/Terms";
 import { here, select, selection } from "../../state";
 import { Waiting } from "../statistics/Waiting";
 import { tickStep } from "../timeline/window";
@@ -24,6 +25,7 @@ const signs: Record<CellChange["kind"], [sign: string, what: string]> = {
     keep: ["○", "all other sequences dropped"],
     add: ["→", "positions shifted"],
     divide: ["÷", "positions divided"],
+    load: ["↓", "a state loaded"],
 };
 
 const between = (change: CellChange) => (change.sequence === null ? "" : change.other === null ? ` of sequence ${change.sequence}` : ` of sequence ${change.sequence} for ${change.other}`);
@@ -200,7 +202,7 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
                     ))}
                     <span>— in use, shared ones once</span>
                     {drawsAttended && <span>┄ attention goes over</span>}
-                    {(memory.holes_peak ?? 0) > 0 && <span>▨ holes</span>}
+                    {(memory.holes_peak ?? 0) > 0 && <span>▨ <Term word="holes" /></span>}
                     {kinds.map((kind) => (
                         <span>
                             {signs[kind][0]} {signs[kind][1]}

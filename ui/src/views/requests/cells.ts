@@ -24,7 +24,7 @@ export interface CellChange {
     begin_ns: number;
     end_ns: number;
     context: number;
-    kind: "clear" | "remove" | "copy" | "keep" | "add" | "divide";
+    kind: "clear" | "remove" | "copy" | "keep" | "add" | "divide" | "load";
     sequence: number | null;
     other: number | null;
     calls: number;

@@ -1,6 +1,6 @@
 // A part of the statistics: the requests of a server, as lanes of slots and as a table. A program that answered one prompt has none.
 import { useAsk } from "../../ask";
-import { count, plural, time } from "../../format";
+import { count, moment, plural, time } from "../../format";
 import { here, select, selection } from "../../state";
 import { Picture } from "../../shell/Picture";
 import { Table, type TableColumn } from "../statistics/Table";
@@ -18,11 +18,13 @@ const columns: TableColumn<Request>[] = [
     { key: "context", title: "context", value: (r) => r.context, numeric: true, ascending: true },
     { key: "sequence", title: "slot", value: (r) => r.sequence, numeric: true, ascending: true, hint: "sequence of the context" },
     { key: "kind", title: "kind", value: (r) => r.kind, ascending: true },
-    { key: "begin_ns", title: "begin", value: (r) => r.begin_ns, show: (r) => time(r.begin_ns), numeric: true, ascending: true },
+    { key: "begin_ns", title: "begin", value: (r) => r.begin_ns, show: (r) => moment(r.begin_ns, 1e5), numeric: true, ascending: true },
     { key: "duration_ns", title: "time", value: (r) => r.duration_ns, show: (r) => time(r.duration_ns), numeric: true },
     { key: "prompt_tokens", title: "prompt", value: (r) => r.prompt_tokens, numeric: true, hint: "prompt tokens that were computed" },
     { key: "cached_tokens", title: "cached", value: (r) => r.cached_tokens, numeric: true, hint: "tokens that were in the memory already" },
-    { key: "generated_tokens", title: "tokens", value: (r) => r.generated_tokens, numeric: true, hint: "generated" },
+    { key: "generated_tokens", title: "tokens", value: (r) => r.generated_tokens, numeric: true, hint: "generated: sampled from outputs" },
+    { key: "decoded_tokens", title: "decoded", value: (r) => r.decoded_tokens, numeric: true, hint: "generated tokens that were fed back: mostly one less" },
+    { key: "unused_tokens", title: "unused", value: (r) => r.unused_tokens, show: (r) => (r.unused_tokens === null ? "-" : count(r.unused_tokens)), numeric: true, hint: "decoded tokens whose output the program never read" },
     { key: "time_to_first_ns", title: "first", value: (r) => r.time_to_first_ns, show: (r) => maybe(r.time_to_first_ns), numeric: true, hint: "begin to first output" },
     { key: "ns_per_token", title: "each", value: (r) => r.ns_per_token, show: (r) => maybe(r.ns_per_token), numeric: true, hint: "per token after the first" },
     { key: "wait_ns", title: "waited", value: (r) => r.wait_ns, show: (r) => time(r.wait_ns), numeric: true, hint: "between the decodes that it took part in" },
@@ -81,7 +83,7 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
             csv={() => ({ columns: ["request", "context", "sequence", "kind", "begin_ns", "first_output_ns", "end_ns"], rows: answer.requests.map((r) => [r.request, r.context, r.sequence, r.kind, r.begin_ns, r.first_output_ns, r.end_ns]) })}
             tools={
                 <span class="quiet">
-                    {time(begin)} to {time(end)}; the paler part of a bar ends with the first output
+                    {moment(begin, end - begin)} to {moment(end, end - begin)}; the paler part of a bar ends with the first output
                     {left > 0 ? `; ${plural(left, "later request")} left out` : ""}
                 </span>
             }

@@ -17,6 +17,8 @@ const request = (number: number, sequence: number, begin_ns: number, end_ns: num
     prompt_tokens: 1,
     cached_tokens: 0,
     generated_tokens: 2,
+    decoded_tokens: 1,
+    unused_tokens: 0,
     accepted_tokens: 0,
     rejected_tokens: 0,
     unsettled_tokens: 0,

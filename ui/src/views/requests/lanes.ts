@@ -15,6 +15,8 @@ export interface Request {
     prompt_tokens: number;
     cached_tokens: number;
     generated_tokens: number;
+    decoded_tokens: number;
+    unused_tokens: number | null;
     accepted_tokens: number;
     rejected_tokens: number;
     unsettled_tokens: number;

@@ -1,11 +1,13 @@
 // What ops reach of what the machine can do, how long they last, what threads wait for, how full the cache of keys and values is, what is copied.
 import { useState } from "preact/hooks";
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
+import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asOrder, here, kept, select, selection, summary, chosenSteps, tokensParameter } from "../../state";
+import { asOrder, here, kept, select, selection, summary, chosenOps, tokensParameter } from "../../state";
 import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt, type Roofline, type RooflineRow } from "./roofline";
 import { CellsPictures } from "../requests/CellsPicture";
 import { type Order, Table } from "./Table";
@@ -19,6 +21,14 @@ const three = (value: number) => (value < 9.995 ? value.toFixed(2) : value < 99.
 const command = () => `ggscope stats --roofline${selection.value.tokens ? ` --token ${tokensParameter()}` : ""} --json`;
 
 const [left, right, top, bottom, height] = [58, 16, 12, 34, 300];
+
+const said = ({ row, gflops, gbytes, intensity }: Point, limits: Rates | null): string[] => [
+    `${row.op}, ${row.component}, ${row.phase.toLowerCase()}`,
+    `${three(gflops)} Gflop/s${limits && limits.flops_per_second > 0 ? `, ${share(gflops * 1e9, limits.flops_per_second)} of the peak` : ""}`,
+    `${three(gbytes)} GB/s${limits ? `, ${share(gbytes * 1e9, limits.memory_bytes_per_second)} of the memory's` : ""}`,
+    `${three(intensity)} flop per byte`,
+    `${time(row.wall_ns)} in ${plural(row.ops, "op")}`,
+];
 
 function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null }) {
     const [box, width] = useWidth();
@@ -42,10 +52,22 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
         setHover(points.reduce((best, p) => (away(p) < away(best) ? p : best), points[0]!));
     };
     const isChosen = (p: Point) => selection.value.opType === p.row.op;
+    const take = (p: Point) => select({ opType: isChosen(p) ? null : p.row.op });
+    const inOrder = [...points].sort((a, b) => a.intensity - b.intensity || a.gflops - b.gflops);
+    const keys = (event: KeyboardEvent) => {
+        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!by && !(event.key === "Enter" && hover)) return;
+        event.preventDefault();
+        if (!by) return take(hover!);
+        const now = hover ? inOrder.indexOf(hover) : by > 0 ? -1 : inOrder.length;
+        const next = inOrder[Math.max(0, Math.min(inOrder.length - 1, now + by))]!;
+        setHover(next);
+        announce(said(next, limits).join(", "));
+    };
     return (
         <div class="chart-box" ref={box}>
             {width > 0 && (
-                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`Roofline of ${plural(points.length, "group")} of ops`} onPointerMove={point} onPointerLeave={() => setHover(null)}>
+                <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" aria-label={`Roofline of ${plural(points.length, "group")} of ops. Arrow keys step from one to the next, Enter selects the op.`} tabIndex={0} onKeyDown={keys} onBlur={() => setHover(null)} onPointerMove={point} onPointerLeave={() => setHover(null)}>
                     {range(y0, y1).map((e) => (
                         <g>
                             <line class="grid" x1={left} x2={left + inner} y1={py(10 ** e)} y2={py(10 ** e)} />
@@ -80,20 +102,17 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
                             fill-opacity={0.55}
                             stroke={isChosen(p) ? "var(--ink)" : colourOf(p.row.phase)}
                             stroke-width={isChosen(p) ? 2.5 : 1}
-                            onClick={() => select({ opType: selection.value.opType === p.row.op ? null : p.row.op })}
+                            onClick={() => take(p)}
                         />
                     ))}
+                    {hover && <circle class="pointed" cx={px(hover.intensity)} cy={py(hover.gflops)} r={size(hover) + 4} />}
                 </svg>
             )}
             {hover && (
                 <div class="chart-tip" role="tooltip" style={px(hover.intensity) > width / 2 ? { right: `${width - px(hover.intensity) + 14}px` } : { left: `${px(hover.intensity) + 14}px` }}>
-                    <b>
-                        {hover.row.op}, {hover.row.component}, {hover.row.phase.toLowerCase()}
-                    </b>
-                    <div>{three(hover.gflops)} Gflop/s{limits && limits.flops_per_second > 0 ? `, ${share(hover.gflops * 1e9, limits.flops_per_second)} of the peak` : ""}</div>
-                    <div>{three(hover.gbytes)} GB/s{limits ? `, ${share(hover.gbytes * 1e9, limits.memory_bytes_per_second)} of the memory's` : ""}</div>
-                    <div>{three(hover.intensity)} flop per byte</div>
-                    <div>{time(hover.row.wall_ns)} in {plural(hover.row.ops, "op")}</div>
+                    {said(hover, limits).map((line, i) => (
+                        <div>{i === 0 ? <b>{line}</b> : line}</div>
+                    ))}
                 </div>
             )}
             <div class="chart-legend">
@@ -180,6 +199,7 @@ function Durations({ data }: { data: Roofline }) {
                 height={180}
                 series={[{ name: "ops", colour: "var(--accent)", kind: "bar", points: bins.map((bin) => ({ x: at(bin), y: bin.ops })), text: count }]}
                 x={{ from: at(bins[0]!) - 0.5, to: at(bins[bins.length - 1]!) + 0.5, ticks: bins.map(at).filter((_, i) => i % Math.ceil(bins.length / 10) === 0), text: (x) => `${edge(x)} to ${edge(x + 1)}`, name: "duration" }}
+                y={{ left: "ops" }}
             />
         </Picture>
     );
@@ -225,7 +245,8 @@ function Transfers() {
 }
 
 export function Efficiency() {
-    const answer = useAsk<Roofline>(here("roofline", { ...chosenSteps() }), { keep: true });
+    useApplied("tokens", "layer", "tensor", "opType", "region", "buffer", "expert", "lane", "time", "request");
+    const answer = useAsk<Roofline>(here("roofline", chosenOps()), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Comparing ops with the machine" />;
     const data = answer.data;
     const points = pointsOf(data.by_op);
@@ -235,6 +256,7 @@ export function Efficiency() {
             <Picture
                 title="Roofline"
                 file="roofline"
+                figure={() => ({ kind: "roofline", ...chosenOps() })}
                 command={command()}
                 computed="Floating point operations that the shapes of matrix products and attention ask for, and bytes that their operands have, each by the wall time of the ops; the line is what the machine can do, measured. Other ops have no count and no point."
                 csv={() => ({ columns: ["phase", "op", "component", "ops", "wall_ns", "bytes", "flops", "gbytes_per_second", "gflops_per_second", "flops_per_byte"], rows: points.map((p) => [p.row.phase, p.row.op, p.row.component, p.row.ops, p.row.wall_ns, p.row.bytes_read + p.row.bytes_written, p.row.flops, p.gbytes, p.gflops, p.intensity]) })}

@@ -4,6 +4,7 @@ import type { LogAnswer } from "../../api";
 import { useAsk } from "../../ask";
 import { opFamily, theme } from "../../colours";
 import { bytes, plural, share, time } from "../../format";
+import { announce } from "../../shell/Announce";
 import { canvasFont, paintOn, textWithin, useWidth } from "../../shell/Canvas";
 import { Picture } from "../../shell/Picture";
 import { asText, here, kept, select, selection, summary } from "../../state";
@@ -33,7 +34,7 @@ const boxed = kept("boxes", allBoxes, {
         const match = /^(0\.\d{1,9}|0)\.\.([01]\.\d{1,9}|1)$/.exec(text);
         return match && Number(match[1]) < Number(match[2]) ? { from: Number(match[1]), to: Number(match[2]) } : undefined;
     },
-});
+}, { isZoom: true });
 
 export function Icicle() {
     const token = selection.value.tokens?.[0] ?? Math.min(1, Math.max(0, (summary.value?.tokens ?? 1) - 1));
@@ -68,8 +69,12 @@ export function Icicle() {
                 context.font = canvasFont(11);
                 context.textBaseline = "middle";
                 context.fillStyle = isChosen ? colours.surface : one.depth === 3 ? family.ink : one.depth === 2 ? (colours.dark ? colours.ink : "#000000") : colours.ink;
-                textWithin(context, one.leaf ? `${one.name} ${one.leaf.name}` : one.name, a + 3, (one.depth + 0.5) * rowHeight, b - a - 6);
+                textWithin(context, nameOf(one), a + 3, (one.depth + 0.5) * rowHeight, b - a - 6);
             }
+            if (!hover) return;
+            context.strokeStyle = colours.focus;
+            context.lineWidth = 2;
+            context.strokeRect(x(hover.box.from) + 1, hover.box.depth * rowHeight + 1, Math.max(2, x(hover.box.to) - x(hover.box.from) - 2), rowHeight - 3);
         });
     });
     const at = (event: MouseEvent) => {
@@ -80,6 +85,26 @@ export function Icicle() {
         return found ? { x: px, y: py, box: found } : null;
     };
     const all = boxes.find((one) => one.depth === 0);
+    const take = (found: Box) => {
+        if (found.leaf) select({ op: { run: found.leaf.run, node: found.leaf.node } });
+        else if (found.depth === 1) select({ layer: found.layer !== null && selection.value.layer !== found.layer ? found.layer : null });
+    };
+    const nameOf = (one: Box) => (one.leaf ? `${one.name} ${one.leaf.name}` : one.name);
+    // Sideways to the next box of the same depth, up and down to what it lies in and to the first that lies in it.
+    const keys = (event: KeyboardEvent) => {
+        const [aside, deeper] = [{ ArrowRight: 1, ArrowLeft: -1 }[event.key], { ArrowDown: 1, ArrowUp: -1 }[event.key]];
+        if (!aside && !deeper && !(event.key === "Enter" && hover)) return;
+        event.preventDefault();
+        const from = hover?.box;
+        if (!aside && !deeper) return take(from!);
+        const depth = (from?.depth ?? 0) + (deeper ?? 0);
+        const row = boxes.filter((one) => one.depth === depth);
+        const next = !from ? all : deeper ? row.find((one) => one.to > from.from) : row[row.indexOf(from) + aside!];
+        if (!next || !all) return;
+        if (next.to <= zoomed.from || next.from >= zoomed.to) setZoomed(allBoxes);
+        setHover({ x: Math.max(0, Math.min(width, x((next.from + next.to) / 2))), y: next.depth * rowHeight, box: next });
+        announce(`${nameOf(next)}, ${time(next.ns)}, ${share(next.ns, all.ns)}`);
+    };
     return (
         <Picture
             title={`Where token ${token} spends its ${by}`}
@@ -112,14 +137,14 @@ export function Icicle() {
                     ref={canvas}
                     tabIndex={0}
                     role="img"
-                    aria-label={`Token ${token}: ${plural(leaves.length, "op")} by layer and component`}
+                    aria-label={`Token ${token}: ${plural(leaves.length, "op")} by layer and component. Arrow keys step from box to box, Enter selects.`}
+                    onKeyDown={keys}
+                    onBlur={() => setHover(null)}
                     onPointerMove={(event) => setHover(at(event))}
                     onPointerLeave={() => setHover(null)}
                     onClick={(event) => {
                         const found = at(event)?.box;
-                        if (!found) return;
-                        if (found.leaf) select({ op: { run: found.leaf.run, node: found.leaf.node } });
-                        else if (found.depth === 1) select({ layer: found.layer !== null && selection.value.layer !== found.layer ? found.layer : null });
+                        if (found) take(found);
                     }}
                     onDblClick={(event) => {
                         const found = at(event)?.box;
@@ -128,7 +153,7 @@ export function Icicle() {
                 />
                 {hover && all && (
                     <div class="chart-tip" role="tooltip" style={{ ...(hover.x > width / 2 ? { right: `${width - hover.x + 12}px` } : { left: `${hover.x + 12}px` }), top: `${hover.y + 14}px` }}>
-                        <b>{hover.box.leaf ? `${hover.box.name} ${hover.box.leaf.name}` : hover.box.name}</b>
+                        <b>{nameOf(hover.box)}</b>
                         <div>
                             {time(hover.box.ns)} ({share(hover.box.ns, all.ns)}), {bytes(hover.box.bytes)} read and written
                         </div>

@@ -17,22 +17,25 @@ export function Order({ pattern }: { pattern: Pattern }) {
                     "The model was not read."
                 ) : (
                     <>
-                        <strong data-sequential={sequential}>{share(sequential, 1)}</strong> of the bytes continue where the read before ended;{" "}
-                        {plural(pattern.jumps, "jump")} in {plural(pattern.reads, "read")}.
-                        {again !== null && (
+                        <strong data-sequential={sequential}>{share(sequential, 1)}</strong> of the bytes continue where the read before ended, gaps of at
+                        most {bytes(pattern.gap_bytes)} passed over ({share(pattern.bytes_sequential_strict, pattern.bytes)} without); {plural(pattern.jumps, "jump")} in{" "}
+                        {plural(pattern.reads, "read")}, half of them of at most {bytes(pattern.jump_median)}, nine tenths of at most {bytes(pattern.jump_90)}.
+                        {again !== null && again > 0 && (
                             <>
                                 {" "}
-                                <strong>{share(again, 1)}</strong> are read again later.
+                                <strong>{share(again, 1)}</strong> are read again: half of them after at most {bytes(pattern.reuse_median)} of reads, nine tenths after at most{" "}
+                                {bytes(pattern.reuse_90)}.
                             </>
                         )}
                     </>
                 )}
             </p>
             <div class="statistics-columns">
-                <Histogram title="How far a jump goes" file="jumps" unit="jumps" counts={pattern.jump_bins} show={count} />
+                <Histogram title="How far a jump goes" file="jumps" of="distance" unit="jumps" counts={pattern.jump_bins} show={count} />
                 <Histogram
-                    title="What is read between two reads of the same tensor"
+                    title="What is read from one read of a byte to its next"
                     file="reuse"
+                    of="read until then"
                     unit="bytes"
                     counts={pattern.reuse_bins}
                     show={bytes}
@@ -42,7 +45,7 @@ export function Order({ pattern }: { pattern: Pattern }) {
     );
 }
 
-function Histogram({ title, file, unit, counts, show }: { title: string; file: string; unit: string; counts: number[]; show(n: number): string }) {
+function Histogram({ title, file, of, unit, counts, show }: { title: string; file: string; of: string; unit: string; counts: number[]; show(n: number): string }) {
     const rows = useMemo(() => bins(counts), [counts]);
     const most = Math.max(1, ...rows.map((r) => r.value));
     const whole = rows.reduce((sum, r) => sum + r.value, 0);
@@ -57,9 +60,9 @@ function Histogram({ title, file, unit, counts, show }: { title: string; file: s
             columns={[
                 {
                     key: "below",
-                    title: "below",
+                    title: of,
                     value: (r) => r.to,
-                    show: (r) => (r.from === 0 ? "0 B" : bytes(r.to)),
+                    show: (r) => (r.from === 0 ? "nothing" : `below ${bytes(r.to)}`),
                     numeric: true,
                     ascending: true,
                 },

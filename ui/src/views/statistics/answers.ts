@@ -1,5 +1,6 @@
 // What the server says of statistics and experts.
 import { bytes, plural } from "../../format";
+import type { Processes } from "./Processes";
 
 export interface Times {
     ops: number;
@@ -106,6 +107,7 @@ export interface Totals {
     prompt_ns: number;
     generate_ns: number;
     tokens_per_second: number | null;
+    tokens_per_second_of_decodes: number | null;
     bytes_read: number;
     bytes_written: number;
     bytes_disk: number;
@@ -113,7 +115,7 @@ export interface Totals {
     bytes_buffer: number;
     devices: Device[];
     buffers: { count: number; peak_bytes: number };
-    model: { bytes: number; bytes_touched: number; bytes_unknown: number };
+    model: { bytes: number; bytes_touched: number; bytes_unknown: number; stray_weights: number; stray_bytes: number };
 }
 
 export interface Weight {
@@ -129,13 +131,20 @@ export interface Pattern {
     reads: number;
     jumps: number;
     bytes: number;
+    gap_bytes: number;
     bytes_sequential: number;
+    bytes_sequential_strict: number;
     bytes_first: number;
+    jump_median: number;
+    jump_90: number;
+    reuse_median: number;
+    reuse_90: number;
     jump_bins: number[];
     reuse_bins: number[];
 }
 
 export interface Stats extends Totals {
+    processes: Processes | null; // of one process
     by_op: ({ op: string | null; backend: string | null } & TimesAndBytes)[];
     by_layer: ({ layer: number | null; backend: string | null } & TimesAndBytes)[];
     by_component: ({ component: string | null; backend: string | null } & TimesAndBytes)[];

@@ -10,7 +10,7 @@ const field = (cell: Cell) => {
 export const toCsv = (header: string[], rows: Cell[][]) => [header, ...rows].map((row) => row.map(field).join(",") + "\r\n").join("");
 
 // Hands a text to the user as a file.
-export function download(name: string, text: string, type = "text/csv;charset=utf-8") {
+export function download(name: string, text: string | ArrayBuffer, type = "text/csv;charset=utf-8") {
     const url = URL.createObjectURL(new Blob([text], { type }));
     const link = document.createElement("a");
     link.href = url;

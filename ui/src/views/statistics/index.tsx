@@ -1,10 +1,12 @@
 // View 5: where the time and the bytes go.
 import type { ModelMap } from "../../api";
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
 import { RequestsPart } from "../requests";
 import { SubTabs } from "../../shell/SubTabs";
-import { asText, here, kept, selection, chosenSteps, statsPath } from "../../state";
+import { Terms } from "../../shell/Terms";
+import { asText, here, kept, narrowedText, selection, chosenOps, statsPath } from "../../state";
 import { by, deviceNote, type Stats, type Totals } from "./answers";
 import { Efficiency } from "./Efficiency";
 import { Estimate } from "./Estimate";
@@ -12,6 +14,7 @@ import { ExpertsPart } from "./Experts";
 import { Groups } from "./Groups";
 import { Icicle } from "./Icicle";
 import { Order } from "./Order";
+import { ProcessesPart } from "./Processes";
 import { Waiting } from "./Waiting";
 import { Cold, Hot } from "./Weights";
 import "./statistics.css";
@@ -35,7 +38,8 @@ export default function Statistics() {
 }
 
 function Sums() {
-    const answer = useAsk<Stats>(statsPath(by.join(","), chosenSteps()), { keep: true });
+    useApplied("tokens", "layer", "tensor", "opType", "region", "buffer", "expert", "lane", "time", "request");
+    const answer = useAsk<Stats>(statsPath(by.join(","), chosenOps()), { keep: true });
     const map = useAsk<ModelMap>(here("map"));
     const { tokens, request } = selection.value;
     return (
@@ -46,10 +50,11 @@ function Sums() {
                     <p class="quiet statistics-scope">
                         {(tokens ? stepRange(tokens) : request !== null ? `Steps of request ${request}` : `All ${stepsWord()}${stepWord() === "token" ? ", warm-up left out" : ""}`).replace(/^./, (letter) => letter.toUpperCase())}
                         {tokens && request !== null ? ` that request ${request} took part in` : ""}
-                        . A click on a row filters every view; another click lets go.
+                        {narrowedText()}. A click on a row filters every view; another click lets go.
                     </p>
                     <Parts isServer={answer.data.requests > 1} />
                     <Tiles totals={answer.data} />
+                    {answer.data.processes && <ProcessesPart processes={answer.data.processes} />}
                     <div id="part-time">
                         <Groups stats={answer.data} map={map.data} />
                     </div>
@@ -100,6 +105,7 @@ function Tiles({ totals }: { totals: Totals }) {
     const moved = totals.bytes_read + totals.bytes_written;
     const queues = totals.devices.reduce((sum, device) => sum + device.queues, 0);
     const unknown = totals.model.bytes_unknown > 0 ? `; of ${bytes(totals.model.bytes_unknown)} it was not seen which rows or experts` : "";
+    const stray = totals.model.stray_weights > 0 ? `; of ${plural(totals.model.stray_weights, "weight")} more (${bytes(totals.model.stray_bytes)}) the origin was not seen` : "";
     const tiles: [string, string, string, string][] = [
         stepWord() === "token"
             ? [totals.requests > 1 ? "steps" : "tokens", count(totals.tokens), `${totals.requests > 1 ? `${plural(totals.requests, "request")}, ` : ""}${plural(totals.prompt_tokens, "prompt token")}, ${count(totals.generated_tokens)} generated`, "tokens"]
@@ -108,7 +114,7 @@ function Tiles({ totals }: { totals: Totals }) {
         [
             "speed",
             totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
-            `wall time ${time(totals.wall_ns)}`,
+            `${totals.tokens_per_second_of_decodes === null ? "" : `${totals.tokens_per_second_of_decodes.toFixed(1)} inside decodes; `}wall time ${time(totals.wall_ns)}`,
             "speed",
         ],
         ["bytes moved", bytes(moved), `${bytes(totals.bytes_read)} read, ${bytes(totals.bytes_written)} written`, "moved"],
@@ -116,7 +122,7 @@ function Tiles({ totals }: { totals: Totals }) {
         [
             "model touched",
             bytes(totals.model.bytes_touched),
-            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included${unknown}`,
+            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included${unknown}${stray}`,
             "touched",
         ],
         ...totals.devices.filter((device) => device.type !== "cpu").map((device): [string, string, string, string] => [device.name, ...deviceNote(device), `device-${device.name}`]),
@@ -125,9 +131,13 @@ function Tiles({ totals }: { totals: Totals }) {
         <dl class="tiles">
             {tiles.map(([name, value, note, key]) => (
                 <div class="tile" key={key} data-tile={key}>
-                    <dt>{name}</dt>
+                    <dt>
+                        <Terms text={name} />
+                    </dt>
                     <dd class="tile-value">{value}</dd>
-                    <dd class="quiet">{note}</dd>
+                    <dd class="quiet">
+                        <Terms text={note} />
+                    </dd>
                 </div>
             ))}
         </dl>

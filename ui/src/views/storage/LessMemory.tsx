@@ -1,14 +1,15 @@
 // What would less memory cost? Bytes from the disk per token over the memory there is, by policy; and what to keep.
 import { useMemo, useState } from "preact/hooks";
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
-import { bytes, count, plural, share } from "../../format";
+import { bytes, count, plural, share, time } from "../../format";
 import { Chart, type Series, steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asNumber, experiment, kept, select, selection, summary } from "../../state";
+import { asNumber, experiment, kept, select, selection, summary, tokensParameter } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
-import type { Paging } from "./answers";
-import { pagingPath, pinned, replayedTokens, replaysAll } from "./paging";
+import type { Paging, PagingCost } from "../../api";
+import { pagingPath, pinned, readahead, replayedTokens, replaysAll } from "./paging";
 
 const chosen = kept<number | null>("budget", null, asNumber);
 
@@ -16,32 +17,70 @@ const policies = [
     ["linux", "Linux's page cache", "#d55e00"],
     ["lru", "least recently used", "#0072b2"],
     ["pin-hot", "the best weights pinned", "#009e73"],
+    ["stream", "ggscope stream", "#cc79a7"],
     ["opt", "optimum", "#999999"],
 ] as const;
 
-// At most so many points of the curve: it has one for every thousandth of the misses.
-function thinned<T>(list: readonly T[], most: number): T[] {
-    const step = Math.max(1, Math.ceil(list.length / most));
-    return list.filter((_, i) => i % step === 0 || i === list.length - 1);
+// Tokens per second, if a token reads so many bytes; null if the recording does not tell how fast the disk is, or what a token takes besides.
+function speedOf({ disk_bytes_per_second: disk, compute_ns_per_token: compute }: Paging): ((perToken: number) => number) | null {
+    return disk === null || compute === null ? null : (perToken) => 1 / (compute / 1e9 + perToken / disk);
+}
+const perSecond = (tokens: number) => `${tokens < 9.95 ? tokens.toFixed(tokens < 0.995 ? 2 : 1) : count(Math.round(tokens))} tok/s`;
+
+const sizesOfReadahead = [0, 128 << 10, 512 << 10, 2 << 20, 8 << 20];
+const sources = { given: "as chosen here", disk: "as the model's disk is set", usual: "the usual setting: the model's disk is not here" } as const;
+
+function Readahead({ data }: { data: Paging }) {
+    return (
+        <label class="readahead">
+            readahead{" "}
+            <select value={readahead.value === null ? "" : String(readahead.value)} onChange={(event) => (readahead.value = event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}>
+                <option value="">{readahead.value === null ? bytes(data.readahead_bytes) : "default"}</option>
+                {sizesOfReadahead.map((size) => (
+                    <option value={String(size)}>{size === 0 ? "none" : bytes(size)}</option>
+                ))}
+            </select>{" "}
+            <span class="quiet">{sources[data.readahead_from]}</span>
+        </label>
+    );
 }
 
+function SpeedNote({ data }: { data: Paging }) {
+    const { disk_bytes_per_second: disk, compute_ns_per_token: compute } = data;
+    if (disk !== null && compute !== null) return <span class="quiet">tokens/s: {time(compute)} of computing, and {bytes(disk)}/s, which the disk delivered in this recording</span>;
+    return <span class="quiet">tokens/s are not known: {disk === null ? "the disk's speed was not recorded (record with --io)" : "page faults were not recorded"}</span>;
+}
+
+type Cost = PagingCost & { least_bytes_per_token?: number; most_bytes_per_token?: number; known?: boolean };
+
+// Streaming has a cost of its own only where it streams.
+const isKnown = (budget: Paging["budgets"][number], key: (typeof policies)[number][0]) => {
+    const cost: Cost | undefined = budget.policies[key];
+    return cost !== undefined && cost.known !== false && (key !== "stream" || budget.policies.stream!.streams);
+};
+
+// The end of the axis.
+const mostOf = (data: Paging) => Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes)) * 1.03;
+
 export function LessMemory() {
+    useApplied("tokens");
     const answer = useAsk<Paging>(pagingPath(), { keep: true });
     const data = answer.data;
     const series = useMemo<Series[]>(() => {
         if (!data) return [];
         return policies
-            .filter(([key]) => data.budgets.some((one) => one.policies[key]))
+            .filter(([key]) => data.budgets.some((one) => isKnown(one, key)))
             .map(([key, name, colour]) => ({
                 name,
                 colour,
-                kind: key === "linux" ? ("point" as const) : ("line" as const),
+                // The cost of every size is known for one policy, those of some sizes for the others.
+                kind: key === "linux" ? ("point" as const) : key === "lru" ? ("step" as const) : ("line" as const),
                 text: bytes,
                 points:
                     key === "lru"
-                        ? thinned(data.lru_curve.filter((p) => p.memory_bytes <= Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes)) * 1.03), 300).map((p) => ({ x: p.memory_bytes, y: p.bytes_per_token }))
-                        : data.budgets.map((one) => {
-                              const cost = one.policies[key]!;
+                        ? data.lru_curve.filter((p) => p.memory_bytes <= mostOf(data)).map((p) => ({ x: p.memory_bytes, y: p.bytes_per_token }))
+                        : data.budgets.filter((one) => isKnown(one, key)).map((one) => {
+                              const cost: Cost = one.policies[key]!;
                               const range = cost.least_bytes_per_token === undefined ? {} : { low: cost.least_bytes_per_token, high: cost.most_bytes_per_token! };
                               return { x: one.memory_bytes, y: cost.bytes_per_token, ...range };
                           }),
@@ -52,7 +91,7 @@ export function LessMemory() {
     const sizes = data.budgets.map((one) => one.memory_bytes);
     const at = Math.max(0, chosen.value === null ? Math.floor(sizes.length / 2) : sizes.indexOf(chosen.value));
     const budget = data.budgets[at]!;
-    const most = Math.max(data.touched_bytes, ...sizes) * 1.03;
+    const most = mostOf(data);
     const take = (i: number) => {
         chosen.value = sizes[i]!;
         if (pinned.value !== null) pinned.value = sizes[i]!;
@@ -60,6 +99,7 @@ export function LessMemory() {
     const tokens = replayedTokens();
     const option = tokens ? ` --token ${tokens[0]}..${tokens[1]}` : "";
     const nearest = (x: number) => sizes.reduce((best, size, i) => (Math.abs(size - x) < Math.abs(sizes[best]! - x) ? i : best), 0);
+    const speed = speedOf(data);
     const pins = budget.pins;
     const largest = Math.max(1, ...(pins?.weights.map((weight) => weight.bytes) ?? []));
     return (
@@ -67,6 +107,7 @@ export function LessMemory() {
             <Picture
                 title="What would less memory cost?"
                 file="less-memory"
+                figure={() => ({ kind: "paging", tokens: tokensParameter(replayedTokens()), readahead: readahead.value })}
                 command={`ggscope paging --readahead ${data.readahead_bytes / 1024}K${option}`}
                 computed={`The reads of ${selection.value.tokens ? "the selected tokens" : tokens ? `tokens ${tokens[0]} to ${tokens[1]}` : "the recording"}, in pages of ${bytes(data.page_bytes)}, served by caches of every size. Linux is simulated with ${bytes(data.readahead_bytes)} of readahead, its bar is the range over small differences; the optimum is Belady's. Copied weights (${bytes(data.copied_bytes)}) count at their origin.`}
                 csv={() => ({
@@ -79,10 +120,16 @@ export function LessMemory() {
                     height={260}
                     series={series}
                     x={{ from: 0, to: most, ticks: steps(most, 6, true), text: bytes, name: "memory for weights" }}
+                    y={{ left: "bytes from the disk per token", ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
+                    lines={data.memory_limit === null ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}` }]}
                     at={budget.memory_bytes}
                     onPick={(x) => take(nearest(x))}
                 />
             </Picture>
+            <div class="paging-facts">
+                <Readahead data={data} />
+                <SpeedNote data={data} />
+            </div>
             {!selection.value.tokens && (tokens !== null || replaysAll.value) && (
                 <label class="quiet">
                     <input type="checkbox" checked={replaysAll.value} onChange={(event) => (replaysAll.value = event.currentTarget.checked)} /> all {count(summary.value!.tokens)} tokens, not the last ones alone (takes longer)
@@ -99,9 +146,9 @@ export function LessMemory() {
             </div>
             <dl class="tiles">
                 {policies
-                    .filter(([key]) => budget.policies[key])
+                    .filter(([key]) => isKnown(budget, key))
                     .map(([key, name, colour]) => {
-                        const cost = budget.policies[key]!;
+                        const cost: Cost = budget.policies[key]!;
                         return (
                             <div class="tile" data-tile={`paging-${key}`}>
                                 <dt>
@@ -110,7 +157,7 @@ export function LessMemory() {
                                 </dt>
                                 <dd class="tile-value">{bytes(cost.bytes_per_token)}</dd>
                                 <dd class="quiet">
-                                    per token from the disk
+                                    per token from the disk{speed ? `: ${perSecond(speed(cost.bytes_per_token))}` : ""}
                                     {cost.least_bytes_per_token !== undefined ? `, ${bytes(cost.least_bytes_per_token)} to ${bytes(cost.most_bytes_per_token!)}` : ""}
                                 </dd>
                             </div>

@@ -1,4 +1,5 @@
 // Were the bytes that the trace claims the ones that the machine touched?
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural } from "../../format";
 import { here, select, selection, summary } from "../../state";
@@ -11,6 +12,7 @@ import type { Proof } from "./answers";
 const percent = (part: number, whole: number) => (whole === 0 ? "-" : part === whole ? "100 %" : `${Math.min(99.99, (100 * part) / whole).toFixed(2)} %`);
 
 export function ProofPart() {
+    useApplied();
     const has = summary.value?.has.pages ?? false;
     const answer = useAsk<Proof>(has ? here("prove") : null, { keep: true });
     if (!has)
@@ -75,13 +77,15 @@ export function ProofPart() {
                 ]}
                 rowKey={(row) => `${row.run} ${row.node} ${row.file} ${row.page}`}
                 press={(row) => select({ op: { run: row.run, node: row.node } })}
-                empty="Every page that was touched had been predicted."
+                empty="Every page of the mapped model that was touched had been predicted."
                 most={20}
             />
             <p class="quiet">
                 The memory view has these pages as a layer of its own, "pages really touched".
                 {proof.incomplete_ops > 0 && ` ${plural(proof.incomplete_ops, "op")} touched more pages than could be noted.`}
                 {proof.lost_ops > 0 && ` Of ${plural(proof.lost_ops, "op")} the pages were lost.`}
+                {proof.ops_not_looked_at > 0 &&
+                    ` ${plural(proof.ops_not_looked_at, "op")} read copies of weights in buffers (${[...new Set(proof.not_looked_at.map((row) => row.buffer_type))].join(", ")}), which are not looked at.`}
             </p>
             <Computed command="ggscope prove">Pages that the ranges of each op's operands in mapped files lie in, against those that the hardware reported while it ran; a page counts once per op.</Computed>
         </>

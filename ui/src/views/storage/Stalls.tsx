@@ -1,9 +1,11 @@
 // How long threads stood still for the disk, for what, and what the disk was asked for.
+import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
-import { bytes, count, plural, share, time } from "../../format";
+import { bytes, count, moment, plural, share, time } from "../../format";
 import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
-import { asText, here, kept, select, selection, statsPath, summary, chosenSteps, tokensPerRow } from "../../state";
+import { Terms } from "../../shell/Terms";
+import { asText, here, kept, narrowedText, select, selection, statsPath, summary, chosenOps, tokensPerRow } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { pageOf } from "./access";
@@ -73,9 +75,13 @@ function Tiles({ stats }: { stats: StorageStats }) {
         <dl class="tiles">
             {tiles.map(([key, name, value, note]) => (
                 <div class="tile" data-tile={`storage-${key}`}>
-                    <dt>{name}</dt>
+                    <dt>
+                        <Terms text={name} />
+                    </dt>
                     <dd class="tile-value">{value}</dd>
-                    <dd class="quiet">{note}</dd>
+                    <dd class="quiet">
+                        <Terms text={note} />
+                    </dd>
                 </div>
             ))}
         </dl>
@@ -110,6 +116,7 @@ function Tokens({ stats }: { stats: StorageStats }) {
                 label={`Bytes and stalls of ${plural(stats.tokens, "token")}`}
                 series={series}
                 x={{ from: first - 0.6 * step, to: last + 0.6 * step, ticks, text: String, tip: rowText, name: "token", step }}
+                y={{ left: "bytes", right: "time" }}
                 at={selection.value.tokens && selection.value.tokens[0] === selection.value.tokens[1] ? selection.value.tokens[0] : null}
                 onPick={(token) => select({ tokens: rowOf(token) })}
             />
@@ -138,6 +145,7 @@ function Residency({ machine }: { machine: Machine }) {
                     { name: "of these, never read by an op", colour: "var(--wait)", kind: "line", points: points((row) => row.bytes_untouched), text: bytes },
                 ]}
                 x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, tip: rowText, name: "token" }}
+                y={{ left: "bytes in memory" }}
             />
         </Picture>
     );
@@ -162,7 +170,7 @@ interface Fault {
 const listed = 200;
 
 function Longest() {
-    const answer = useAsk<{ faults: Fault[] }>(here("faults", { ...chosenSteps(), count: listed }), { keep: true });
+    const answer = useAsk<{ faults: Fault[] }>(here("faults", { ...chosenOps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
     const { faults } = answer.data;
     const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
@@ -179,7 +187,7 @@ function Longest() {
                 { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "(no tensor)") },
                 { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
                 { key: "kind", title: "fault", value: (row) => row.kind },
-                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
+                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => moment(row.begin_ns, 1e5), numeric: true },
             ]}
             rowKey={(row) => `${row.begin_ns} ${row.duration_ns} ${row.file_offset}`}
             press={(row) =>
@@ -204,7 +212,7 @@ interface DiskRequest extends Omit<Fault, "kind" | "duration_ns"> {
 }
 
 function Requests() {
-    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { ...chosenSteps(), count: listed }), { keep: true });
+    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { ...chosenOps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest disk requests" />;
     const rows = answer.data.block_requests;
     const longest = Math.max(1, ...rows.map((row) => row.duration_ns ?? 0));
@@ -223,7 +231,7 @@ function Requests() {
                 { key: "sector", title: "sector", value: (row) => row.sector, show: (row) => count(row.sector), numeric: true },
                 { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
                 { key: "op", title: "op", value: (row) => row.op ?? row.phase },
-                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => time(row.begin_ns), numeric: true },
+                { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => moment(row.begin_ns, 1e5), numeric: true },
             ]}
             rowKey={(row) => `${row.begin_ns} ${row.sector} ${row.file_offset}`}
             press={(row) =>
@@ -241,7 +249,8 @@ function Requests() {
 }
 
 export function Stalls() {
-    const answer = useAsk<StorageStats>(statsPath("token", chosenSteps()), { keep: true });
+    useApplied("tokens", "layer", "tensor", "opType", "region", "buffer", "expert", "lane", "time", "request");
+    const answer = useAsk<StorageStats>(statsPath("token", chosenOps()), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
     const { machine } = answer.data;
     const { faults, block_requests: requests } = machine;
@@ -251,7 +260,8 @@ export function Stalls() {
     return (
         <>
             <p class="quiet">
-                {selection.value.tokens ? "The selected tokens" : selection.value.request !== null ? `Steps of request ${selection.value.request}` : "All of the recording"}.{" "}
+                {selection.value.tokens ? "The selected tokens" : selection.value.request !== null ? `Steps of request ${selection.value.request}` : "All of the recording"}
+                {narrowedText()}.{" "}
                 {!faults && "Page faults were not recorded: that needs perf events (ggscope doctor says more). "}
                 {!requests && "Disk requests were not recorded: record with --io. "}
                 {!machine.residency && "What was in memory was not recorded: record with --residency."}

@@ -42,6 +42,14 @@ export function gridOf(answer: Columns): Grid {
     return { columns, rows, begin: number("begin_ns"), end: number("end_ns"), first: number("first_byte"), last: number("end_byte"), axis: number("axis_bytes"), cells, most, sums: ["bytes_mapped", "bytes_copied", "faults", "bytes_requested"].map((name) => sums[name] ?? 0) };
 }
 
+// What the grid has at a moment and a byte; 0 outside of it.
+export function cellOf(grid: Grid, layer: number, ns: number, byte: number): number {
+    const column = Math.floor(((ns - grid.begin) / (grid.end - grid.begin)) * grid.columns);
+    const row = Math.floor(((byte - grid.first) / (grid.last - grid.first)) * grid.rows);
+    const isThere = column >= 0 && column < grid.columns && row >= 0 && row < grid.rows;
+    return isThere ? grid.cells[layer]![row * grid.columns + column]! : 0;
+}
+
 // How strong a cell is, from 0 to 1 on a log scale over four decades: what is read once is still seen beside what is read all the time.
 const decades = 4;
 export const least = (most: number) => most / 10 ** decades; // what this and less looks like is the scale's dark end

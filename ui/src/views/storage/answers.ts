@@ -60,21 +60,6 @@ export interface StorageStats {
     by_token: { token: number | null; wall_ns: number; busy_ns: number | null; bytes_disk: number }[];
 }
 
-export interface Paging {
-    page_bytes: number;
-    readahead_bytes: number;
-    model_bytes: number;
-    touched_bytes: number;
-    copied_bytes: number;
-    demand_bytes_per_token: number;
-    budgets: {
-        memory_bytes: number;
-        policies: Record<string, { bytes_per_token: number; miss_ratio: number; least_bytes_per_token?: number; most_bytes_per_token?: number }>;
-        pins: { bytes: number; stream_bytes: number; weights: { name: string; expert: number | null; file_offset: number; bytes: number; file: number; path: string }[] } | null;
-        suggest?: string | null; // the lines of ggscope paging --suggest
-    }[];
-    lru_curve: { memory_bytes: number; bytes_per_token: number; miss_ratio: number }[];
-}
 
 export interface Proof {
     page_bytes: number;
@@ -91,4 +76,6 @@ export interface Proof {
     unpredicted_pages: number;
     unpredicted_areas: number;
     unpredicted: { token: number | null; run: number; node: number; op: string | null; name: string | null; file: number; page: number; pages: number }[];
+    ops_not_looked_at: number;
+    not_looked_at: { op: string; buffer_type: string | null; ops: number; bytes: number }[];
 }

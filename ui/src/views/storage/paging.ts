@@ -13,7 +13,10 @@ export function replayedTokens(): [number, number] | null {
     return selection.value.tokens ?? (all > replayed && !replaysAll.value ? [all - replayed, all - 1] : null);
 }
 
+// Bytes of readahead; null: as the model's disk is set, or as Linux does by default.
+export const readahead = kept<number | null>("readahead", null, asNumber);
+
 export function pagingPath(): string {
     const tokens = replayedTokens();
-    return here("paging", { tokens: tokens && `${tokens[0]}..${tokens[1]}` });
+    return here("paging", { tokens: tokens && `${tokens[0]}..${tokens[1]}`, readahead: readahead.value });
 }

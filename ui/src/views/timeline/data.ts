@@ -6,7 +6,7 @@ import { opFamily, theme } from "../../colours";
 import { time } from "../../format";
 import type { Steps } from "../../shell/Scrubber";
 import type { Table } from "../../shell/TableView";
-import { here } from "../../state";
+import { chosenOpsBut, here } from "../../state";
 import { axisHeight, type Curve, rulerHeight } from "./draw";
 import { type Answered, answered, opAt } from "./strips";
 import { clamp, type Span, type Tile } from "./window";
@@ -24,25 +24,29 @@ export interface Held {
     tile: Tile;
     data: Answered;
     revision: number;
+    filter: string; // what op runs had to fit
 }
 
 // Op runs one by one answer every window within theirs; folded ones only that for which they were folded.
-const answers = (held: Held | null, tile: Tile, now: number) =>
-    held !== null && held.data.isRaw && held.revision === now && held.tile.begin <= tile.begin && held.tile.end >= tile.end;
+const answers = (held: Held | null, tile: Tile, filter: string, now: number) =>
+    held !== null && held.data.isRaw && held.revision === now && held.filter === filter && held.tile.begin <= tile.begin && held.tile.end >= tile.end;
 
 // The tile that covers the window, asked for anew when the window leaves it. What is shown stays until the answer is there.
 export function useTile(tile: Tile | null): { held: Held | null; problem: string | null } {
     const [held, hold] = useState<Held | null>(null);
     const [problem, setProblem] = useState<string | null>(null);
-    const path = tile && here("timeline", { begin: tile.begin, end: tile.end, pixels: tile.pixels });
+    // Lanes, times and tokens are marked where they are; of the rest it is told which op runs fit.
+    const { tokens: _tokens, request: _request, ...narrowed } = chosenOpsBut("lane", "time");
+    const filter = JSON.stringify(narrowed);
+    const path = tile && here("timeline", { begin: tile.begin, end: tile.end, pixels: tile.pixels, ...narrowed });
     const now = revision.value;
     useEffect(() => {
-        if (!path || !tile || answers(held, tile, now)) return;
+        if (!path || !tile || answers(held, tile, filter, now)) return;
         const abort = new AbortController();
         ask<Columns>(path, abort.signal).then(
             (columns) => {
                 if (abort.signal.aborted) return;
-                hold({ tile, data: answered(columns), revision: now });
+                hold({ tile, data: answered(columns), revision: now, filter });
                 setProblem(null);
             },
             (error: Error) => !abort.signal.aborted && setProblem(error.message),
@@ -125,11 +129,11 @@ export function tableOf(held: Held | null, span: Span, lanes: Summary["lanes"]):
 
 // Lanes and curves share what room the window has; many lanes get what they need, and the page scrolls.
 export function heightsFor(room: number, lanes: number, curves: number): { lane: number; curve: number } {
-    const [leastLane, mostLane, leastCurve, mostCurve] = [lanes > 24 ? 16 : lanes > 8 ? 22 : 34, 96, 40, 90];
+    const [leastLane, mostLane, leastCurve, mostCurve] = [lanes > 24 ? 16 : lanes > 8 ? 22 : 34, 240, 40, 120];
     const fixed = rulerHeight + axisHeight + 10 + lanes * (countHeight + 3) + curves * 5;
     const left = room - fixed - lanes * leastLane - curves * leastCurve;
     if (left <= 0 || lanes + curves === 0) return { lane: leastLane, curve: leastCurve };
-    const each = left / (lanes + curves);
-    return { lane: Math.floor(Math.min(mostLane, leastLane + each)), curve: Math.floor(Math.min(mostCurve, leastCurve + each)) };
+    const curve = Math.floor(Math.min(mostCurve, leastCurve + left / (2 * lanes + curves)));
+    return { lane: Math.floor(Math.min(mostLane, leastLane + (left - curves * (curve - leastCurve)) / Math.max(1, lanes))), curve };
 }
 

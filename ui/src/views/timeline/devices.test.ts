@@ -18,7 +18,7 @@ test("a device is busy while its ops run, and what was seen as a whole is apart"
         { lane: 2, slot: 1026, thread: 0, process: 1, label: "CUDA0", device: "CUDA0" },
         { lane: 3, slot: -1, thread: 0, process: 1, label: "CUDA0", device: "CUDA0" },
     ];
-    const [curve, ...others] = busyCurves({ tile: { begin: 0, end: 400, pixels: 4 }, data: answered(answer), revision: 0 }, lanes);
+    const [curve, ...others] = busyCurves({ tile: { begin: 0, end: 400, pixels: 4 }, data: answered(answer), revision: 0, filter: "" }, lanes);
     expect(others).toEqual([]);
     expect(curve!.name).toBe("CUDA0 busy");
     expect(curve!.layers.map((layer) => Array.from(layer.values))).toEqual([[0, 1, 0, 0], [0, 0, 0, 1]]);

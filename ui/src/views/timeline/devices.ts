@@ -4,6 +4,7 @@ import type { Columns } from "../../ask";
 import { opFamily } from "../../colours";
 import type { Held } from "./data";
 import type { Curve } from "./draw";
+import { shortLabel } from "./processes";
 import { stripOf } from "./strips";
 
 const firstQueue = 1024; // lanes of devices have slots from here on; graph runs that were seen as a whole have none
@@ -21,8 +22,11 @@ export function busyCurves(held: Held | null, lanes: Summary["lanes"]): Curve[] 
             if (isWanted(lane.slot) && lane.label.replace(/ queue \d+$/, "") === name) stripOf(data, lane.lane, tile, width).busy.forEach((value, x) => (sum[x] = Math.min(1, sum[x]! + value)));
         return sum;
     };
+    // Beneath the name of its process a device needs no more than its own, if no other has the same.
+    const isUnique = (short: string) => names.filter((name) => shortLabel(name, true) === short).length === 1;
+    const own = (name: string) => (isUnique(shortLabel(name, true)) ? shortLabel(name, true) : name);
     return names.map((name) => ({
-        name: `${name} busy`,
+        name: `${own(name)} busy`,
         meaning: "share of each bin in which ops ran on the device; grey: graph runs whose ops were not seen",
         most: "share",
         layers: [

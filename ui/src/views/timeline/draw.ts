@@ -1,9 +1,11 @@
 // Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting above it, and the rest idle.
 import { opFamily, type Pattern, type Theme } from "../../colours";
 import { bytes, count, instant, share, time, tokenText } from "../../format";
-import { canvasFont, hatch, textWithin } from "../../shell/Canvas";
+import { canvasFont, endsWithin, hatch, textWithin } from "../../shell/Canvas";
 import type { Steps } from "../../shell/Scrubber";
 import { phases } from "../../api";
+import type { Segment } from "./levels";
+import type { RequestLane } from "./requests";
 import type { Answered, Strip } from "./strips";
 import { type Span, tickStep } from "./window";
 
@@ -18,6 +20,7 @@ export interface Frame {
 
 export const rulerHeight = 24;
 export const axisHeight = 20;
+export const levelHeight = 15; // of a row of graph runs or layers
 
 export function xOf(frame: Frame, ns: number): number {
     return frame.left + ((ns - frame.span.begin) / (frame.span.end - frame.span.begin)) * frame.width;
@@ -63,6 +66,7 @@ function hitsOf(pattern: Pattern): Uint8Array {
 
 export interface Inks {
     colour: Uint32Array; // by op
+    faint: Uint32Array; // the same, of what is not selected
     dark: Uint32Array; // where the pattern hits
     hits: Uint8Array[]; // by op: the pattern
     wait: number;
@@ -72,12 +76,12 @@ export interface Inks {
     line: number;
 }
 
-// `isFaint(op)`: not what is selected.
-export function inksOf(ops: string[], colours: Theme, isFaint: (op: number) => boolean): Inks {
+export function inksOf(ops: string[], colours: Theme): Inks {
     const idle = packed(colours.empty);
-    const plain = ops.map((op, i) => faded(packed(opFamily(op).colour), idle, isFaint(i) ? 0.8 : 0));
+    const plain = ops.map((op) => packed(opFamily(op).colour));
     return {
         colour: Uint32Array.from(plain),
+        faint: Uint32Array.from(plain.map((colour) => faded(colour, idle, 0.82))),
         dark: Uint32Array.from(plain.map((colour) => faded(colour, 0xff000000, 0.28))),
         hits: ops.map((op) => hitsOf(opFamily(op).pattern)),
         wait: packed(colours.wait),
@@ -98,7 +102,8 @@ function pixelsFor(context: CanvasRenderingContext2D, width: number, height: num
     return canvas;
 }
 
-export function paintStrip(frame: Frame, strip: Strip, top: number, height: number, inks: Inks): void {
+// `chosen`: the op that is selected, which then is what fits; -1: none.
+export function paintStrip(frame: Frame, strip: Strip, top: number, height: number, inks: Inks, chosen: number): void {
     const [w, h] = [strip.busy.length, Math.round(height * frame.ratio)];
     if (w === 0 || h === 0) return;
     const { image, pixels } = pixelsFor(frame.context, w, h);
@@ -113,8 +118,11 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
             const colour = op < 0 ? inks.wait : inks.line;
             for (let y = busyTop; y < h; y++) pixels[y * w + x] = colour;
         } else {
-            const [colour, dark, table, column] = [inks.colour[op]!, inks.dark[op]!, inks.hits[op]!, x % period];
-            for (let y = busyTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
+            const shown = chosen < 0 ? op : chosen;
+            const [colour, dark, table, column] = [inks.colour[shown]!, inks.dark[shown]!, inks.hits[shown]!, x % period];
+            const fitsTop = Math.max(busyTop, h - (strip.fits[x]! > 0 ? Math.max(1, Math.round(strip.fits[x]! * h)) : 0));
+            for (let y = busyTop; y < fitsTop; y++) pixels[y * w + x] = inks.faint[op]!;
+            for (let y = fitsTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
         }
         // Time in which the op stood still lies on top of its own: as lines where it waited for the disk, as a grid where pages had to be faulted in.
         const waited = Math.min(busy, strip.diskWait[x]!);
@@ -128,6 +136,13 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
     frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
 }
 
+// "ffn_up 18": what is computed, and in which layer; the colour says how.
+export function nameOf(data: Answered, row: number): string {
+    const layer = data.of["layer"]![row]!;
+    const label = data.labels[data.of["label"]?.[row] ?? -1] ?? data.ops[data.of["op"]![row]!] ?? "";
+    return layer >= 0 ? `${label} ${layer}` : label;
+}
+
 // Names on op runs that are wide enough for one.
 export function labelStrip(frame: Frame, strip: Strip, data: Answered, top: number, height: number): void {
     const { context, ratio } = frame;
@@ -136,10 +151,9 @@ export function labelStrip(frame: Frame, strip: Strip, data: Answered, top: numb
     for (const { row, x0, x1 } of strip.wide) {
         const [a, b] = [Math.max(0, x0) / ratio, Math.min(strip.busy.length, x1) / ratio];
         if (b - a < 34) continue;
-        const op = data.ops[data.of["op"]![row]!] ?? "";
-        const layer = data.of["layer"]![row]!;
-        const family = opFamily(op);
-        const text = `${op}${layer >= 0 ? ` · ${layer}` : ""}`;
+        const family = opFamily(data.ops[data.of["op"]![row]!] ?? "");
+        const text = nameOf(data, row);
+        if (data.of["fits"]?.[row] === 0) continue;
         context.fillStyle = family.colour;
         context.fillRect(frame.left + a + 3, top + height / 2 - 7, Math.min(b - a - 6, context.measureText(text).width + 4), 14);
         context.fillStyle = family.ink;
@@ -159,7 +173,7 @@ export function countStrip(frame: Frame, strip: Strip, top: number): void {
         const [a, b] = [Math.max(frame.left, xOf(frame, at)), Math.min(frame.left + frame.width, xOf(frame, at + step))];
         let folded = 0;
         for (let x = Math.max(0, Math.round((a - frame.left) * ratio)); x < Math.min(strip.folded.length, Math.round((b - frame.left) * ratio)); x++) folded += strip.folded[x]!;
-        if (folded > 1 && b - a > 44) context.fillText(`${count(folded)} folded`, (a + b) / 2, top + 6);
+        if (folded > 1 && b - a > 44) context.fillText(`${count(folded)} ops`, (a + b) / 2, top + 6);
     }
     context.textAlign = "left";
 }
@@ -209,7 +223,110 @@ export function drawAxis(frame: Frame, bottom: number): void {
     }
 }
 
+const levelNames = { run: ["graph run", "graph runs"], layer: ["layer", "layers"] } as const;
+
+export function drawLevel(frame: Frame, segments: readonly Segment[], kind: "run" | "layer", chosen: number | null, top: number): void {
+    const { context, colours, ratio, left } = frame;
+    context.textBaseline = "middle";
+    context.font = canvasFont(10.5);
+    context.fillStyle = colours.faint;
+    context.fillText(levelNames[kind][1], 2, top + levelHeight / 2);
+    for (const { x0, x1, value, count: n } of segments) {
+        const [x, width] = [left + x0 / ratio, (x1 - x0) / ratio];
+        const isChosen = chosen !== null && value === chosen;
+        context.fillStyle = isChosen ? colours.accent : value < 0 ? hatch(context, colours.hatch, colours.surface, 5) : value % 2 === 0 ? colours.empty : colours.line;
+        context.globalAlpha = chosen === null || isChosen ? 1 : 0.45;
+        context.fillRect(x, top + 1, Math.max(1, width - 0.5), levelHeight - 3);
+        context.globalAlpha = 1;
+        const text = value < 0 ? `${n} ${levelNames[kind][n === 1 ? 0 : 1]}` : width > 62 ? `${levelNames[kind][0]} ${value}` : String(value);
+        const wide = context.measureText(text).width;
+        if (wide > width - 4) continue;
+        if (value < 0) {
+            context.fillStyle = colours.surface;
+            context.fillRect(x + (width - wide) / 2 - 3, top + 1, wide + 6, levelHeight - 3);
+        }
+        context.fillStyle = isChosen ? colours.surface : colours.ink;
+        context.fillText(text, x + (width - wide) / 2, top + levelHeight / 2 - 0.5);
+    }
+}
+
 // ---- what lies over the lanes
+
+export const requestHeight = 17; // of a row of requests
+
+// A bar: paler while its prompt is computed, hatched where it waits, with a line below where it shares decodes; a tick at the first token.
+export function drawRequests(frame: Frame, { label, bars }: RequestLane, chosen: number | null, top: number): void {
+    const { context, colours, left, width } = frame;
+    context.font = canvasFont(10.5);
+    context.textBaseline = "middle";
+    context.fillStyle = colours.faint;
+    endsWithin(context, label, 2, top + requestHeight / 2, left - 8);
+    const height = requestHeight - 3;
+    const clipped = (begin: number, end: number) => [Math.max(left, xOf(frame, begin)), Math.min(left + width, xOf(frame, end))] as const;
+    for (const { request, requests, begin, end, pieces } of bars) {
+        const [x0, x1] = clipped(begin, end);
+        if (x1 < left || x0 > left + width) continue;
+        for (const piece of pieces) {
+            const [a, b] = clipped(piece.begin, piece.end);
+            if (b <= a) continue;
+            context.fillStyle = piece.kind === "waited" ? hatch(context, colours.wait, colours.surface, 5) : colours.kv;
+            context.globalAlpha = piece.kind === "prompt" ? 0.5 : 1;
+            context.fillRect(a, top + 1, Math.max(0.5, b - a), height);
+            context.globalAlpha = 1;
+            if (piece.others > 0) {
+                context.fillStyle = colours.ink;
+                context.fillRect(a, top + height - 1, Math.max(0.5, b - a), 2);
+            }
+        }
+        if (request && request.first_output_ns !== null) {
+            context.fillStyle = colours.ink;
+            const x = xOf(frame, request.first_output_ns);
+            if (x >= left && x <= left + width) context.fillRect(x - 0.75, top, 1.5, height + 2);
+        }
+        const isChosen = request !== null && request.request === chosen;
+        context.strokeStyle = isChosen ? colours.accent : colours.line;
+        context.lineWidth = isChosen ? 2 : 1;
+        context.strokeRect(x0 + 0.5, top + 1.5, Math.max(1, x1 - x0 - 1), height - 1);
+        const text = !request ? `${requests} requests` : x1 - x0 > 80 ? `request ${request.request}` : String(request.request);
+        const wide = context.measureText(text).width;
+        if (wide + 8 > x1 - x0) continue;
+        context.fillStyle = colours.surface;
+        context.fillRect(x0 + 3, top + 3, wide + 4, height - 4);
+        context.fillStyle = colours.ink;
+        context.fillText(text, x0 + 5, top + requestHeight / 2);
+    }
+}
+
+// From the middle of a wait to the end of the op run that was waited for.
+export function drawArrow(frame: Frame, fromTime: number, fromY: number, toTime: number, toY: number): void {
+    const { context, colours, left, width } = frame;
+    const [x0, x1] = [xOf(frame, fromTime), xOf(frame, toTime)].map((x) => Math.max(left, Math.min(left + width, x))) as [number, number];
+    const down = toY > fromY ? 1 : -1;
+    for (const [colour, thick] of [[colours.surface, 5], [colours.ink, 2]] as const) {
+        context.strokeStyle = context.fillStyle = colour;
+        context.lineWidth = thick;
+        context.beginPath();
+        context.moveTo(x0, fromY);
+        context.quadraticCurveTo(x1, fromY, x1, toY - 5 * down);
+        context.stroke();
+    }
+    context.beginPath();
+    context.moveTo(x1, toY);
+    context.lineTo(x1 - 5, toY - 8 * down);
+    context.lineTo(x1 + 5, toY - 8 * down);
+    context.fill();
+}
+
+// Times of other tokens than those that are selected step back.
+export function drawVeil(frame: Frame, [begin, end]: readonly [number, number], top: number, bottom: number): void {
+    const { context, colours, left, width } = frame;
+    const [a, b] = [xOf(frame, begin), xOf(frame, end)].map((x) => Math.max(left, Math.min(left + width, x))) as [number, number];
+    context.fillStyle = colours.surface;
+    context.globalAlpha = 0.6;
+    context.fillRect(left, top, a - left, bottom - top);
+    context.fillRect(b, top, left + width - b, bottom - top);
+    context.globalAlpha = 1;
+}
 
 export function drawBand(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
     const { context, colours } = frame;
@@ -376,7 +493,7 @@ export function drawCurve(frame: Frame, curve: Curve, top: number, height: numbe
     context.textBaseline = "middle";
     context.fillStyle = colours.ink;
     const isRoomy = height >= 44;
-    textWithin(context, curve.name, 2, top + height / 2 - (isRoomy ? 14 : 7), left - 8);
+    endsWithin(context, curve.name, 2, top + height / 2 - (isRoomy ? 14 : 7), left - 8);
     context.fillStyle = colours.faint;
     textWithin(context, `${left < 120 ? "≤" : "up to"} ${amount(curve, most)}`, 2, top + height / 2 + (isRoomy ? 0 : 7), left - 8);
     if (isRoomy) textWithin(context, `per ${time(curve.step)}`, 2, top + height / 2 + 14, left - 8);

@@ -1,12 +1,14 @@
 // View 2. Tokens, lanes per backend and thread, buffer occupancy and disk reads over time.
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { LogAnswer, OpAnswer, Summary } from "../../api";
+import type { LogAnswer, OpAnswer, Slots, Summary } from "../../api";
+import { useApplied } from "../../applied";
 import { type Columns, useAsk } from "../../ask";
 import { theme } from "../../colours";
 import { count, plural, time } from "../../format";
 import { registerKeys } from "../../keys";
 import { useWidth } from "../../shell/Canvas";
+import { isSmall } from "../../shell/details/dock";
 import { Progress } from "../../shell/Progress";
 import { type Steps, stepsOf } from "../../shell/Scrubber";
 import { TableView, useAsTable } from "../../shell/TableView";
@@ -17,17 +19,18 @@ import { filterQuery } from "../log/filter";
 import { spanOf } from "../memory/data";
 import { closerPath, countHeight, curvesOf, fitFor, heightsFor, csvOf, tableOf, useTile } from "./data";
 import { busyCurves, transferCurves } from "./devices";
-import { axisHeight, rulerHeight } from "./draw";
+import { axisHeight, levelHeight, requestHeight, rulerHeight } from "./draw";
 import { fit, handlersOf, keysOf } from "./moves";
 import { paint } from "./paint";
 import { Legend, measure, Shown, Tip } from "./pieces";
 import { groupsOf } from "./processes";
+import { requestLanes } from "./requests";
 import { timed, type Hover, type Scene, type Stage } from "./stage";
 import { pausesOf, around, clamp, panned, type Span, type Tile, tileFor } from "./window";
 import "./timeline.css";
 
 const keptMarks = kept<number[]>("marks", [], asNumbers);
-const emptyScene = { held: null, ruler: null, curves: [], lanes: [], groups: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
+const emptyScene = { held: null, ruler: null, curves: [], lanes: [], levels: [], requests: [], groups: [], bounds: null, fit: null, op: null, tokens: null, pauses: [], notes: [], uses: [], moreUses: 0 } satisfies Partial<Scene>;
 const noSize = { width: 0, height: 0, left: 0, inner: 0, top: 0, laneHeight: 0, laneStep: 1, lanesBottom: 0, curveHeight: 0 };
 
 function useStage(): Stage {
@@ -35,7 +38,7 @@ function useStage(): Stage {
     const hover = useSignal<Hover | null>(null);
     const drag = useSignal<Stage["drag"]["value"]>(null);
     const marks = keptMarks;
-    return useMemo(() => ({ scene: { ...emptyScene, ...noSize }, canvas: null, span, hover, drag, marks, strips: new Map(), cursor: null }), []);
+    return useMemo(() => ({ scene: { ...emptyScene, ...noSize }, canvas: null, span, hover, drag, marks, strips: new Map(), layers: [], cursor: null }), []);
 }
 
 // The first look fits the tokens: loading the model can take far longer. A live recording grows under a window that shows all of it.
@@ -66,11 +69,11 @@ function keepZoom(stage: Stage): () => void {
         });
 }
 
-function sizesFor(width: number, room: number, lanes: number, curves: number) {
+function sizesFor(width: number, room: number, lanes: number, curves: number, above: number) {
     const left = width < 600 ? 84 : 124;
-    const { lane: laneHeight, curve: curveHeight } = heightsFor(room, lanes, curves);
+    const { lane: laneHeight, curve: curveHeight } = heightsFor(room - above, lanes, curves);
     const laneStep = laneHeight + countHeight + 3;
-    const top = rulerHeight + axisHeight + 2;
+    const top = rulerHeight + axisHeight + 2 + above;
     const lanesBottom = top + lanes * laneStep;
     return { width, left, inner: Math.max(1, width - left), top, laneHeight, laneStep, lanesBottom, curveHeight, height: lanesBottom + 4 + curves * (curveHeight + 5) };
 }
@@ -94,14 +97,20 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const query = filterQuery({ tokens: null, layer, opType: null, tensor, region, buffer: null, time: tile ? [tile.begin, tile.end] : null, source: null, thread: null, expert, request: null });
     const uses = useAsk<LogAnswer>(wanted && tile ? `${here("log")}?from=0&count=500${query}` : null, { keep: true });
     const lanes = about?.lanes ?? [];
+    const requests = useAsk<Slots>(about && about.tokens > 1 && tile ? here("slots", { begin: tile.begin, end: tile.end, pixels: Math.min(512, tile.pixels) }) : null, { keep: true }).data;
+    const slots = useMemo(() => requestLanes(requests), [requests]);
     const curvesData = curvesAnswer.error ? null : curvesAnswer.data;
     const busy = useMemo(() => busyCurves(held, lanes), [held, lanes]);
     const curves = [...busy, ...transferCurves(curvesData), ...curvesOf(occupancy.data, curvesData)];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
     const fitted = bounds && steps ? fitFor(steps, bounds) : null;
+    // One graph run per token says no more than the tokens do.
+    const levels: Scene["levels"] = about ? [...(about.runs > about.tokens + about.warmup_steps ? (["run"] as const) : []), ...((about.model?.layers ?? 0) > 0 ? (["layer"] as const) : [])] : [];
     if (bounds && fitted) follow(stage, stage.scene.fit, fitted, bounds);
     stage.scene = {
-        ...sizesFor(width, room, lanes.length, curves.length),
+        ...sizesFor(width, room, lanes.length, curves.length, levels.length * levelHeight + slots.lanes.length * requestHeight),
+        levels,
+        requests: slots.lanes,
         held,
         ruler,
         curves,
@@ -132,19 +141,20 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     useEffect(() => {
         stage.hover.value = null; // its row is one of the answer before
     }, [held]);
-    return { held, problem, occupancy: occupancy.data, aim };
+    return { held, problem, occupancy: occupancy.data, slotsLeft: slots.left, aim };
 }
 
 const inSeconds = (ns: number | undefined) => ((ns ?? 0) / 1e9).toFixed(6);
 
 export default function Timeline() {
+    useApplied("tokens", "layer", "tensor", "opType", "op", "region", "buffer", "expert", "lane", "time", "request");
     const about = summary.value;
     const [box, width] = useWidth();
     const [room, setRoom] = useState(0);
     const stage = useStage();
     // Opened as a table there is no picture to measure: the window is nearly as wide.
     const [asTable] = useAsTable("timeline");
-    const { held, problem, occupancy, aim } = useScene(stage, about, width === 0 && asTable ? window.innerWidth - 32 : width, room);
+    const { held, problem, occupancy, slotsLeft, aim } = useScene(stage, about, width === 0 && asTable ? window.innerWidth - 32 : width, room);
     const handlers = useMemo(() => handlersOf(stage), []);
 
     const asked = useRef(0);
@@ -154,8 +164,9 @@ export default function Timeline() {
             paint(stage);
         });
     };
+    const pointed = useComputed(() => stage.hover.value?.row ?? -1);
     useSignalEffect(() => {
-        for (const changed of [stage.span, stage.drag, stage.marks, selection]) void changed.value;
+        for (const changed of [stage.span, stage.drag, stage.marks, pointed, selection]) void changed.value;
         theme();
         aim();
         schedule();
@@ -179,7 +190,8 @@ export default function Timeline() {
     useEffect(() => () => cancelAnimationFrame(asked.current), []);
     useEffect(() => registerKeys("timeline", keysOf(stage)), []);
     useEffect(() => {
-        const measureRoom = () => box.current && setRoom(box.current.clientHeight);
+        // Where the page scrolls as a whole, the box is as high as what is drawn in it.
+        const measureRoom = () => box.current && setRoom(isSmall.value ? Math.round(window.innerHeight * 0.6) : box.current.clientHeight);
         const observer = new ResizeObserver(measureRoom);
         if (box.current) observer.observe(box.current);
         measureRoom();
@@ -190,7 +202,7 @@ export default function Timeline() {
     const { lanes, bounds } = stage.scene;
     const tools = (
         <>
-            <Legend data={held?.data ?? null} occupancy={occupancy} />
+            <Legend data={held?.data ?? null} occupancy={occupancy} hasRequests={stage.scene.requests.length > 0} />
             {bounds && <Shown span={stage.span} bounds={bounds} fitted={stage.scene.fit} onFit={() => fit(stage)} />}
             {stage.marks.value.length > 1 && <span class="badge">{measure(stage.marks.value)}</span>}
             {stage.scene.uses.length > 0 && (
@@ -203,6 +215,7 @@ export default function Timeline() {
                     recorded {time(about.windows.recorded_ns)} of {time(about.windows.whole_ns)}
                 </span>
             )}
+            {slotsLeft > 0 && <span class="badge">{plural(slotsLeft, "slot")} more in Statistics</span>}
             {problem && <span class="problem">{problem}</span>}
         </>
     );

@@ -1,11 +1,13 @@
 // What keys and pointer do to the timeline.
+import { density } from "../../colours";
 import { time, plural } from "../../format";
 import type { KeyMap } from "../../keys";
 import { announce } from "../../shell/Announce";
 import type { Steps } from "../../shell/Scrubber";
 import { select, selection } from "../../state";
-import { rulerHeight } from "./draw";
-import { type Hover, type Stage, timeAt } from "./stage";
+import { levelHeight, requestHeight, rulerHeight } from "./draw";
+import { type RequestBar, saidOf } from "./requests";
+import { type Hover, requestTop, type Stage, timeAt } from "./stage";
 import { type Answered, opAt, type Strip } from "./strips";
 import { around, panned, zoomed } from "./window";
 import { stepRange } from "../../step";
@@ -79,16 +81,24 @@ function nearRow(strip: Strip, column: number): number {
     return -1;
 }
 
+// The request at a point of the canvas.
+function barAt(stage: Stage, x: number, y: number): RequestBar | null {
+    const { scene } = stage;
+    const row = Math.floor((y - requestTop(scene, 0)) / requestHeight);
+    const ns = timeAt(stage, x);
+    return scene.requests[row]?.bars.find(({ begin, end }) => ns >= begin && ns <= end) ?? null;
+}
+
 function hoverAt(stage: Stage, event: MouseEvent): Hover | null {
     const { scene, span, strips } = stage;
     const [x, y] = place(stage, event);
     if (!span.peek() || x < scene.left) return null;
     const lane = scene.lanes[Math.floor((y - scene.top) / scene.laneStep)];
     const strip = lane && (y - scene.top) % scene.laneStep < scene.laneHeight ? strips.get(lane.lane) : undefined;
-    const row = strip ? nearRow(strip, Math.floor((x - scene.left) * (window.devicePixelRatio || 1))) : -1;
+    const row = strip ? nearRow(strip, Math.floor((x - scene.left) * density())) : -1;
     const below = y - scene.lanesBottom - 4;
     const curve = below >= 0 && Math.floor(below / (scene.curveHeight + 5)) < scene.curves.length ? Math.floor(below / (scene.curveHeight + 5)) : -1;
-    return { x: event.clientX, y: event.clientY, lane: y >= scene.top && y < scene.lanesBottom ? (lane?.lane ?? -1) : -1, row, curve, time: timeAt(stage, x) };
+    return { x: event.clientX, y: event.clientY, lane: y >= scene.top && y < scene.lanesBottom ? (lane?.lane ?? -1) : -1, row, curve, bar: barAt(stage, x, y), time: timeAt(stage, x) };
 }
 
 function stepAt(steps: Steps, ns: number): number {
@@ -118,6 +128,22 @@ function takeLane({ scene }: Stage, y: number): void {
     if (!lane) return;
     select({ lane: selection.peek().lane === lane.lane ? null : lane.lane });
     announce(selection.peek().lane === null ? "all lanes" : lane.label);
+}
+
+function takeRequest(bar: RequestBar): void {
+    const request = bar.request?.request ?? null;
+    const isChosen = request !== null && selection.peek().request === request;
+    select(isChosen ? { request: null, time: null } : { request, time: [bar.begin, bar.end] });
+    announce(saidOf(bar));
+}
+
+// A press on the row of layers.
+function takeLayer({ scene, layers }: Stage, x: number): void {
+    const at = (x - scene.left) * density();
+    const found = layers.find((one) => one.value >= 0 && at >= one.x0 && at < one.x1);
+    if (!found) return;
+    select({ layer: selection.peek().layer === found.value ? null : found.value });
+    announce(selection.peek().layer === null ? "all layers" : `layer ${found.value}`);
 }
 
 function takeTime(stage: Stage, a: number, b: number): void {
@@ -187,6 +213,8 @@ export function handlersOf(stage: Stage) {
             drag.value = null;
             if (!pulled || pulled.pans) return;
             if (Math.abs(pulled.to - pulled.from) > 3) takeTime(stage, pulled.from, pulled.to);
+            else if (barAt(stage, pulled.from, pulled.y)) takeRequest(barAt(stage, pulled.from, pulled.y)!);
+            else if (pulled.y >= stage.scene.top - levelHeight && pulled.y < stage.scene.top && stage.layers.length > 0) takeLayer(stage, pulled.from);
             else if (pulled.y < rulerHeight) takeToken(stage.scene.ruler, timeAt(stage, pulled.from));
             else takeOp(stage, hoverAt(stage, event));
         },
@@ -248,5 +276,5 @@ function walk(stage: Stage, event: KeyboardEvent): void {
     if (op.run !== 0) select({ op: { run: op.run, node: op.node } });
     const label = scene.lanes.find((one) => one.lane === next.lane)?.label ?? "";
     const layer = op.layer !== null && op.layer >= 0 ? `, layer ${op.layer}` : "";
-    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}${op.stalled > 0 ? `, stalled ${time(op.stalled)}` : ""}${op.diskWait > 0 ? `, waiting for the disk ${time(op.diskWait)}` : ""}`);
+    announce(`${label}, ${op.op}${layer}, ${time(op.duration)}${op.count > 1 ? `, longest of ${plural(op.count, "op run")}` : ""}${op.inner > 0 ? `, waiting inside it ${time(op.inner)}` : ""}${op.stalled > 0 ? `, stalled ${time(op.stalled)}` : ""}${op.diskWait > 0 ? `, waiting for the disk ${time(op.diskWait)}` : ""}`);
 }

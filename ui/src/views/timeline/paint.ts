@@ -1,10 +1,12 @@
 // Puts the scene on the canvas.
+import { density } from "../../colours";
 import { selection, summary } from "../../state";
-import { canvasFont, paintOn } from "../../shell/Canvas";
-import { axisHeight, countStrip, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawNote, drawPause, drawRuler, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
+import { canvasFont, endsWithin, paintOn } from "../../shell/Canvas";
+import { axisHeight, countStrip, drawArrow, drawAxis, drawBand, drawCurve, drawLoss, drawMark, drawNote, drawPause, drawLevel, drawRequests, drawRuler, drawVeil, levelHeight, drawUse, type Frame, inksOf, labelStrip, paintStrip, rulerHeight } from "./draw";
 import { shortLabel } from "./processes";
-import { type Stage, timeAt } from "./stage";
-import { type Answered, type Strip, stripOf } from "./strips";
+import { requestTop, type Stage, timeAt } from "./stage";
+import { segmentsOf } from "./levels";
+import { culpritOf, opAt, sharesOf, stripOf } from "./strips";
 
 export function paint(stage: Stage): void {
     const { scene, canvas } = stage;
@@ -12,31 +14,34 @@ export function paint(stage: Stage): void {
     if (!canvas || !span || scene.width <= 0) return;
     canvas.style.height = `${scene.height}px`;
     paintOn(canvas, scene.width, scene.height, (context, _w, _h, colours) => {
-        const frame: Frame = { context, colours, span, left: scene.left, width: scene.inner, ratio: window.devicePixelRatio || 1 };
+        const frame: Frame = { context, colours, span, left: scene.left, width: scene.inner, ratio: density() };
         drawAxis(frame, scene.height);
         paintLanes(stage, frame);
+        paintLevels(stage, frame);
+        scene.requests.forEach((lane, i) => drawRequests(frame, lane, selection.peek().request, requestTop(scene, i)));
         if (scene.ruler) drawRuler(frame, scene.ruler, selection.peek().tokens, summary.peek()?.slowest_token?.token ?? -1);
         scene.curves.forEach((curve, i) => drawCurve(frame, curve, scene.lanesBottom + 4 + i * (scene.curveHeight + 5), scene.curveHeight));
         for (const one of scene.pauses) drawPause(frame, one.begin, one.end, rulerHeight + axisHeight, scene.height);
         for (const one of scene.notes) drawNote(frame, one.text, one.at, scene.height);
         paintSelection(stage, frame);
+        paintCulprit(stage, frame);
         stage.marks.peek().forEach((at, i) => drawMark(frame, String.fromCharCode(65 + i), at, scene.height));
     });
 }
 
 function paintLanes({ scene, strips }: Stage, frame: Frame): void {
     const { context, colours } = frame;
-    const { opType, layer } = selection.peek();
+    const { opType } = selection.peek();
     const data = scene.held?.data;
-    const inks = data && inksOf(data.ops, colours, (op) => opType !== null && data.ops[op] !== opType);
+    const inks = data && inksOf(data.ops, colours);
+    const chosen = data && opType !== null ? data.ops.indexOf(opType) : -1;
     strips.clear();
     scene.lanes.forEach((one, i) => {
         const y = scene.top + i * scene.laneStep;
         if (data && inks) {
             const strip = stripOf(data, one.lane, frame.span, Math.round(scene.inner * frame.ratio));
             strips.set(one.lane, strip);
-            paintStrip(frame, strip, y, scene.laneHeight, inks);
-            if (layer !== null && data.isRaw) fadeOthers(frame, strip, data, layer, y, scene.laneHeight);
+            paintStrip(frame, strip, y, scene.laneHeight, inks, chosen);
             if (data.isRaw) labelStrip(frame, strip, data, y, scene.laneHeight);
             countStrip(frame, strip, y + scene.laneHeight);
             for (const loss of data.losses) if (loss.lane === one.lane) drawLoss(frame, loss.begin_ns, loss.end_ns, loss.count, y, scene.laneHeight);
@@ -60,30 +65,54 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             context.fillRect(0, y - 2, scene.width, 1);
             context.font = canvasFont(10, 700);
             context.textBaseline = "top";
-            context.fillText(`${group.host === null ? "" : `${group.host} · `}${group.name}`, 2, y + 1, scene.left - 6);
+            endsWithin(context, `${group.host === null ? "" : `${group.host} · `}${group.name}`, 2, y + 1, scene.left - 6);
             context.textBaseline = "middle";
             context.font = canvasFont(12, isChosen ? 700 : 400);
             context.fillStyle = isChosen ? colours.accent : colours.ink;
         }
-        context.fillText(shortLabel(one.label, scene.groups.length > 0), 2, y + scene.laneHeight / 2 + (group ? 6 : 0), scene.left - 6);
+        endsWithin(context, shortLabel(one.label, scene.groups.length > 0), 2, y + scene.laneHeight / 2 + (group ? 6 : 0), scene.left - 6);
     });
 }
 
-// With a layer selected, wide op runs of the others step back.
-function fadeOthers(frame: Frame, strip: Strip, data: Answered, layer: number, top: number, height: number): void {
-    const { context, colours, ratio } = frame;
-    context.fillStyle = colours.empty;
-    context.globalAlpha = 0.8;
-    for (const { row, x0, x1 } of strip.wide) {
-        const [a, b] = [Math.max(0, x0), Math.min(strip.busy.length, x1)];
-        if (data.of["layer"]![row] !== layer) context.fillRect(frame.left + a / ratio, top, (b - a) / ratio, height);
+// Graph runs and layers, above the lanes.
+function paintLevels(stage: Stage, frame: Frame): void {
+    const { scene, strips } = stage;
+    const data = scene.held?.data;
+    const { layer } = selection.peek();
+    scene.levels.forEach((kind, i) => {
+        const segments = data ? segmentsOf(strips.values(), data, kind, frame.ratio) : [];
+        const y = scene.top - (scene.levels.length - i) * levelHeight;
+        if (kind === "layer") stage.layers = segments;
+        drawLevel(frame, segments, kind, kind === "layer" ? layer : null, y);
+    });
+}
+
+// Of the op that is pointed at, else of the selected one: an arrow from each long wait to the thread that was waited for.
+function paintCulprit(stage: Stage, frame: Frame): void {
+    const { scene } = stage;
+    const data = scene.held?.data;
+    const hover = stage.hover.peek();
+    if (!data) return;
+    const at = hover && hover.row >= 0 ? opAt(data, hover.row) : null;
+    const [run, node, begin] = at ? [at.run, at.node, at.begin] : scene.op ? [scene.op.run, scene.op.node, scene.op.begin_ns] : [0, 0, 0];
+    const shares = sharesOf(data, run, node, begin);
+    const last = culpritOf(shares);
+    const middle = (lane: number) => scene.top + scene.lanes.findIndex((one) => one.lane === lane) * scene.laneStep + scene.laneHeight / 2;
+    let arrows = 0;
+    for (const one of last ? shares : []) {
+        const wide = (one.wait / (frame.span.end - frame.span.begin)) * frame.width;
+        if (one === last || wide < 12) continue;
+        const reach = middle(last!.lane) > middle(one.lane) ? -scene.laneHeight / 2 : scene.laneHeight / 2;
+        drawArrow(frame, one.end + one.wait / 2, middle(one.lane), last!.end, middle(last!.lane) + reach);
+        arrows++;
     }
-    context.globalAlpha = 1;
+    if (stage.canvas) stage.canvas.dataset["arrows"] = String(arrows);
 }
 
 function paintSelection(stage: Stage, frame: Frame): void {
     const { scene } = stage;
-    const { time } = selection.peek();
+    const { time, tokens } = selection.peek();
+    if (tokens && scene.tokens) drawVeil(frame, scene.tokens, scene.top, scene.lanesBottom);
     for (const [begin, end] of scene.uses) drawUse(frame, begin, end, rulerHeight + axisHeight, scene.lanesBottom);
     if (time) drawBand(frame, time[0], time[1], rulerHeight, scene.height);
     if (scene.op) drawBand(frame, scene.op.begin_ns, scene.op.begin_ns + scene.op.duration_ns, rulerHeight + axisHeight, scene.lanesBottom);

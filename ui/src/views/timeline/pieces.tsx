@@ -3,15 +3,16 @@ import type { Signal } from "@preact/signals";
 import type { Summary } from "../../api";
 import type { Columns } from "../../ask";
 import { families, opFamily } from "../../colours";
-import { plural, share, time } from "../../format";
+import { moment, plural, share, time } from "../../format";
 import { summary } from "../../state";
 import { bufferClasses } from "./data";
 import type { Hover } from "./stage";
 import { amount, type Curve, valueAt } from "./draw";
-import { type Answered, type OpAt, opAt } from "./strips";
+import { saidOf } from "./requests";
+import { type Answered, type OpAt, opAt, culpritOf, sharesOf } from "./strips";
 import type { Span } from "./window";
 
-export function Legend({ data, occupancy }: { data: Answered | null; occupancy: Columns | null }) {
+export function Legend({ data, occupancy, hasRequests }: { data: Answered | null; occupancy: Columns | null; hasRequests: boolean }) {
     const present = new Set([...(data?.used ?? [])].map((op) => opFamily(op).name));
     const isThere = (name: string) => occupancy!.has(name) && occupancy!.column(name).some((bytes) => bytes > 0);
     return (
@@ -38,6 +39,21 @@ export function Legend({ data, occupancy }: { data: Answered | null; occupancy: 
                 <span>
                     <i class="swatch pattern-diskwait" />
                     waiting for the disk
+                </span>
+            )}
+            {hasRequests && (
+                <span class="buffers">
+                    requests:
+                    <span>
+                        <i class="swatch" style={{ "--swatch": "color-mix(in srgb, var(--kv) 50%, var(--surface))" }} />
+                        prompt
+                    </span>
+                    <span>
+                        <i class="swatch" style={{ "--swatch": "var(--kv)" }} />
+                        tokens
+                    </span>
+                    <span>| first token</span>
+                    <span>▁ shared decodes</span>
                 </span>
             )}
             {occupancy && (
@@ -80,13 +96,22 @@ export function Shown({ span, bounds, fitted, onFit }: { span: Signal<Span | nul
 export function Tip({ at, data, curves, lanes }: { at: Signal<Hover | null>; data: Answered | null; curves: Curve[]; lanes: Summary["lanes"] }) {
     const hover = at.value;
     const curve = hover ? curves[hover.curve] : undefined;
-    if (!hover || (hover.row < 0 && !curve)) return null;
+    if (!hover || (hover.row < 0 && !curve && !hover.bar)) return null;
     const isRight = hover.x > window.innerWidth - 260;
     return (
         <div class="float" role="tooltip" style={{ left: `${isRight ? hover.x - 250 : hover.x + 14}px`, top: `${Math.min(hover.y + 16, window.innerHeight - 150)}px` }}>
-            {curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} waits={!lanes.some((one) => one.lane === hover.lane && one.device !== null)} />}
+            {hover.bar ? <b>{saidOf(hover.bar)}</b> : curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} waitedFor={waitedFor(data, hover, lanes)} waits={!lanes.some((one) => one.lane === hover.lane && one.device !== null)} />}
         </div>
     );
+}
+
+// "CPU thread 1, which took 14 ms": whom the op run that is pointed at waited for; null if for nobody.
+function waitedFor(data: Answered, hover: Hover, lanes: Summary["lanes"]): string | null {
+    const op = opAt(data, hover.row);
+    const last = culpritOf(sharesOf(data, op.run, op.node, op.begin));
+    if (!last || last.lane === hover.lane) return null;
+    const label = lanes.find((one) => one.lane === last.lane)?.label;
+    return label ? `${label}, which took ${time(opAt(data, last.row).duration)}` : null;
 }
 
 function CurveTip({ curve, ns }: { curve: Curve; ns: number }) {
@@ -96,24 +121,26 @@ function CurveTip({ curve, ns }: { curve: Curve; ns: number }) {
             <b>{curve.name}</b> {value === null ? "not seen" : amount(curve, value)}
             <div class="quiet">{curve.meaning}</div>
             <div class="quiet">
-                at {time(ns)}, in bins of {time(curve.step)}
+                at {moment(ns, curve.step)}, in bins of {time(curve.step)}
             </div>
         </>
     );
 }
 
-function OpTip({ op, waits }: { op: OpAt; waits: boolean }) {
+function OpTip({ op, waitedFor, waits }: { op: OpAt; waitedFor: string | null; waits: boolean }) {
     const { bin } = op;
     return (
         <>
-            <b>{op.op}</b>
+            <b>{op.label ?? op.op}</b>
             {op.layer !== null && op.layer >= 0 ? ` layer ${op.layer}` : ""}
+            {op.label ? <span class="quiet"> {op.op}</span> : ""}
             {op.run !== 0 && (
                 <div>
                     {time(op.duration)}
                     {!bin && op.stalled > 0 ? `, of which stalled by page faults ${time(op.stalled)} (${share(op.stalled, op.duration)})` : ""}
                     {!bin && op.diskWait > 0 ? `, of which waiting for the disk ${time(op.diskWait)} (${share(op.diskWait, op.duration)})` : ""}
-                    {!bin && op.wait > 0 ? `, then waiting ${time(op.wait)}` : ""}
+                    {!bin && op.inner > 0 ? `, of which waiting for other threads ${time(op.inner)} (${share(op.inner, op.duration)})` : ""}
+                    {!bin && op.wait > 0 ? `, then waiting ${time(op.wait)}${waitedFor ? ` for ${waitedFor}` : ""}` : ""}
                 </div>
             )}
             {bin && (
@@ -126,8 +153,8 @@ function OpTip({ op, waits }: { op: OpAt; waits: boolean }) {
             )}
             {bin && op.run !== 0 && <div class="quiet">{op.count > 1 ? `the longest of ${plural(op.count, "op run")} here` : op.count === 0 ? "began before" : ""}</div>}
             <div class="quiet">
-                at {time(op.begin)}
-                {op.run !== 0 ? "; click for its card" : ""}
+                at {moment(op.begin, bin ? bin.ns : op.duration)}
+                {op.run !== 0 ? "; click for its details" : ""}
             </div>
         </>
     );

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import type { Summary } from "../../api";
 import { groupsOf, shortLabel } from "./processes";
 
 const lane = (process: number, thread = 0) => ({ lane: 0, slot: process, thread, process, label: `h p ${process}: CPU thread ${thread}`, device: null });
-const process = (number: number, host: string, clock = "graph runs", error_ns: number | null = 41_500) => ({ process: number, name: `p ${number}`, host, clock, error_ns });
+const process = (number: number, host: string, clock: Summary["processes"][number]["clock"] = "graph runs", error_ns: number | null = 41_500) => ({ process: number, name: `p ${number}`, host, clock, error_ns });
 
 test("a process begins at its first lane, a host at its first process", () => {
     const groups = groupsOf([lane(1), lane(1, 1), lane(2), lane(3)], [process(1, "a", "own", 0), process(2, "b"), process(3, "b", "wall clock", null)]);

@@ -3,7 +3,9 @@ import type { Signal } from "@preact/signals";
 import type { OpAnswer, Summary } from "../../api";
 import type { Steps } from "../../shell/Scrubber";
 import type { Held } from "./data";
-import type { Curve } from "./draw";
+import { type Curve, levelHeight, requestHeight } from "./draw";
+import type { RequestBar, RequestLane } from "./requests";
+import type { Segment } from "./levels";
 import type { LaneGroup } from "./processes";
 import type { Strip } from "./strips";
 import type { Span } from "./window";
@@ -16,6 +18,8 @@ export interface Scene {
     ruler: Steps | null;
     curves: Curve[];
     lanes: Summary["lanes"];
+    levels: ("run" | "layer")[]; // rows above the lanes
+    requests: RequestLane[]; // rows above those
     groups: LaneGroup[]; // processes, if there are several
     bounds: Span | null;
     fit: Span | null; // what "fit" shows
@@ -42,6 +46,7 @@ export interface Hover {
     lane: number;
     row: number; // of the answer that is held; -1: none
     curve: number; // -1: none
+    bar: RequestBar | null; // of a request
     time: number;
 }
 
@@ -52,6 +57,7 @@ export interface Stage {
     hover: Signal<Hover | null>;
     drag: Signal<{ from: number; to: number; y: number; pans: boolean } | null>;
     marks: Signal<number[]>;
+    layers: Segment[]; // as they are drawn
     strips: Map<number, Strip>; // by lane, as drawn last
     cursor: { lane: number; time: number } | null; // where the arrow keys are
 }
@@ -60,3 +66,6 @@ export function timeAt({ scene, span }: Stage, x: number): number {
     const shown = span.peek()!;
     return shown.begin + ((x - scene.left) / scene.inner) * (shown.end - shown.begin);
 }
+
+// The upper edge of a row of requests.
+export const requestTop = ({ top, levels, requests }: Scene, row: number): number => top - levels.length * levelHeight - (requests.length - row) * requestHeight;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { build } from "../../columns";
-import { answered, opAt, stripOf } from "./strips";
+import { answered, type Answered, culpritOf, opAt, sharesOf, stripOf } from "./strips";
 import { around, clamp, panned, tickStep, tileFor, zoomed } from "./window";
 
 const raw = answered(
@@ -174,4 +174,26 @@ test("a bin of waiting alone has no op, and one inside a long op has it", () => 
     expect([...strip.op]).toEqual([0, -1]);
     expect(opAt(data, strip.row[0]!)).toMatchObject({ op: "MUL_MAT", run: 5, duration: 9000, count: 0 });
     expect(opAt(data, strip.row[1]!)).toMatchObject({ op: "waiting", run: 0, wait: 64 });
+});
+
+test("the thread that comes last is the one that others waited for", () => {
+    const rows = [
+        { lane: 0, begin: 0, duration: 20, wait: 80, run: 1, node: 3 },
+        { lane: 1, begin: 0, duration: 100, wait: 0, run: 1, node: 3 },
+        { lane: 0, begin: 100, duration: 50, wait: 1, run: 1, node: 4 },
+        { lane: 1, begin: 100, duration: 51, wait: 0, run: 1, node: 4 },
+    ];
+    const column = (name: "duration" | "wait" | "run" | "node") => Float64Array.from(rows.map((row) => row[name]));
+    const data = {
+        isRaw: true,
+        base: 1000,
+        begin: rows.map((row) => row.begin),
+        length: (row: number) => rows[row]!.duration + rows[row]!.wait,
+        lanes: new Map([0, 1].map((lane) => [lane, Uint32Array.from(rows.flatMap((row, i) => (row.lane === lane ? [i] : [])))])),
+        of: { duration_ns: column("duration"), wait_ns: column("wait"), run: column("run"), node: column("node") },
+    } as unknown as Answered;
+    const shares = sharesOf(data, 1, 3, 1000);
+    expect(shares.map((one) => [one.lane, one.end, one.wait])).toEqual([[0, 1020, 80], [1, 1100, 0]]);
+    expect(culpritOf(shares)!.lane).toBe(1);
+    expect(sharesOf({ ...data, isRaw: false }, 1, 3, 1000)).toEqual([]);
 });

@@ -10,8 +10,8 @@ export interface Loss {
     count: number;
 }
 
-const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "disk_wait_ns", "token", "flags"];
-const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node"];
+const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "disk_wait_ns", "token", "label", "fits", "flags"];
+const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node", "longest_layer", "fits_ns"];
 
 // One answer of /timeline, with its rows by lane and in order of time.
 export interface Answered {
@@ -19,6 +19,7 @@ export interface Answered {
     binNs: number;
     base: number;
     ops: string[]; // all that the engine knows
+    labels: string[]; // of op runs: the weight that is read, else the result
     used: Set<string>; // those that occur
     losses: Loss[];
     lanes: Map<number, Uint32Array>; // rows
@@ -46,6 +47,7 @@ export function answered(columns: Columns): Answered {
     }
     const binNs = Number(columns.header["bin_ns"] ?? 0);
     const ops = (columns.header["ops"] ?? []) as string[];
+    const labels = (columns.header["labels"] ?? []) as string[];
     const used = new Set(columns.column(isRaw ? "op" : "longest_op"));
     const duration = isRaw ? columns.column("duration_ns") : null;
     const wait = isRaw ? columns.column("wait_ns") : null;
@@ -54,6 +56,7 @@ export function answered(columns: Columns): Answered {
         binNs,
         base: columns.base_ns,
         ops,
+        labels,
         used: new Set([...used].map((op) => ops[op] ?? "?")),
         losses: (columns.header["losses"] ?? []) as Loss[],
         lanes,
@@ -68,6 +71,7 @@ export interface Strip {
     wait: Float32Array;
     stalled: Float32Array; // part of busy
     diskWait: Float32Array; // likewise: weights were still on their way from the disk
+    fits: Float32Array; // part of busy: op runs that what is selected leaves
     op: Int16Array; // index into ops of the longest, -1: none
     row: Int32Array; // the row that it came from
     folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
@@ -97,6 +101,7 @@ export function stripOf(data: Answered, lane: number, span: Span, width: number)
         wait: new Float32Array(width),
         stalled: new Float32Array(width),
         diskWait: new Float32Array(width),
+        fits: new Float32Array(width),
         op: new Int16Array(width).fill(-1),
         row: new Int32Array(width).fill(-1),
         folded: new Float64Array(width),
@@ -141,6 +146,7 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
     const done = end + wait * scale;
     const idle = duration > 0 ? inner / duration : 0;
     const held = duration > 0 ? Math.min(1 - idle, (data.of["stalled_ns"]?.[row] ?? 0) / duration) : 0;
+    const fits = data.of["fits"]?.[row] ?? 1;
     const waits = x + Math.min(duration - inner, data.of["disk_wait_ns"]?.[row] ?? 0) * scale; // it comes first
     spread(strip.diskWait, x, waits, 1, width);
     if (end - x >= widest) {
@@ -149,6 +155,7 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
             strip.busy[i] = 1 - idle;
             strip.wait[i] = idle;
             strip.stalled[i] = held;
+            strip.fits[i] = fits * (1 - idle);
             claim(strip, i, op, row, Infinity, longest);
         }
         if (x0 >= 0 && x0 < width && x1 - x0 >= parted) strip.edge[x0] = 1;
@@ -159,6 +166,7 @@ function addRun(strip: Strip, data: Answered, row: number, next: number, x: numb
     spread(strip.busy, x, end, 1 - idle, width);
     spread(strip.wait, x, end, idle, width);
     spread(strip.stalled, x, end, held, width);
+    spread(strip.fits, x, end, fits * (1 - idle), width);
     spread(strip.wait, end, done, 1, width);
     const first = Math.floor(x);
     for (let i = Math.max(0, first); i < Math.min(width, Math.max(first + 1, Math.ceil(end))); i++) claim(strip, i, op, row, duration, longest);
@@ -171,6 +179,7 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
     const end = x + binNs * scale;
     spread(strip.busy, x, end, Math.min(1, of["busy_ns"]![row]! / binNs), width);
     spread(strip.wait, x, end, Math.min(1, of["wait_ns"]![row]! / binNs), width);
+    spread(strip.fits, x, end, Math.min(1, (of["fits_ns"] ?? of["busy_ns"])![row]! / binNs), width);
     spread(strip.stalled, x, end, Math.min(of["busy_ns"]![row]!, of["stalled_ns"]?.[row] ?? 0) / binNs, width);
     spread(strip.diskWait, x, end, Math.min(of["busy_ns"]![row]!, of["disk_wait_ns"]?.[row] ?? 0) / binNs, width);
     // A bin of waiting alone has no op.
@@ -183,13 +192,46 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
     if (first < width) strip.folded[first] = strip.folded[first]! + of["count"]![row]!;
 }
 
+// Rows of one op on all lanes: where each ends, and how long it waits after that. Only op runs that are not folded are known one by one.
+export interface Share {
+    lane: number;
+    row: number;
+    end: number; // ns
+    wait: number;
+}
+
+export function sharesOf(data: Answered, run: number, node: number, around: number): Share[] {
+    if (!data.isRaw || run === 0) return [];
+    const shares: Share[] = [];
+    for (const [lane, rows] of data.lanes) {
+        // Threads begin an op within moments of each other: a few rows before and behind are enough.
+        const at = firstAfter(rows, data, around);
+        for (let i = Math.max(0, at - 8); i < Math.min(rows.length, at + 8); i++) {
+            const row = rows[i]!;
+            if (data.of["run"]![row] !== run || data.of["node"]![row] !== node) continue;
+            shares.push({ lane, row, end: data.base + data.begin[row]! + data.of["duration_ns"]![row]!, wait: data.of["wait_ns"]![row]! });
+            break;
+        }
+    }
+    return shares;
+}
+
+// The one that the others waited for: it came last. Null if nobody waited for long.
+export function culpritOf(shares: readonly Share[]): Share | null {
+    if (shares.length < 2) return null;
+    const last = shares.reduce((one, other) => (other.end > one.end ? other : one));
+    return shares.some((one) => one !== last && one.wait > 0 && last.end - one.end > one.wait / 2) ? last : null;
+}
+
 export interface OpAt {
     run: number; // 0: none, only waiting
     node: number;
     op: string;
+    label: string | null;
     begin: number;
     duration: number;
-    wait: number;
+    wait: number; // after it
+    inner: number; // inside it, for other threads; of bins part of `wait`
     stalled: number; // by page faults
     diskWait: number; // for weights that were streamed
     layer: number | null;
@@ -200,16 +242,17 @@ export interface OpAt {
 // The op under a pixel: of raw op runs the one that is there, of folded ones the one that has most of the bin.
 export function opAt(data: Answered, row: number): OpAt {
     const of = (name: string) => data.of[name]![row]!;
-    const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), stalled: data.of["stalled_ns"]?.[row] ?? 0, diskWait: data.of["disk_wait_ns"]?.[row] ?? 0 };
-    if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
+    const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), inner: data.of["inner_wait_ns"]?.[row] ?? 0, stalled: data.of["stalled_ns"]?.[row] ?? 0, diskWait: data.of["disk_wait_ns"]?.[row] ?? 0 };
+    if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", label: data.labels[data.of["label"]?.[row] ?? -1] ?? null, duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
     const run = of("longest_run");
     return {
         ...common,
         run,
         node: of("longest_node"),
         op: run === 0 ? "waiting" : (data.ops[of("longest_op")] ?? "?"),
+        label: null,
         duration: of("longest_ns"),
-        layer: null,
+        layer: data.of["longest_layer"]?.[row] ?? null,
         count: of("count"),
         bin: { ns: data.binNs, busy: of("busy_ns") },
     };

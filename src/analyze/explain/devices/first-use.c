@@ -1,0 +1,24 @@
+// The first graph run on a device compiles its kernels or shaders.
+#include <stdio.h>
+
+#include "analyze/explain/findings.h"
+#include "base/number.h"
+
+enum { LONG_NS = 200000000, TIMES = 20 };
+
+bool ggs_find_first_use(const struct ggs_explain_facts * f, struct ggs_reason * out) {
+    char                            first[GGS_NUMBER_LENGTH], usual[GGS_NUMBER_LENGTH];
+    const struct ggs_device_facts * d = &f->device;
+    if (f->devices == 0 || d->first_run_ns < LONG_NS || d->first_run_ns / TIMES < d->median_run_ns) return false;
+    out->part      = GGS_PART_PROMPT;
+    out->gain_ns   = d->first_run_ns;
+    out->figure    = (double) d->first_run_ns / 1e9;
+    out->figure_of = "seconds of the first graph run on the device";
+    ggs_reason_title(out, "the first use of %s takes %s: it compiles shaders", d->name,
+                     ggs_format_nanoseconds(first, d->first_run_ns));
+    ggs_reason_evidence(out, "later graph runs take %s; the driver keeps what it compiled for the next program",
+                        ggs_format_nanoseconds(usual, d->median_run_ns));
+    ggs_reason_advise(out, "run it twice and look at the second; a warm-up before the first request");
+    snprintf(out->query, sizeof(out->query), "ggscope sql DIR \"select run, end_ns-begin_ns from runs order by run\"");
+    return true;
+}

@@ -1,0 +1,75 @@
+// The program that was recorded, and how one tells it to do otherwise: the options of llama.cpp's
+// programs and of ggscope-engine, the words of node-llama-cpp and llama-cpp-python, the members of
+// the engine's structs for others.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json-read.h"
+#include "base/text.h"
+
+enum ggs_invocation_kind {
+    GGS_PROGRAM_OTHER, // calls the engine
+    GGS_PROGRAM_LLAMA, // llama-cli and its siblings
+    GGS_PROGRAM_SERVER,
+    GGS_PROGRAM_BENCH, // llama-bench
+    GGS_PROGRAM_ENGINE,
+    GGS_PROGRAM_NODE,
+    GGS_PROGRAM_PYTHON,
+    GGS_PROGRAM_KINDS,
+};
+
+enum ggs_knob {
+    GGS_KNOB_NONE,
+    GGS_KNOB_THREADS,
+    GGS_KNOB_THREADS_BATCH,
+    GGS_KNOB_UBATCH,
+    GGS_KNOB_BATCH,
+    GGS_KNOB_FLASH_ATTENTION,
+    GGS_KNOB_MMAP,
+    GGS_KNOB_REPACK,
+    GGS_KNOB_KV_TYPE, // changes the output
+    GGS_KNOB_GPU_LAYERS,
+    GGS_KNOB_CPU_EXPERTS,
+    GGS_KNOB_CONTEXT,
+    GGS_KNOB_SLOTS,
+    GGS_KNOB_EVAL_CALLBACK,
+    GGS_KNOB_DRAFT,
+    GGS_KNOB_MODEL,  // another file, which changes the output
+    GGS_KNOB_ENGINE, // another folder of libraries
+    GGS_KNOB_STREAM, // under ggscope stream
+    GGS_KNOBS,
+};
+
+struct ggs_knob_setting {
+    enum ggs_knob knob;
+    char          value[24]; // "" for a knob that is on or off
+};
+
+struct ggs_invocation {
+    enum ggs_invocation_kind kind;
+    char **                  words; // of its command line
+    unsigned                 n;
+};
+
+// `command`: of experiment.json. Without memory it is a program of no words.
+void         ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command);
+void         ggs_invocation_release(struct ggs_invocation * program);
+const char * ggs_invocation_kind_name(uint64_t kind);
+const char * ggs_knob_name(uint64_t knob); // "threads"
+bool         ggs_knob_is_lossy(enum ggs_knob knob);
+
+// The value that the command line has for a knob; NULL if it has none. For one that is on or off:
+// "" if its option is there.
+const char * ggs_invocation_value(const struct ggs_invocation * program, enum ggs_knob knob);
+// Appends how it is said to this program: "-t 2", "without --no-mmap", "threads: 2".
+void ggs_invocation_say(const struct ggs_invocation * program, const struct ggs_knob_setting * setting,
+                        struct ggs_text * text);
+// Can all of these be set by options of its command line? `n` settings; one of knob 0 ends them.
+bool ggs_invocation_takes(const struct ggs_invocation * program, const struct ggs_knob_setting * settings, unsigned n);
+// Appends the command line with these settings, each word quoted for a shell.
+void ggs_invocation_command(const struct ggs_invocation * program, const struct ggs_knob_setting * settings, unsigned n,
+                            struct ggs_text * text);
+// Appends one word, quoted if a shell would not take it as it is.
+void ggs_invocation_quote(struct ggs_text * text, const char * word);

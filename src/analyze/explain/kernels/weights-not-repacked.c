@@ -1,0 +1,34 @@
+// Weights in the layout of the file, where kernels for another one compute prompts faster.
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/explain/findings.h"
+
+enum { LONG = 32 };
+
+bool ggs_find_not_repacked(const struct ggs_explain_facts * f, struct ggs_reason * out) {
+    static const char * const types[] = {"q4_0", "q4_K", "iq4_nl"};
+    bool                      could   = false;
+    for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++) could |= strcmp(f->type, types[i]) == 0;
+    bool asked = ggs_invocation_value(&f->program, GGS_KNOB_REPACK) != NULL;
+    bool wide  = strstr(f->flags, "avx2") != NULL || strstr(f->flags, "asimddp") != NULL;
+    bool plain = strstr(f->cpu_library, "x64") != NULL || strstr(f->cpu_library, "sse") != NULL;
+    if (!could || f->repacked || f->devices > 0 || f->prompt.tokens < LONG || plain || !(asked || wide)) return false;
+    // Short batches have no rows to share: repacking does little for them.
+    if (f->prompt.runs > 0 && f->prompt.tokens / f->prompt.runs < 4) return false;
+    out->part      = GGS_PART_PROMPT;
+    out->gain_ns   = f->prompt.wall_ns / 10 * 7;
+    out->estimated = true;
+    out->figure    = 0;
+    out->figure_of = "bytes of weights in a layout for this CPU";
+    ggs_reason_title(out, "weights of type %s are not repacked for this CPU", f->type);
+    ggs_reason_evidence(out,
+                        "none of %llu MiB of weights lies in CPU_REPACK or AMX; prompts of the repacked kind are "
+                        "usually 2 to 4 times as fast",
+                        (unsigned long long) (f->weight_bytes >> 20));
+    ggs_reason_set(out, GGS_KNOB_REPACK, "");
+    ggs_reason_advise(out, "it costs time at load and a copy in memory");
+    snprintf(out->query, sizeof(out->query),
+             "ggscope sql DIR \"select type, sum(bytes) from buffers where class='weights' group by type\"");
+    return true;
+}

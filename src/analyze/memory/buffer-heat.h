@@ -1,0 +1,35 @@
+// Which bytes of the buffers ops touch, and how often: by stretches of equal length.
+#pragma once
+
+#include <stdint.h>
+
+#include "analyze/walk/access.h"
+#include "analyze/walk/intervals.h"
+#include "analyze/walk/trace.h"
+
+struct ggs_buffer_stretch {
+    uint64_t buffer, offset;
+    uint64_t touched; // bytes of it that were touched at all
+    uint64_t bytes;   // that were read and written; what is touched again counts again
+};
+
+struct ggs_buffer_heat {
+    uint64_t                    stretch_bytes; // a power of two; as many as leave some thousand of them
+    struct ggs_buffer_stretch * stretch;       // those that were touched, by buffer and offset
+    uint64_t                    n, capacity;
+    uint64_t *                  touched; // by buffer, as in the trace: bytes that were touched at all
+    // below: while it is computed
+    uint64_t *             sums;  // of all stretches
+    uint64_t *             first; // by buffer: its first one
+    struct ggs_intervals * sets;  // by buffer
+    uint64_t               n_buffers;
+};
+
+int  ggs_buffer_heat_init(struct ggs_buffer_heat * heat, const struct ggs_trace * trace, struct ggs_error * error);
+void ggs_buffer_heat_release(struct ggs_buffer_heat * heat); // a zeroed struct is fine
+
+// `buffer`: its place in trace->buffers. The access happened so many times.
+int ggs_buffer_heat_add(struct ggs_buffer_heat * heat, uint64_t buffer, const struct ggs_access * access,
+                        uint64_t times, struct ggs_error * error);
+// Lists the stretches that were touched.
+int ggs_buffer_heat_end(struct ggs_buffer_heat * heat, const struct ggs_trace * trace, struct ggs_error * error);

@@ -1,0 +1,418 @@
+#include "analyze/values/value-diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/values/value-align.h"
+#include "analyze/values/value-tally.h"
+#include "base/array.h"
+#include "base/error.h"
+
+// What is known of an op's output for one token of the pass.
+struct cell {
+    float   error; // of the output; if it was not read, or is not comparable: what its inputs make likely
+    float   reach; // of a cache: the largest one up to this token
+    float   norm;  // length of A's, -1: not known
+    float   real;  // the error that was seen, -1: none
+    uint8_t bits;
+};
+enum { KNOWN = 1, EXACT = 2, NAN_SEEN = 4, INF_SEEN = 8, SUSPECT = 16, REACH_EXACT = 32, REACH_NAN = 64 };
+
+// Cells of a cache that a text has filled before the pass.
+struct history {
+    float   error;
+    uint8_t bits;
+};
+
+struct work {
+    struct ggs_value_diff *        diff;
+    struct ggs_value_passes *      reader; // of A
+    struct ggs_value_align *       align;
+    struct ggs_value_pass          pass;   // of A
+    struct ggs_map                 caches; // (op, lane) -> index in history + 1
+    struct history *               history;
+    uint64_t                       n_history, history_capacity;
+    struct ggs_value_tally *       tally;
+    uint64_t                       n_tally, tally_capacity;
+    struct cell *                  cells; // by (op, token)
+    uint64_t                       cells_capacity;
+    const struct ggs_value_found * found; // by token: where B has it
+    bool *                         apart; // by token: it went another way than in A
+    uint64_t                       apart_capacity;
+    uint64_t                       order;
+};
+
+// ---- ops of B ----
+
+static bool is_comparable(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t op) {
+    return ops->nodes[op].has_values &&
+           (ggs_value_ops_match(others, ops, op) != 0 || !ggs_value_ops_knows(others, ops, op));
+}
+
+// The first op at or above this one that the other recording can have values of; index + 1.
+static uint64_t climb(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t op) {
+    for (unsigned depth = 0; depth < 16; depth++) {
+        uint64_t only = 0;
+        if (is_comparable(ops, others, op)) return op + 1;
+        for (unsigned i = 0; i < ops->nodes[op].n_sources; i++) {
+            uint64_t source = ops->nodes[op].sources[i].op;
+            if (source != 0 && only != 0 && only != source) return 0;
+            if (source != 0) only = source;
+        }
+        if (only == 0) return 0;
+        op = only - 1;
+    }
+    return 0;
+}
+
+// Does the op read something that the other recording does not have at all?
+static bool reads_otherwise(const struct ggs_value_diff * d, uint64_t a, uint64_t b) {
+    const struct ggs_value_node *x = &d->a.nodes[a], *y = &d->b.nodes[b];
+    if (strcmp(x->op, y->op) != 0 || x->n_sources != y->n_sources) return true;
+    for (unsigned i = 0; i < x->n_sources; i++) {
+        if (x->sources[i].op == 0 || y->sources[i].op == 0) {
+            if (x->sources[i].op != y->sources[i].op) return true;
+            continue;
+        }
+        uint64_t p = climb(&d->a, &d->b, x->sources[i].op - 1), q = climb(&d->b, &d->a, y->sources[i].op - 1);
+        if (p != 0 && q != 0 && ggs_value_ops_match(&d->b, &d->a, p - 1) != q) return true;
+    }
+    return false;
+}
+
+static void match(struct work * w, uint64_t op) {
+    struct ggs_value_tally * tally = &w->tally[op];
+    struct ggs_value_diff *  d     = w->diff;
+    if (tally->match == 0 && tally->tried != d->b.n) {
+        tally->match = ggs_value_ops_match(&d->b, &d->a, op);
+        tally->tried = d->b.n;
+    }
+    if (tally->match == 0 || tally->checked == d->b.n) return;
+    tally->checked = d->b.n;
+    tally->differs = reads_otherwise(d, op, tally->match - 1);
+}
+
+// ---- errors ----
+
+struct inputs {
+    double in, absolute;
+    bool   exact, nan, inf;
+    bool   chosen; // what rows or experts are read differs, or is not known
+};
+
+static const struct cell * cell_at(const struct work * w, uint64_t op, uint64_t token) {
+    return &w->cells[op * w->pass.n_tokens + token];
+}
+
+static struct inputs inputs_of(const struct work * w, const struct ggs_value_node * node, uint64_t t) {
+    struct inputs in = {.exact = true};
+    for (unsigned i = 0; i < node->n_sources; i++) {
+        const struct ggs_value_source * source = &node->sources[i];
+        if (source->op == 0) continue;
+        const struct cell * c     = cell_at(w, source->op - 1, t);
+        double              error = (double) (source->cache ? c->reach : c->error);
+        in.exact &= (c->bits & (source->cache ? REACH_EXACT : EXACT)) != 0;
+        in.nan |= (c->bits & (source->cache ? REACH_NAN : NAN_SEEN)) != 0;
+        in.inf |= (c->bits & INF_SEEN) != 0;
+        if (w->diff->a.nodes[source->op - 1].choice) {
+            in.chosen |= (c->bits & EXACT) == 0;
+            continue;
+        }
+        if (error > in.in) in.in = error;
+        in.absolute += error * (c->norm >= 0 ? (double) c->norm : 0);
+    }
+    return in;
+}
+
+static double distance(const struct ggs_value_row * a, const struct ggs_value_row * b) {
+    double sum = 0;
+    for (unsigned i = 0; i < GGS_OP_VALUE_SKETCH; i++) {
+        double d = (double) a->sketch[i] - (double) b->sketch[i];
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+static double length_of(const struct ggs_value_row * row) {
+    return row->rms * sqrt((double) (row->elements - row->nan - row->inf));
+}
+
+// The rows of both for a token, or of all tokens together (`t` is the last one then); false if there
+// are none that can be compared.
+static bool rows_of(const struct work * w, uint64_t op, uint64_t t, bool whole, const struct ggs_value_row ** a,
+                    const struct ggs_value_row ** b) {
+    uint64_t                      m     = w->tally[op].match;
+    const struct ggs_value_pass * other = w->found[t].pass;
+    *a                                  = ggs_value_pass_row(&w->pass, op, whole ? -1 : (int32_t) t);
+    if (*a == NULL || m == 0 || other == NULL) return false;
+    *b = ggs_value_pass_row(other, m - 1, whole ? -1 : w->found[t].token);
+    // a single token is a row whatever the shape
+    if (*b == NULL && whole && w->pass.n_tokens == 1) *b = ggs_value_pass_row(other, m - 1, w->found[t].token);
+    if (*b == NULL && !whole && other->n_tokens == 1) *b = ggs_value_pass_row(other, m - 1, -1);
+    return *b != NULL && (*a)->elements == (*b)->elements;
+}
+
+// Does B compute exactly these tokens at once?
+static bool is_same_batch(const struct work * w) {
+    uint64_t n    = w->pass.n_tokens;
+    bool     same = w->found[0].pass != NULL && w->found[0].pass->n_tokens == n;
+    for (uint64_t t = 0; same && t < n; t++)
+        same = w->found[t].pass == w->found[0].pass && w->found[t].token == (int32_t) t;
+    return same;
+}
+
+static void flag(struct work * w, uint64_t op, enum ggs_value_rule rule, const struct ggs_value_event * event) {
+    ggs_value_event_add(&w->tally[op].rules[rule], event);
+}
+
+// The op above a wrong one that has other inputs in B, and differs: it is to blame. index + 1.
+static uint64_t find_suspect(const struct work * w, uint64_t op, uint64_t t, unsigned depth) {
+    const struct ggs_value_node * node = &w->diff->a.nodes[op];
+    for (unsigned i = 0; depth > 0 && i < node->n_sources; i++) {
+        if (node->sources[i].op == 0) continue;
+        uint64_t            source = node->sources[i].op - 1;
+        const struct cell * c      = cell_at(w, source, t);
+        if ((c->bits & KNOWN) != 0 && (c->bits & SUSPECT) == 0) continue;
+        uint64_t above = find_suspect(w, source, t, depth - 1);
+        if (above != 0) return above;
+        if (c->bits & SUSPECT) return source + 1;
+    }
+    return 0;
+}
+
+static void judge_error(struct work * w, uint64_t op, uint64_t t, struct cell * c, struct ggs_value_event * event) {
+    enum { DEPTH = 12 };
+    if (event->error <= event->allowed) return;
+    if (w->tally[op].differs) {
+        c->bits |= SUSPECT;
+        c->error = (float) (event->allowed / ggs_value_rules.slack);
+        w->tally[op].suspects++;
+        return;
+    }
+    uint64_t suspect = find_suspect(w, op, t, DEPTH);
+    if (suspect != 0) {
+        op           = suspect - 1;
+        event->error = (double) cell_at(w, op, t)->real;
+        event->order = (event->order >> 32 << 32) | op;
+    }
+    flag(w, op, GGS_RULE_ERROR, event);
+}
+
+static void add_up(struct ggs_value_tally * tally, const struct inputs * in, const struct ggs_value_row * a,
+                   const struct ggs_value_row * b, const struct ggs_value_event * event) {
+    double norm = length_of(a), other = length_of(b);
+    tally->error2 += event->error * event->error * norm * norm;
+    tally->inputs2 += in->in * in->in * norm * norm;
+    tally->norm2 += norm * norm;
+    tally->b_norm2 += other * other;
+    tally->elements += (double) a->elements;
+    if (event->error > tally->worst) tally->worst = event->error;
+    if (event->allowed > 0 && isfinite(event->allowed) && event->error / event->allowed > tally->ratio)
+        tally->ratio = event->error / event->allowed;
+    if (event->error > 0) ggs_value_event_add(&tally->levels[ggs_value_level(event->error)], event);
+}
+
+static void compare(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c,
+                    const struct ggs_value_row * a, const struct ggs_value_row * b) {
+    struct ggs_value_diff *        d     = w->diff;
+    const struct ggs_value_node *  node  = &d->a.nodes[op];
+    struct ggs_value_tally *       tally = &w->tally[op];
+    const struct ggs_value_where * where = &w->pass.tokens[t];
+    struct ggs_value_limit         limit = node->limit;
+    bool                           equal = a->hash == b->hash && a->nan == b->nan;
+    double                         norm  = length_of(a);
+    struct ggs_value_event         event = {.order     = w->order,
+                                            .position  = where->position,
+                                            .sequence  = where->sequence,
+                                            .step      = w->pass.step,
+                                            .inputs    = in->in,
+                                            .generated = where->generated};
+    if (d->b.nodes[tally->match - 1].limit.own > limit.own) limit.own = d->b.nodes[tally->match - 1].limit.own;
+    event.error = equal ? 0 : norm > 0 ? distance(a, b) / norm : distance(a, b) > 0 ? 1 : 0;
+    event.allowed =
+        in->chosen ? INFINITY : ggs_value_rules.slack * ggs_value_allowed(&limit, in->in, in->absolute, norm);
+    *c = (struct cell){.error = (float) event.error,
+                       .real  = (float) event.error,
+                       .norm  = (float) norm,
+                       .bits  = (uint8_t) (KNOWN | (equal ? EXACT : 0) | (b->nan > a->nan ? NAN_SEEN : 0) |
+                                          (b->inf > a->inf ? INF_SEEN : 0))};
+    tally->tokens++;
+    tally->equal += equal;
+    if (b->nan > a->nan || b->inf > a->inf) {
+        bool nan  = b->nan > a->nan;
+        event.nan = nan ? b->nan - a->nan : b->inf - a->inf;
+        if (!in->nan && !in->inf && !w->apart[t]) flag(w, op, nan ? GGS_RULE_NAN : GGS_RULE_INF, &event);
+        w->apart[t] = true;
+        return;
+    }
+    if (in->nan || in->inf) {
+        w->apart[t] = true;
+        return;
+    }
+    if (node->choice) {
+        if (!equal && in->exact) flag(w, op, GGS_RULE_CHOICE, &event);
+        if (!equal && !w->apart[t]) d->other_choices++;
+        w->apart[t] |= !equal;
+        return;
+    }
+    if (in->chosen && event.error > 0.25 && !w->apart[t]) w->apart[t] = true, d->other_choices++;
+    judge_error(w, op, t, c, &event);
+    if (w->apart[t] || (c->bits & SUSPECT) != 0) return;
+    add_up(tally, in, a, b, &event);
+    // other batch sizes have other kernels
+    if (!in->exact || tally->differs || w->found[t].pass->n_tokens != w->pass.n_tokens) return;
+    tally->same += equal;
+    tally->other += !equal;
+    if (!equal) flag(w, op, GGS_RULE_SAME, &event); // counts if other ops of the kind are equal
+}
+
+// An output that was not read, or that B does not have.
+static void guess(const struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c) {
+    const struct ggs_value_node * node = &w->diff->a.nodes[op];
+    const struct ggs_value_row *  row  = ggs_value_pass_row(&w->pass, op, (int32_t) t);
+    double                        norm = row == NULL ? -1 : length_of(row);
+    if (node->empty && node->n_sources > 0 && node->sources[0].op != 0)
+        norm = (double) cell_at(w, node->sources[0].op - 1, t)->norm;
+    double error = node->empty ? in->in : ggs_value_allowed(&node->limit, in->in, in->absolute, norm > 0 ? norm : 1);
+    if (node->limit.growth != GGS_GROWTH_RELATIVE && norm < 0 && !node->empty) error = 1.5 * in->in + node->limit.own;
+    if (node->choice) error = 0;
+    *c = (struct cell){.error = (float) error,
+                       .norm  = (float) norm,
+                       .real  = -1,
+                       .bits  = (uint8_t) ((in->exact && !in->chosen ? EXACT : 0) | (in->nan ? NAN_SEEN : 0) |
+                                          (in->inf ? INF_SEEN : 0))};
+}
+
+// What earlier tokens have left in a cache counts for later ones.
+static int add_history(struct work * w, uint64_t op, struct ggs_error * error) {
+    for (uint64_t t = 0; t < w->pass.n_tokens; t++) {
+        struct cell *  c     = &w->cells[op * w->pass.n_tokens + t];
+        uint64_t *     index = ggs_map_put(&w->caches, (struct ggs_map_key){w->pass.tokens[t].lane, op + 1});
+        struct history fresh = {.bits = REACH_EXACT};
+        if (index == NULL || (*index == 0 && !ggs_array_push(w->history, w->n_history, w->history_capacity, fresh)))
+            return ggs_fail_memory(error);
+        if (*index == 0) *index = w->n_history;
+        struct history * h = &w->history[*index - 1];
+        if (c->error > h->error) h->error = c->error;
+        if ((c->bits & EXACT) == 0) h->bits &= (uint8_t) ~REACH_EXACT;
+        if (c->bits & NAN_SEEN) h->bits |= REACH_NAN;
+        c->reach = h->error;
+        c->bits |= h->bits;
+    }
+    return 0;
+}
+
+static void compare_token(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, bool whole) {
+    const struct ggs_value_row *a = NULL, *b = NULL;
+    struct cell *               c = &w->cells[op * w->pass.n_tokens + t];
+    if (!rows_of(w, op, t, whole, &a, &b)) {
+        guess(w, op, t, in, c);
+        return;
+    }
+    w->diff->outputs++;
+    w->diff->equal += a->hash == b->hash && a->nan == b->nan;
+    compare(w, op, t, in, c, a, b);
+}
+
+// What is not divided by tokens: the inputs are those of all of them.
+static void compare_whole(struct work * w, uint64_t op) {
+    uint64_t      n   = w->pass.n_tokens;
+    struct cell * c   = &w->cells[op * n];
+    struct inputs all = {.exact = true};
+    for (uint64_t t = 0; t < n; t++) {
+        struct inputs in = inputs_of(w, &w->diff->a.nodes[op], t);
+        if (in.in > all.in) all.in = in.in;
+        all.absolute += in.absolute;
+        all.exact &= in.exact;
+        all.nan |= in.nan;
+        all.inf |= in.inf;
+        all.chosen |= in.chosen;
+    }
+    compare_token(w, op, n - 1, &all, true);
+    for (uint64_t t = 0; t + 1 < n; t++) c[t] = c[n - 1];
+}
+
+static int compare_op(struct work * w, uint64_t op, struct ggs_error * error) {
+    const struct ggs_value_node * node = &w->diff->a.nodes[op];
+    match(w, op);
+    if (w->pass.n_tokens > 0 && ggs_value_pass_row(&w->pass, op, -1) != NULL &&
+        (w->pass.n_tokens == 1 || is_same_batch(w))) {
+        compare_whole(w, op);
+    } else {
+        for (uint64_t t = 0; t < w->pass.n_tokens; t++) {
+            struct inputs in = inputs_of(w, node, t);
+            compare_token(w, op, t, &in, false);
+        }
+    }
+    return node->cache ? add_history(w, op, error) : 0;
+}
+
+static int compare_pass(struct work * w, struct ggs_error * error) {
+    uint64_t n_ops = w->diff->a.n, had = w->n_tally;
+    int      status = ggs_value_align_next(w->align, &w->pass, &w->found, error);
+    if (status != 0) return status;
+    if (!ggs_array_reserve(w->apart, w->apart_capacity, w->pass.n_tokens + 1) ||
+        !ggs_array_reserve(w->tally, w->tally_capacity, n_ops) ||
+        !ggs_array_reserve(w->cells, w->cells_capacity, n_ops * w->pass.n_tokens + 1))
+        return ggs_fail_memory(error);
+    if (n_ops > had) memset(w->tally + had, 0, (n_ops - had) * sizeof(*w->tally));
+    w->n_tally = n_ops;
+    memset(w->apart, 0, w->pass.n_tokens + 1);
+    memset(w->cells, 0, n_ops * w->pass.n_tokens * sizeof(*w->cells));
+    w->order = (w->order >> 32 << 32) + (1ull << 32);
+    for (uint64_t i = 0; status == 0 && i < w->pass.n_order; i++) {
+        w->order = (w->order >> 32 << 32) | w->pass.order[i];
+        status   = compare_op(w, w->pass.order[i], error);
+    }
+    ggs_value_align_done(w->align);
+    return status;
+}
+
+// ---- the whole ----
+
+static int check_values(const struct ggs_trace * trace, const char * which, struct ggs_error * error) {
+    if (ggs_reader_rows(trace->reader, GGS_TABLE_OP_VALUES) > 0) return 0;
+    return ggs_fail(error, GGS_ABSENT,
+                    "%s has no values of ops: record it again with --values (ggscope record --values -- PROGRAM)",
+                    which);
+}
+
+static void release_work(struct work * w) {
+    ggs_value_passes_close(w->reader);
+    ggs_value_align_free(w->align);
+    ggs_value_pass_release(&w->pass);
+    ggs_map_release(&w->caches);
+    free(w->history);
+    free(w->tally);
+    free(w->cells);
+    free(w->apart);
+}
+
+int ggs_value_diff_compute(struct ggs_value_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
+                           struct ggs_error * error) {
+    struct work w = {.diff = diff};
+    *diff         = (struct ggs_value_diff){.parted = -1, .parted_sequence = -1};
+    int status    = check_values(a, "A", error);
+    if (status == 0) status = check_values(b, "B", error);
+    if (status == 0) status = ggs_value_passes_open(&w.reader, a, &diff->a, error);
+    if (status == 0) status = ggs_value_align_new(&w.align, diff, b, error);
+    while (status == 0 && (status = ggs_value_passes_next(w.reader, &w.pass, error)) > 0) {
+        status = compare_pass(&w, error);
+        ggs_value_pass_release(&w.pass);
+    }
+    if (status == 0 && diff->tokens == 0)
+        status =
+            ggs_fail(error, GGS_ABSENT, "the two recordings have no token in common: record the same prompt with both");
+    if (status == 0) status = ggs_value_judge(diff, w.tally, error);
+    release_work(&w);
+    return status;
+}
+
+void ggs_value_diff_release(struct ggs_value_diff * diff) {
+    ggs_value_ops_release(&diff->a);
+    ggs_value_ops_release(&diff->b);
+    free(diff->ops);
+    free(diff->wrong);
+    *diff = (struct ggs_value_diff){0};
+}

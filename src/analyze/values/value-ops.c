@@ -1,0 +1,186 @@
+#include "analyze/values/value-ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+void ggs_value_ops_release(struct ggs_value_ops * ops) {
+    free(ops->nodes);
+    free(ops->index);
+    ggs_map_release(&ops->by_key);
+    ggs_map_release(&ops->by_name);
+    ggs_map_release(&ops->by_cache);
+    *ops = (struct ggs_value_ops){0};
+}
+
+static struct ggs_map_key text_key(const char * op, const char * name, unsigned count) {
+    char   text[GGS_VALUE_NAME + 64];
+    size_t length = (size_t) snprintf(text, sizeof(text), "%.40s:%s~%u", op, name, count);
+    return ggs_map_key_of(text, length < sizeof(text) ? length : sizeof(text) - 1);
+}
+
+// "Vulkan0#norm-1#0" is a scheduler's copy of norm-1.
+static struct ggs_map_key tensor_key(const char * name) {
+    const char * hash = strchr(name, '#');
+    const char * end  = hash == NULL ? NULL : strchr(hash + 1, '#');
+    return end == NULL ? ggs_map_key_of(name, strlen(name)) : ggs_map_key_of(hash + 1, (size_t) (end - hash - 1));
+}
+
+static const char * type_name(const struct ggs_trace * trace, uint64_t tensor) {
+    const struct ggs_tensor * t = ggs_trace_tensor(trace, tensor);
+    return t == NULL || t->type >= trace->n_types ? "" : ggs_reader_string(trace->reader, trace->types[t->type].name);
+}
+
+// ---- one graph ----
+
+struct work {
+    struct ggs_value_ops *   ops;
+    const struct ggs_graph * graph;
+    struct ggs_value_name *  names;
+    uint32_t *               makers;
+};
+
+static int64_t elements_of(const struct ggs_tensor * t) {
+    return t == NULL ? 0 : t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
+}
+
+static struct ggs_value_source source_of(const struct work * w, uint64_t edge) {
+    const struct ggs_trace *  trace  = w->ops->trace;
+    uint64_t                  tensor = w->graph->edges[edge].tensor;
+    const struct ggs_tensor * t      = ggs_trace_tensor(trace, tensor);
+    if (w->makers[edge] != 0) return (struct ggs_value_source){.op = w->ops->index[w->makers[edge] - 1] + 1};
+    if (t == NULL) return (struct ggs_value_source){0};
+    const char * root  = ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor);
+    uint64_t     cache = ggs_map_get(&w->ops->by_cache, tensor_key(root));
+    if (cache != 0) return (struct ggs_value_source){.op = (uint32_t) cache, .cache = true};
+    return (struct ggs_value_source){
+        .op = (uint32_t) ggs_map_get(&w->ops->by_name, tensor_key(ggs_trace_tensor_name(trace, tensor)))};
+}
+
+static void add_sources(const struct work * w, uint64_t node, struct ggs_value_node * out) {
+    const struct ggs_trace *  trace  = w->ops->trace;
+    const struct ggs_graph *  graph  = w->graph;
+    enum ggs_op_kind          kind   = ggs_trace_op_kind(trace, graph->nodes[node].op);
+    const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
+        uint64_t slot = graph->edges[e].slot;
+        // what is written into is not read, and of a view only the first counts
+        if ((kind == GGS_KIND_CPY && slot == 1) || (kind == GGS_KIND_SET_ROWS && slot == 2) ||
+            (kind == GGS_KIND_EMPTY && slot > 0) || out->n_sources == GGS_VALUE_SOURCES)
+            continue;
+        struct ggs_value_source   source = source_of(w, e);
+        const struct ggs_tensor * t      = ggs_trace_tensor(trace, graph->edges[e].tensor);
+        source.part                      = out->empty && elements_of(result) < elements_of(t);
+        out->sources[out->n_sources++]   = source;
+    }
+}
+
+static uint64_t inner_of(const struct work * w, uint64_t node) {
+    const struct ggs_tensor * first = ggs_trace_tensor(w->ops->trace, ggs_trace_source(w->graph, node, 0));
+    return first == NULL || first->ne[0] < 1 ? 1 : (uint64_t) first->ne[0];
+}
+
+static bool is_integer(const char * type) {
+    return strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0 || strcmp(type, "i16") == 0 || strcmp(type, "i8") == 0;
+}
+
+static void describe(const struct work * w, const struct ggs_run * run, uint64_t node, struct ggs_value_node * out) {
+    const struct ggs_trace * trace = w->ops->trace;
+    enum ggs_op_kind         kind  = ggs_trace_op_kind(trace, w->graph->nodes[node].op);
+    out->op                        = ggs_trace_op_name(trace, w->graph->nodes[node].op);
+    out->type                      = type_name(trace, w->graph->nodes[node].tensor);
+    out->input                     = type_name(trace, ggs_trace_source(w->graph, node, 0));
+    out->layer                     = ggs_trace_node_layer(trace, w->graph, node);
+    out->empty                     = kind == GGS_KIND_EMPTY;
+    out->choice                    = is_integer(out->type);
+    out->device                    = run->backend;
+    out->limit                     = ggs_value_limit(out->op, out->input, out->type, inner_of(w, node));
+    memcpy(out->name, w->names[node].text, sizeof(out->name));
+    add_sources(w, node, out);
+    const struct ggs_tensor * t = ggs_trace_tensor(trace, w->graph->nodes[node].tensor);
+    out->cache                  = (kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_CPY) && t != NULL && t->view != 0;
+}
+
+// A reshaped form of an op without a name has one: "kqv_out-3".
+static void add_alias(struct ggs_value_ops * ops, const struct ggs_value_node * view) {
+    if (!view->empty || view->name[0] == '(' || view->n_sources == 0 || view->sources[0].op == 0 ||
+        view->sources[0].part)
+        return;
+    struct ggs_value_node * of = &ops->nodes[view->sources[0].op - 1];
+    if (of->name[0] == '(' && of->alias[0] == '\0') memcpy(of->alias, view->name, sizeof(of->alias));
+}
+
+static int add_node(struct work * w, const struct ggs_run * run, uint64_t node, struct ggs_error * error) {
+    struct ggs_value_ops *    ops   = w->ops;
+    const struct ggs_trace *  trace = ops->trace;
+    const struct ggs_node *   row   = &w->graph->nodes[node];
+    struct ggs_value_node     fresh = {.count = 1};
+    const struct ggs_tensor * t     = ggs_trace_tensor(trace, row->tensor);
+    for (uint64_t i = 0; i < node; i++)
+        if (w->graph->nodes[i].op == row->op && strcmp(w->names[i].text, w->names[node].text) == 0) fresh.count++;
+    uint64_t * index =
+        ggs_map_put(&ops->by_key, text_key(ggs_trace_op_name(trace, row->op), w->names[node].text, fresh.count));
+    if (index == NULL) return ggs_fail_memory(error);
+    if (*index == 0) {
+        describe(w, run, node, &fresh);
+        if (!ggs_array_push(ops->nodes, ops->n, ops->capacity, fresh)) return ggs_fail_memory(error);
+        *index = ops->n;
+        add_alias(ops, &fresh);
+    }
+    uint64_t   op    = *index;
+    uint64_t * named = ggs_map_put(&ops->by_name, tensor_key(ggs_trace_tensor_name(trace, row->tensor)));
+    if (named != NULL) *named = op;
+    if (named != NULL && ops->nodes[op - 1].cache) {
+        named = ggs_map_put(&ops->by_cache, tensor_key(ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor)));
+        if (named != NULL) *named = op;
+    }
+    ops->index[node] = (uint32_t) (op - 1);
+    return named == NULL ? ggs_fail_memory(error) : 0;
+}
+
+int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, struct ggs_error * error) {
+    struct work w      = {.ops = ops};
+    int         status = ggs_trace_graph(ops->trace, run->graph, &w.graph, error);
+    if (status != 0 || (ops->graph == w.graph->row.graph && ops->index != NULL)) return status;
+    free(ops->index);
+    ops->index   = calloc(w.graph->n_nodes + 1, sizeof(*ops->index));
+    ops->n_index = w.graph->n_nodes;
+    ops->graph   = w.graph->row.graph;
+    w.names      = ggs_value_names(ops->trace, w.graph);
+    w.makers     = ggs_value_makers(ops->trace, w.graph);
+    if (ops->index == NULL || w.names == NULL || w.makers == NULL) status = ggs_fail_memory(error);
+    for (uint64_t i = 0; status == 0 && i < w.graph->n_nodes; i++) status = add_node(&w, run, i, error);
+    if (status != 0) ops->graph = 0;
+    free(w.names);
+    free(w.makers);
+    return status;
+}
+
+// ---- two recordings ----
+
+static bool same_name(const struct ggs_value_node * a, const struct ggs_value_node * b) {
+    if (strcmp(a->name, b->name) == 0) return a->name[0] != '(';
+    if (a->alias[0] != '\0' && (strcmp(a->alias, b->name) == 0 || strcmp(a->alias, b->alias) == 0)) return true;
+    return b->alias[0] != '\0' && strcmp(a->name, b->alias) == 0;
+}
+
+uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other) {
+    const struct ggs_value_node * node  = &others->nodes[other];
+    uint64_t                      found = ggs_map_get(&ops->by_key, text_key(node->op, node->name, node->count));
+    if (found != 0) return ops->nodes[found - 1].has_values ? found : 0;
+    for (uint64_t i = 0; i < ops->n; i++) {
+        const struct ggs_value_node * n = &ops->nodes[i];
+        if (n->has_values && n->choice == node->choice && same_name(node, n) &&
+            ggs_map_get(&others->by_key, text_key(n->op, n->name, n->count)) == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+bool ggs_value_ops_knows(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other) {
+    const struct ggs_value_node * node = &others->nodes[other];
+    return ggs_map_get(&ops->by_key, text_key(node->op, node->name, node->count)) != 0;
+}

@@ -1,0 +1,60 @@
+// The ops of a recording by what they mean, not by their number: the same op of all its graphs is
+// one, and two recordings find each other's.
+//
+// An op is known by its name and its kind, "MUL_MAT Qcur-3", by what it reads if it has no name
+// (value-names.h), and by a count if a graph has several such.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/values/value-limits.h"
+#include "analyze/values/value-names.h"
+#include "analyze/walk/trace.h"
+#include "base/map.h"
+
+enum { GGS_VALUE_SOURCES = 10 };
+
+struct ggs_value_source {
+    uint32_t op;    // index + 1 of the op that made it, 0 for a weight or an input of the graph
+    bool     cache; // it is read from a cache that the op writes into: earlier tokens count
+    bool     part;  // a view that leaves out something of it
+};
+
+struct ggs_value_node {
+    char                    name[GGS_VALUE_NAME];
+    char                    alias[GGS_VALUE_NAME]; // of a reshaped form of it, if it has no name; "" for none
+    const char *            op;
+    const char *            type;  // of the output
+    const char *            input; // type of the first input
+    unsigned                count; // which of several with the same name and kind in a graph, from 1
+    int                     layer; // -1 for none
+    bool                    empty; // a view
+    bool                    choice;
+    bool                    cache; // writes into a cache
+    bool                    has_values;
+    bool                    fused;  // a part of it was computed by an op without values of its own
+    uint64_t                device; // kind of backend that computed it: a string of the trace
+    struct ggs_value_limit  limit;
+    struct ggs_value_source sources[GGS_VALUE_SOURCES];
+    unsigned                n_sources;
+};
+
+struct ggs_value_ops {
+    struct ggs_trace *      trace; // borrowed
+    struct ggs_value_node * nodes;
+    uint64_t                n, capacity;
+    struct ggs_map          by_key, by_name, by_cache;
+    uint64_t                graph; // that index is about; 0 for none
+    uint32_t *              index; // by node of the graph: index of its op
+    uint64_t                n_index;
+};
+
+void ggs_value_ops_release(struct ggs_value_ops * ops);
+// Adds the ops of a graph that are new, and fills in `index`.
+int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, struct ggs_error * error);
+// The op of `ops` that means what this one of another recording does: index + 1, 0 for none.
+// `others` is that recording.
+uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);
+// Does `ops` have an op of this kind and name, with values or without?
+bool ggs_value_ops_knows(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);

@@ -1,0 +1,107 @@
+// What is remarkable in the values of one recording (record --values): where NaN and infinities
+// come from, ranges by layer, outputs that never change, channels and tokens that stand out.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/values/value-names.h"
+#include "analyze/walk/trace.h"
+
+enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16 };
+#define GGS_F16_MOST 65504.0
+
+// What is known of an input of an op.
+enum ggs_value_seen {
+    GGS_VALUE_UNSEEN = 0, // a weight or an input of the graph, or not recorded
+    GGS_VALUE_CLEAN  = 1, // finite
+    GGS_VALUE_FOUL   = 2, // has a NaN, or an infinity if that is asked for
+};
+
+struct ggs_value_input {
+    char     name[GGS_VALUE_NAME];
+    uint64_t seen; // enum ggs_value_seen
+};
+
+// An op that has NaN or infinities in its output and, as far as they were seen, none in its inputs.
+struct ggs_value_origin {
+    uint64_t               run, node;
+    int64_t                token; // step, -1 for none
+    int64_t                batch_row, position;
+    const char *           op;
+    char                   name[GGS_VALUE_NAME];
+    int                    layer;
+    uint64_t               count, elements; // of the first row that has some
+    uint64_t               rows, of_rows;   // that have some
+    struct ggs_value_input inputs[GGS_VALUE_INPUTS];
+    uint64_t               n_inputs;
+};
+
+// All outputs of one op, over tokens.
+struct ggs_value_op {
+    char         name[GGS_VALUE_NAME];
+    const char * op;
+    int          layer;
+    bool         choice;         // its elements are numbers of rows or experts, not quantities
+    uint64_t     rows, elements; // elements: of a row
+    uint64_t     nan, inf;       // elements
+    double       min, max, rms, mean;
+    double       largest;  // absolute value
+    int64_t      position; // of the token that has it, -1 if not known
+    uint64_t     channel;  // index that has the largest absolute value of most rows
+    double       share;    // of rows in which it does, at least
+    double       peak;     // mean of the largest absolute value in terms of the row's rms
+    uint64_t     constant; // rows whose elements are all the same
+    // below: while it is added up
+    double   squares, sum, peaks;
+    uint64_t n;
+    struct {
+        uint64_t channel, count;
+    } candidates[8];
+};
+
+struct ggs_value_layer {
+    int64_t      layer;
+    uint64_t     ops;
+    double       min, max;
+    const char * largest_in; // name of the op with the largest absolute value
+    const char * output;     // name of the layer's last op
+    double       rms;        // of that one
+};
+
+// A token whose rms is far from that of the others of its batch.
+struct ggs_value_token {
+    int64_t  position;
+    uint64_t ops, of_ops; // in so many outputs
+    double   times;       // rms in terms of the median, where it is farthest off
+};
+
+struct ggs_value_asked {
+    int64_t      first_step, last_step;
+    int          layer;  // -1: all
+    const char * tensor; // a part of the name, NULL: all
+};
+
+struct ggs_value_report {
+    uint64_t                 rows, runs, tokens;
+    struct ggs_value_op *    ops; // in order of computation
+    uint64_t                 n_ops, ops_capacity;
+    struct ggs_value_origin  nan[GGS_VALUE_ORIGINS], inf[GGS_VALUE_ORIGINS];
+    uint64_t                 n_nan, n_inf; // may be more than are kept
+    struct ggs_value_layer * layers;
+    uint64_t                 n_layers, layers_capacity;
+    struct ggs_value_op **   near_f16; // largest first
+    uint64_t                 n_near_f16, near_f16_capacity;
+    struct ggs_value_op **   constants;
+    uint64_t                 n_constants, constants_capacity;
+    struct ggs_value_op **   channels; // highest peaks first
+    uint64_t                 n_channels, channels_capacity;
+    struct ggs_value_token * unlike; // most ops first
+    uint64_t                 n_unlike, unlike_capacity;
+};
+
+// GGS_ABSENT with a sentence if no values were recorded, or none that were asked for. `asked` NULL:
+// everything. Release it whatever was returned.
+int  ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace * trace,
+                              const struct ggs_value_asked * asked, struct ggs_error * error);
+void ggs_value_report_release(struct ggs_value_report * report);

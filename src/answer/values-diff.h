@@ -1,0 +1,20 @@
+// Where two recordings compute something else, and what the conditions came to.
+#pragma once
+
+#include "analyze/diff/figures.h"
+#include "analyze/values/value-diff.h"
+#include "answer/fields.h"
+
+struct ggs_values_diff_answer {
+    const struct ggs_trace *      a, *b;
+    const struct ggs_value_diff * diff;
+    const struct ggs_judgement *  judgements;
+    unsigned                      n_judgements;
+};
+
+extern const struct ggs_object ggs_values_diff_object; // of a struct ggs_values_diff_answer
+
+// "more than rounding explains"; "" for one that is none.
+const char * ggs_value_rule_text(enum ggs_value_rule rule);
+// "MUL_MAT:ffn_out-3", and "MUL:(x)~2" for the second of several.
+const char * ggs_value_key(const struct ggs_value_node * node, char * room, size_t size);

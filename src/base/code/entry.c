@@ -1,0 +1,241 @@
+#include "base/code/entry.h"
+
+#include <string.h>
+
+#include "base/code/instruction.h"
+#include "base/search.h"
+
+// The bytes from an address on, and how many there are: 0 if it is outside of the code.
+static size_t code_at(const struct ggs_code * code, uint64_t address, const uint8_t ** bytes) {
+    uint64_t offset = address - code->address;
+    *bytes          = code->bytes;
+    if (offset >= code->size) return 0;
+    *bytes += offset;
+    return code->size - offset;
+}
+
+// As far as the function goes, and no further.
+static size_t function_bytes(const struct ggs_code * code, uint64_t function, uint64_t size, const uint8_t ** bytes) {
+    size_t there = code_at(code, function, bytes);
+    return there < size ? there : (size_t) size;
+}
+
+static bool is_stub(const struct ggs_code * code, uint64_t address) {
+    for (unsigned i = 0; i < code->n_stubs; i++)
+        if (address >= code->stubs[i].begin && address < code->stubs[i].end) return true;
+    return false;
+}
+
+static const struct ggs_code_function * function_around(const struct ggs_code * code, uint64_t address) {
+    size_t behind = ggs_search(code->n_functions, at, code->functions[at].address <= address);
+    if (behind == 0) return NULL;
+    const struct ggs_code_function * function = &code->functions[behind - 1];
+    return address - function->address < function->size ? function : NULL;
+}
+
+// ---- what the compiler cannot have known ----
+
+enum { MOST_VISITED = 512 };
+
+struct visit {
+    const struct ggs_code_function * found[MOST_VISITED];
+    unsigned                         n;
+};
+
+static void visit_add(struct visit * visit, const struct ggs_code_function * function) {
+    for (unsigned i = 0; i < visit->n; i++)
+        if (visit->found[i]->address == function->address) return;
+    if (visit->n < MOST_VISITED) visit->found[visit->n++] = function;
+}
+
+// True if the function calls another object, or through a pointer. Adds those that it leads to.
+static bool leads_outside(const struct ggs_code * code, const struct ggs_code_function * function,
+                          struct visit * visit) {
+    enum { THROUGH_RAX = 0x10 }; // a thread-local variable may be asked for so, which keeps all registers
+    const uint8_t *        bytes;
+    struct ggs_instruction instruction;
+    size_t                 size = function_bytes(code, function->address, function->size, &bytes);
+    for (size_t i = 0; i < size; i += instruction.length) {
+        if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) return false;
+        uint64_t target = function->address + i + (uint64_t) instruction.target;
+        switch (instruction.kind) {
+            case GGS_INSTRUCTION_CALL_INDIRECT:
+                if (bytes[i + instruction.length - 1] != THROUGH_RAX) return true;
+                break;
+            case GGS_INSTRUCTION_CALL:
+            case GGS_INSTRUCTION_JUMP:
+            case GGS_INSTRUCTION_BRANCH:
+                if (target - function->address < function->size) break;
+                if (is_stub(code, target)) return true;
+                const struct ggs_code_function * other = function_around(code, target);
+                if (other != NULL) visit_add(visit, other);
+                break;
+            default:
+                break;
+        }
+    }
+    return false;
+}
+
+static bool must_preserve(const struct ggs_code * code, uint64_t function, uint64_t size) {
+    struct ggs_code_function first = {.address = function, .size = size};
+    struct visit             visit = {{&first}, 1};
+    for (unsigned i = 0; i < visit.n; i++)
+        if (leads_outside(code, visit.found[i], &visit)) return false;
+    return true;
+}
+
+bool ggs_code_calls(const struct ggs_code * code, const struct ggs_code_function * function, uint64_t address) {
+    const uint8_t *        bytes;
+    struct ggs_instruction instruction;
+    size_t                 size = function_bytes(code, function->address, function->size, &bytes);
+    for (size_t i = 0; i < size && ggs_instruction_decode(&instruction, bytes + i, size - i); i += instruction.length)
+        if (instruction.target != 0 && function->address + i + (uint64_t) instruction.target == address) return true;
+    return false;
+}
+
+// ---- the entry ----
+
+static const char * measure(struct ggs_code_entry * entry, const struct ggs_code * code) {
+    const uint8_t *        bytes;
+    struct ggs_instruction instruction;
+    uint64_t               end  = entry->function + entry->size;
+    size_t                 size = function_bytes(code, entry->at, end - entry->at, &bytes);
+    for (entry->length = 0; entry->length < GGS_JUMP_LENGTH; entry->length += instruction.length) {
+        if (entry->length >= size) return "it is shorter than a jump";
+        if (!ggs_instruction_decode(&instruction, bytes + entry->length, size - entry->length))
+            return "its first instructions are not known";
+        bool last = entry->length + instruction.length >= GGS_JUMP_LENGTH;
+        switch (instruction.kind) {
+            case GGS_INSTRUCTION_ORDINARY:
+            case GGS_INSTRUCTION_BRANCH:
+                break;
+            case GGS_INSTRUCTION_JUMP:
+            case GGS_INSTRUCTION_RETURN:
+                if (!last) return "it is shorter than a jump";
+                break;
+            case GGS_INSTRUCTION_CALL:
+                if (!last) return "its first instructions cannot be moved";
+                entry->calls = true;
+                break;
+            default:
+                return "its first instructions cannot be moved";
+        }
+    }
+    return NULL;
+}
+
+void ggs_entry_examine(struct ggs_code_entry * entry, const struct ggs_code * code, uint64_t function, uint64_t size) {
+    const uint8_t * bytes;
+    *entry       = (struct ggs_code_entry){.function = function, .size = size, .at = function};
+    size_t there = function_bytes(code, function, size, &bytes);
+    if (ggs_instruction_is_endbr(bytes, there)) entry->at += GGS_ENDBR_LENGTH;
+    entry->refused = there < size ? "it lies outside of the program's code" : measure(entry, code);
+    if (entry->refused == NULL) entry->preserve = must_preserve(code, function, size);
+}
+
+// ---- branches into entries ----
+
+// `call`: a call of the beginning is one of the function; a jump from within is not.
+static void check_target(struct ggs_code_entry * entries, size_t n, uint64_t from, uint64_t to, bool call) {
+    for (size_t i = 0; i < n; i++) {
+        struct ggs_code_entry * entry = &entries[i];
+        if (to < entry->function || to >= entry->at + entry->length) continue;
+        bool within = from - entry->function < entry->size;
+        bool begins = to == entry->at || to == entry->function;
+        if (!begins || (within && !call)) entry->refused = "a jump leads into its first instructions";
+    }
+}
+
+// A function whose code is not understood to its end may jump anywhere in itself.
+static void refuse_function(struct ggs_code_entry * entries, size_t n, uint64_t function) {
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].function == function && entries[i].refused == NULL)
+            entries[i].refused = "its instructions are not all known";
+}
+
+void ggs_entries_check(struct ggs_code_entry * entries, size_t n, const struct ggs_code * code) {
+    uint64_t low = UINT64_MAX, high = 0, scanned = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (entries[i].function < low) low = entries[i].function;
+        if (entries[i].at + entries[i].length > high) high = entries[i].at + entries[i].length;
+    }
+    for (size_t f = 0; f < code->n_functions; f++) {
+        const struct ggs_code_function * function = &code->functions[f];
+        const uint8_t *                  bytes;
+        struct ggs_instruction           instruction;
+        if (function->address < scanned) continue; // an alias
+        size_t size = function_bytes(code, function->address, function->size, &bytes);
+        scanned     = function->address + size;
+        for (size_t i = 0; i < size; i += instruction.length) {
+            uint64_t from = function->address + i;
+            if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) {
+                refuse_function(entries, n, function->address);
+                break;
+            }
+            uint64_t to = from + (uint64_t) instruction.target;
+            if (instruction.target != 0 && to >= low && to < high)
+                check_target(entries, n, from, to, instruction.kind == GGS_INSTRUCTION_CALL);
+        }
+    }
+}
+
+// ---- moving ----
+
+static bool write_distance(uint8_t * to, uint64_t behind, uint64_t target) {
+    int64_t distance = (int64_t) (target - behind);
+    int32_t word     = (int32_t) distance;
+    if (word != distance) return false;
+    memcpy(to, &word, sizeof(word));
+    return true;
+}
+
+bool ggs_jump_write(uint8_t to[GGS_JUMP_LENGTH], uint64_t at, uint64_t target) {
+    to[0] = 0xe9;
+    return write_distance(to + 1, at + GGS_JUMP_LENGTH, target);
+}
+
+// Returns how many bytes the instruction takes at `at`; 0 if something is too far away.
+static size_t move_one(const struct ggs_instruction * instruction, const uint8_t * bytes, uint64_t from, uint8_t * to,
+                       uint64_t at) {
+    uint64_t target = from + (uint64_t) instruction->target;
+    if (instruction->kind == GGS_INSTRUCTION_JUMP) return ggs_jump_write(to, at, target) ? GGS_JUMP_LENGTH : 0;
+    if (instruction->kind == GGS_INSTRUCTION_CALL) {                  // returns to where it stood
+        static const uint8_t push[6] = {0xff, 0x35, GGS_JUMP_LENGTH}; // pushq 5(%rip)
+        uint64_t             behind  = from + instruction->length;
+        memcpy(to, push, sizeof(push));
+        memcpy(to + sizeof(push) + GGS_JUMP_LENGTH, &behind, sizeof(behind));
+        bool reaches = ggs_jump_write(to + sizeof(push), at + sizeof(push), target);
+        return reaches ? sizeof(push) + GGS_JUMP_LENGTH + sizeof(behind) : 0;
+    }
+    if (instruction->kind == GGS_INSTRUCTION_BRANCH) {
+        to[0] = 0x0f;
+        to[1] = (uint8_t) (0x80 | instruction->condition);
+        return write_distance(to + 2, at + 6, target) ? 6 : 0;
+    }
+    memcpy(to, bytes, instruction->length);
+    if (instruction->relative_at == 0) return instruction->length;
+    int32_t distance;
+    memcpy(&distance, bytes + instruction->relative_at, sizeof(distance));
+    uint64_t address = from + instruction->length + (uint64_t) (int64_t) distance;
+    return write_distance(to + instruction->relative_at, at + instruction->length, address) ? instruction->length : 0;
+}
+
+size_t ggs_entry_displace(const struct ggs_code_entry * entry, const struct ggs_code * code,
+                          uint8_t to[GGS_DISPLACED_MOST], uint64_t at) {
+    const uint8_t *        bytes;
+    struct ggs_instruction instruction;
+    size_t                 used = 0, size = code_at(code, entry->at, &bytes);
+    if (entry->at != entry->function) { // it is called through a pointer
+        memcpy(to, bytes - GGS_ENDBR_LENGTH, GGS_ENDBR_LENGTH);
+        used = GGS_ENDBR_LENGTH;
+    }
+    for (unsigned i = 0; i < entry->length; i += instruction.length) {
+        if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) return 0;
+        size_t n = move_one(&instruction, bytes + i, entry->at + i, to + used, at + used);
+        if (n == 0) return 0;
+        used += n;
+    }
+    if (entry->calls) return used;
+    return ggs_jump_write(to + used, at + used, entry->at + entry->length) ? used + GGS_JUMP_LENGTH : 0;
+}

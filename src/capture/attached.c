@@ -1,0 +1,207 @@
+// The library in a program that ran before it: ggscope attach loads it and calls ggscope_attach. A
+// thread of ours does the rest, and ends with the recording; the library stays, and is used again.
+#include "capture/attached.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/system/lock.h"
+#include "capture/capture.h"
+#include "capture/cpu/ops.h"
+#include "capture/existing.h"
+#include "capture/window.h"
+#include "preload/hook.h"
+#include "preload/redirect.h"
+#include "preload/resolve.h"
+#include "trace/spool.h"
+
+// ---- the request: "key=value" lines ----
+
+struct request {
+    bool quiet;
+    char who[128]; // that attaches
+};
+
+static bool take(const char * line, size_t length, struct ggs_capture_settings * settings, struct request * request) {
+    const char * equals = memchr(line, '=', length);
+    if (equals == NULL) return false;
+    size_t       key = (size_t) (equals - line), size = length - key - 1;
+    const char * value = equals + 1;
+    const struct {
+        const char * key;
+        char *       text;
+        size_t       size;
+    } texts[] = {{"spool", settings->spool, sizeof(settings->spool)},
+                 {"output", settings->output, sizeof(settings->output)},
+                 {"gpu_ops", settings->gpu_ops, sizeof(settings->gpu_ops)},
+                 {"model", settings->model, sizeof(settings->model)},
+                 {"who", request->who, sizeof(request->who)}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (strlen(texts[i].key) == key && memcmp(texts[i].key, line, key) == 0)
+            return snprintf(texts[i].text, texts[i].size, "%.*s", (int) size, value) < (int) texts[i].size;
+    if (key == 8 && memcmp(line, "max_size", 8) == 0) settings->most_bytes = strtoull(value, NULL, 10);
+    if (key == 6 && memcmp(line, "policy", 6) == 0) settings->ring = size == 4 && memcmp(value, "ring", 4) == 0;
+    if (key == 9 && memcmp(line, "residency", 9) == 0) settings->residency = value[0] == '1';
+    if (key == 6 && memcmp(line, "follow", 6) == 0) settings->follow = value[0] == '1';
+    if (key == 5 && memcmp(line, "quiet", 5) == 0) request->quiet = value[0] == '1';
+    return true;
+}
+
+static bool parse(const char * text, struct ggs_capture_settings * settings, struct request * request) {
+    *settings = (struct ggs_capture_settings){.spool_is_set = true, .attached = true, .most_bytes = 1ull << 40};
+    *request  = (struct request){0};
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        if (!take(text, length, settings, request)) return false;
+        text += length + (text[length] == '\n');
+    }
+    return settings->spool[0] == '/';
+}
+
+// ---- what ggscope and we tell each other ----
+
+static struct ggs_spool_attach * open_words(const char * spool) {
+    char        path[PATH_MAX];
+    struct stat info;
+    snprintf(path, sizeof(path), "%s/%s", spool, GGS_SPOOL_ATTACH);
+    int                       fd    = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct ggs_spool_attach * words = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &info) == 0 && (uint64_t) info.st_size >= sizeof(*words))
+        words = mmap(NULL, sizeof(*words), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    if (words == MAP_FAILED) return NULL;
+    if (memcmp(words->magic, GGS_ATTACH_MAGIC, sizeof(words->magic)) == 0) return words;
+    munmap(words, sizeof(*words));
+    return NULL;
+}
+
+static void tell(struct ggs_spool_attach * words, uint32_t state) {
+    __atomic_store_n(&words->state, state, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &words->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+// ---- the thread ----
+
+static struct ggs_spool_attach * words;
+static struct request            request;
+static _Atomic bool              busy;     // there is such a thread
+static bool                      is_child; // forked by a process that is recorded: it has no such thread
+
+// Until ggscope wants it to end, is gone, or recording has failed. What is loaded meanwhile is
+// redirected too.
+static void attend(bool (*is_watched)(void)) {
+    const struct timespec moment = {.tv_nsec = 50000000};
+    while (__atomic_load_n(&words->wanted, __ATOMIC_ACQUIRE) == GGS_ATTACH_RECORD && ggs_capture_problem()[0] == '\0' &&
+           is_watched()) {
+        ggs_redirect_again();
+        syscall(SYS_futex, &words->wanted, FUTEX_WAIT, GGS_ATTACH_RECORD, &moment, NULL, 0);
+    }
+}
+
+static void * record(void * unused) {
+    ggs_resolve_refresh();
+    ggs_ops_list_threads();
+    ggs_existing_begin();
+    // Calls that come through a new slot are passed on until all of them are there.
+    ggs_window_end();
+    struct ggs_redirected counts = ggs_redirect_begin();
+    words->slots                 = counts.slots;
+    words->lazy                  = counts.lazy;
+    words->locked                = counts.locked;
+    words->failed                = counts.failed;
+    ggs_capture_begin();
+    if (!request.quiet)
+        ggs_capture_warn("process %d is being recorded%s%s, prompts included", (int) getpid(),
+                         request.who[0] == '\0' ? "" : " by ", request.who);
+    tell(words, GGS_ATTACH_ATTACHED);
+    attend(ggs_capture_is_watched);
+    tell(words, GGS_ATTACH_ENDING);
+    ggs_capture_end(ggs_redirect_end);
+    snprintf(words->text, sizeof(words->text), "%s", ggs_capture_problem());
+    struct ggs_spool_attach * told = words;
+    words                          = NULL;
+    tell(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
+    munmap(told, sizeof(*told));
+    busy = false;
+    return unused;
+}
+
+// ---- children that it forks ----
+
+// ggscope marks the parent's spool, and the parent does until it has noticed that ggscope is gone.
+static bool is_parent_watched(void) {
+    int  fd   = open(ggs_capture.spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool held = fd >= 0 && ggs_lock_is_written(fd);
+    if (fd >= 0) close(fd);
+    return held;
+}
+
+bool ggs_attached_is_wanted(void) {
+    return words != NULL && __atomic_load_n(&words->wanted, __ATOMIC_ACQUIRE) == GGS_ATTACH_RECORD &&
+           is_parent_watched();
+}
+
+// What the parent's thread does, but for what it says to ggscope. A child that computes ahead of
+// its parent has the spool.
+static void * record_child(void * unused) {
+    attend(ggs_capture_has_own_spool() ? is_parent_watched : ggs_capture_is_watched);
+    ggs_capture_end(ggs_redirect_end);
+    munmap(words, sizeof(*words));
+    words    = NULL;
+    is_child = busy = false;
+    return unused;
+}
+
+static bool start_thread(void * (*run)(void *) ) {
+    pthread_attr_t attributes;
+    pthread_t      thread;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    bool started = pthread_create(&thread, &attributes, run, NULL) == 0;
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+void ggs_attached_forked(void) {
+    if (words == NULL) return;
+    is_child = true;
+    busy     = false;
+}
+
+void ggs_attached_records(void) {
+    if (is_child && words != NULL && !__atomic_exchange_n(&busy, true, __ATOMIC_ACQ_REL) && !start_thread(record_child))
+        busy = false;
+}
+
+// Called by ggscope's thread in this process, with all signals blocked; those that it makes inherit
+// that.
+EXPORT int ggscope_attach(const char * text);
+EXPORT int ggscope_attach(const char * text) {
+    struct ggs_capture_settings settings;
+    if (__atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE) != GGS_CAPTURE_OFF ||
+        __atomic_exchange_n(&busy, true, __ATOMIC_ACQ_REL))
+        return GGS_ATTACH_BUSY;
+    // What a process that forked us shared with ggscope.
+    if (words != NULL) munmap(words, sizeof(*words));
+    is_child  = false;
+    bool good = parse(text, &settings, &request);
+    words     = good ? open_words(settings.spool) : NULL;
+    if (words != NULL) {
+        ggs_capture = settings;
+        if (start_thread(record)) return GGS_ATTACH_STARTED;
+        munmap(words, sizeof(*words));
+        words = NULL;
+    }
+    busy = false;
+    return GGS_ATTACH_REFUSED;
+}

@@ -1,0 +1,171 @@
+#include "capture/existing.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/system/maps.h"
+#include "capture/capture.h"
+#include "capture/journal.h"
+#include "capture/memory/files.h"
+#include "capture/memory/mapped-files.h"
+#include "capture/sandbox.h"
+#include "preload/ggml-abi.h"
+#include "preload/resolve.h"
+#include "trace/spool.h"
+
+enum { CONTEXTS_MOST = 64, FILES_MOST = 64 };
+
+static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const void *) contexts[CONTEXTS_MOST]; // that were told
+static void *                last_model;
+static _Atomic bool          files_told;
+
+void ggs_existing_begin(void) {
+    memset(contexts, 0, sizeof(contexts));
+    last_model = NULL;
+    files_told = false;
+}
+
+// ---- contexts ----
+
+static bool is_told(const void * context) {
+    for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
+        const void * known = atomic_load_explicit(&contexts[i], memory_order_relaxed);
+        if (known == context) return true;
+        if (known == NULL) return false;
+    }
+    return true;
+}
+
+static void tell_context(void * context, const void * caller) {
+    void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
+    void * (*get_model)(void *)  = (void * (*) (void *) ) ggs_resolve_name("llama_get_model", caller);
+    void * memory                = get_memory == NULL ? context : get_memory(context);
+    last_model                   = get_model == NULL ? NULL : get_model(context);
+    ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) last_model, (uint64_t) memory, 1, NULL);
+}
+
+void ggs_existing_context(void * context, const void * caller) {
+    if (!ggs_capture.attached || is_told(context)) return;
+    pthread_mutex_lock(&lock);
+    if (!is_told(context)) {
+        tell_context(context, caller);
+        for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
+            if (contexts[i] != NULL) continue;
+            contexts[i] = context;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- model files ----
+
+struct found {
+    char *   paths[FILES_MOST];
+    uint64_t devices[FILES_MOST], inodes[FILES_MOST];
+    unsigned n;
+};
+
+static bool is_model(int fd) {
+    char magic[4];
+    return pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) && memcmp(magic, "GGUF", sizeof(magic)) == 0;
+}
+
+// Adds a file if it is a model, once. `path` is how it is opened, `name` what it is called.
+static void add_file(struct found * found, const char * path, const char * name) {
+    struct stat info;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return;
+    bool wanted = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_model(fd);
+    close(fd);
+    for (unsigned i = 0; wanted && i < found->n; i++)
+        wanted = found->devices[i] != info.st_dev || found->inodes[i] != info.st_ino;
+    char * copy = wanted && found->n < FILES_MOST ? strdup(name) : NULL;
+    if (copy == NULL) return;
+    found->devices[found->n] = info.st_dev;
+    found->inodes[found->n]  = info.st_ino;
+    found->paths[found->n++] = copy;
+}
+
+static void add_mapped(struct found * found) {
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
+    uint64_t              before = 0;
+    if (!ggs_maps_open(&maps, "self")) return;
+    while (ggs_maps_next(&maps, &entry)) {
+        if (entry.inode == 0 || entry.inode == before || entry.path[0] != '/' || strstr(entry.path, ".so") != NULL)
+            continue;
+        before = entry.inode;
+        if (!ggs_capture_is_own_file(entry.path)) add_file(found, entry.path, entry.path);
+    }
+    ggs_maps_close(&maps);
+}
+
+static void add_open(struct found * found) {
+    char                  path[64 + NAME_MAX], target[PATH_MAX];
+    DIR *                 folder = opendir("/proc/self/fd");
+    const struct dirent * entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+        ssize_t length = readlink(path, target, sizeof(target) - 1);
+        if (length <= 0 || target[0] != '/' || strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0)
+            continue;
+        target[length] = '\0';
+        add_file(found, target, target);
+    }
+    if (folder != NULL) closedir(folder);
+}
+
+// Any word of the command line that is the path of a model, by itself or behind "--option=".
+static void add_arguments(struct found * found) {
+    char words[32768], absolute[PATH_MAX];
+    int  fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t n = read(fd, words, sizeof(words) - 1);
+    close(fd);
+    if (n <= 0) return;
+    words[n] = '\0';
+    for (const char * word = words; word < words + n; word += strlen(word) + 1) {
+        const char * equals = strchr(word, '=');
+        const char * path   = word[0] == '-' && equals != NULL ? equals + 1 : word;
+        if (path[0] != '\0' && path[0] != '-' && realpath(path, absolute) != NULL) add_file(found, absolute, absolute);
+    }
+}
+
+static void tell_files(const struct found * found) {
+    struct ggs_journal_number numbers  = {{0, 0, 0, 0}};
+    struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {found->paths[0], strlen(found->paths[0]) + 1}};
+    if (ggs_journal_append_next(GGS_JOURNAL_LOAD, pieces, 2, &numbers.value[0], GGS_COUNT_LOADS) != 0) return;
+    for (unsigned i = 0; i < found->n; i++) {
+        ggs_journal_text(GGS_JOURNAL_FILE, found->paths[i]);
+        ggs_files_add(found->paths[i]);
+    }
+    ggs_mapped_files_emit();
+    ggs_journal_numbers(GGS_JOURNAL_LOAD_END, numbers.value[0], (uint64_t) last_model, 0, 0, NULL);
+}
+
+void ggs_existing_files(void) {
+    if (!ggs_capture.attached || files_told || ggs_sandboxed()) return;
+    pthread_mutex_lock(&lock);
+    if (!files_told) {
+        struct found found = {.n = 0};
+        if (ggs_capture.model[0] != '\0') add_file(&found, ggs_capture.model, ggs_capture.model);
+        add_mapped(&found);
+        if (found.n == 0) add_open(&found);
+        if (found.n == 0) add_arguments(&found);
+        if (found.n > 0) tell_files(&found);
+        for (unsigned i = 0; i < found.n; i++) free(found.paths[i]);
+        files_told = true;
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,329 @@
+#include "capture/inside/inside.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/code/entry.h"
+#include "base/code/patch-plan.h"
+#include "base/code/symbols.h"
+#include "capture/cpu/barrier.h"
+#include "capture/cpu/openmp.h"
+#include "capture/inside/island.h"
+#include "preload/exports.h"
+#include "preload/loaded.h"
+#include "preload/objects.h"
+#include "preload/resolve.h"
+
+// ---- what was found ----
+
+struct function {
+    char *    name;
+    uintptr_t address;
+    void *    before; // the function as it was, if its entry leads to a hook; else NULL
+};
+
+struct inside {
+    char              path[PATH_MAX]; // "" for the program
+    uintptr_t         low, high;
+    struct ggs_island island;
+    struct function * functions; // of the engine; sorted by name
+    size_t            count, capacity;
+    bool              gone; // unloaded
+};
+
+enum { MOST_INSIDE = 8 };
+static struct inside    found[MOST_INSIDE]; // never moved, never freed: hooks read them without a lock
+static _Atomic unsigned n_found;
+static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool ggs_inside_found(void) {
+    return n_found > 0;
+}
+
+static int by_name(const void * a, const void * b) {
+    return strcmp(((const struct function *) a)->name, ((const struct function *) b)->name);
+}
+
+static const struct function * find_function(const struct inside * inside, const char * name) {
+    struct function wanted = {.name = (char *) (uintptr_t) name};
+    return bsearch(&wanted, inside->functions, inside->count, sizeof(*inside->functions), by_name);
+}
+
+static int is_there(struct dl_phdr_info * info, size_t size, void * data) {
+    const struct inside * inside = data;
+    struct ggs_loaded     object;
+    (void) size;
+    ggs_loaded_read(&object, info);
+    return object.low == inside->low && object.high == inside->high;
+}
+
+// ---- for resolve.h ----
+
+// A hook's caller lies in the object, or in its island if registers were preserved on the way.
+static struct inside * inside_around(uintptr_t address, bool * near) {
+    for (unsigned i = 0; i < n_found; i++) {
+        struct inside * inside = &found[i];
+        *near                  = address - (uintptr_t) inside->island.base < inside->island.size;
+        if (!inside->gone && (*near || address - inside->low < inside->high - inside->low)) return inside;
+    }
+    return NULL;
+}
+
+static bool find(const char * name, const void * caller, struct ggs_binding * binding) {
+    bool                    near;
+    const struct inside *   inside   = inside_around((uintptr_t) caller, &near);
+    const struct function * function = inside == NULL ? NULL : find_function(inside, name);
+    if (function == NULL || function->address == 0) return false;
+    binding->low      = near ? (uintptr_t) inside->island.base : inside->low;
+    binding->size     = near ? inside->island.size : inside->high - inside->low;
+    binding->function = function->before != NULL ? function->before : (void *) function->address;
+    return true;
+}
+
+static void * before(void * function) {
+    bool                  near;
+    const struct inside * inside = inside_around((uintptr_t) function, &near);
+    for (size_t i = 0; inside != NULL && i < inside->count; i++)
+        if (inside->functions[i].address == (uintptr_t) function && inside->functions[i].before != NULL)
+            return inside->functions[i].before;
+    return function;
+}
+
+static bool is_loaded(const struct ggs_binding * binding) {
+    bool            near;
+    struct inside * inside = inside_around(binding->low, &near);
+    if (inside == NULL) return false;
+    if (ggs_objects_visit(is_there, inside) == 0) inside->gone = true;
+    return !inside->gone;
+}
+
+static const struct ggs_resolve_inside resolve = {find, before, is_loaded};
+
+// ---- one object ----
+
+struct candidate {
+    char                  path[PATH_MAX];
+    struct ggs_loaded     object;
+    struct ggs_symbols_of of;
+    uintptr_t             code;
+    size_t                code_size;
+    bool                  calls; // it calls the marker through a slot: those calls are seen
+};
+
+// Makes addresses of the file those in memory.
+static void relocate(struct ggs_symbols * symbols, uintptr_t bias) {
+    for (size_t i = 0; i < symbols->count; i++) symbols->items[i].address += bias;
+    for (unsigned i = 0; i < symbols->n_stubs; i++) {
+        symbols->stubs[i].begin += bias;
+        symbols->stubs[i].end += bias;
+    }
+}
+
+// Functions of the engine, by name. One that is there twice is not known.
+static bool keep_names(struct inside * inside, const struct ggs_symbols * symbols) {
+    for (size_t i = 0; i < symbols->count; i++) {
+        const struct ggs_code_function * symbol = &symbols->items[i];
+        if (strncmp(symbol->name, "ggml_", 5) != 0 && strncmp(symbol->name, "gguf_", 5) != 0 &&
+            strncmp(symbol->name, "llama_", 6) != 0)
+            continue;
+        struct function function = {.name = strdup(symbol->name), .address = symbol->address};
+        if (function.name == NULL || !ggs_array_push(inside->functions, inside->count, inside->capacity, function))
+            return false;
+    }
+    qsort(inside->functions, inside->count, sizeof(*inside->functions), by_name);
+    for (size_t i = 1; i < inside->count; i++) {
+        struct function *here = &inside->functions[i], *before = here - 1;
+        if (strcmp(here->name, before->name) == 0 && here->address != before->address)
+            here->address = before->address = 0;
+    }
+    return true;
+}
+
+// The way from a function to its hook; NULL if there is no room.
+static const uint8_t * add_way(struct ggs_island * island, const struct ggs_patch * patch) {
+    const void * hook = ggs_exports_find(patch->function->name);
+    if (!patch->entry.preserve) return ggs_island_add_way(island, hook);
+#ifdef __x86_64__
+    if (strcmp(patch->function->name, "ggml_barrier") == 0)
+        return ggs_island_add_way(island, (const void *) ggs_barrier_preserving);
+#endif
+    return ggs_island_add_preserving_way(island, hook, patch->shape == GGS_SHAPE_RETURNS);
+}
+
+// With a shadow stack, a function returns only to where a call was.
+static bool has_shadow_stack(void) {
+    enum { ARCH_SHSTK_STATUS = 0x5005, ARCH_SHSTK_SHSTK = 1 };
+    unsigned long features = 0;
+#ifdef SYS_arch_prctl
+    if (syscall(SYS_arch_prctl, ARCH_SHSTK_STATUS, &features) != 0) return false;
+#endif
+    return (features & ARCH_SHSTK_SHSTK) != 0;
+}
+
+// Fills the island.
+static void prepare(struct inside * inside, const struct ggs_code * code, struct ggs_patch * patches,
+                    const uint8_t ** ways, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        struct ggs_patch * patch    = &patches[i];
+        struct function *  function = (struct function *) (uintptr_t) find_function(inside, patch->function->name);
+        if (patch->refused == NULL && patch->entry.calls && has_shadow_stack())
+            patch->refused = "its first instructions cannot be moved";
+        if (patch->refused != NULL || function == NULL) continue;
+        ways[i]          = add_way(&inside->island, patch);
+        function->before = ways[i] == NULL ? NULL : ggs_island_add_function(&inside->island, &patch->entry, code);
+        if (function->before == NULL) patch->refused = "there is no room for it near the program";
+    }
+}
+
+// The system may let no code be changed.
+static void forget(struct inside * inside, const char * name) {
+    struct function * function = (struct function *) (uintptr_t) find_function(inside, name);
+    if (function != NULL) function->before = NULL;
+}
+
+static void apply(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n,
+                  bool alone) {
+    for (size_t i = 0; i < n; i++) {
+        uint8_t   jump[GGS_JUMP_LENGTH];
+        uintptr_t at = (uintptr_t) patches[i].entry.at;
+        if (patches[i].refused != NULL) continue;
+        if (!ggs_jump_write(jump, at, (uint64_t) (uintptr_t) ways[i]) ||
+            !ggs_code_overwrite((void *) at, jump, sizeof(jump), alone))
+            forget(inside, patches[i].function->name);
+    }
+}
+
+static bool is_hooked(void * unused, const char * name) {
+    (void) unused;
+    return ggs_exports_find(name) != NULL;
+}
+
+static bool fill(struct inside * inside, const struct candidate * candidate, const struct ggs_symbols * symbols,
+                 bool alone) {
+    struct ggs_patch patches[GGS_PATCHES_MOST];
+    const uint8_t *  ways[GGS_PATCHES_MOST] = {NULL};
+    const char *     reason;
+    struct ggs_code  code = {.bytes       = (const uint8_t *) candidate->code,
+                             .address     = candidate->code,
+                             .size        = candidate->code_size,
+                             .functions   = symbols->items,
+                             .n_functions = symbols->count,
+                             .n_stubs     = symbols->n_stubs};
+    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
+    *inside     = (struct inside){.low = candidate->object.low, .high = candidate->object.high};
+    bool openmp = ggs_openmp_is_called(&candidate->object);
+    memcpy(inside->path, candidate->path, sizeof(inside->path));
+    size_t n = ggs_patch_plan(patches, &code, is_hooked, NULL, openmp);
+    if (ggs_patch_plan_lacks(patches, n, &code, &reason) != NULL || !keep_names(inside, symbols) ||
+        !ggs_island_open(&inside->island, inside->low, inside->high))
+        return false;
+    prepare(inside, &code, patches, ways, n);
+    if (!ggs_island_seal(&inside->island)) return false;
+    n_found++; // hooks may come from here on
+    ggs_resolve_inside = &resolve;
+    apply(inside, patches, ways, n, alone);
+    if (openmp) ggs_openmp_redirect(&candidate->object);
+    return true;
+}
+
+static void examine(const struct candidate * candidate, bool alone) {
+    struct ggs_symbols symbols;
+    const char *       path = candidate->path[0] == '\0' ? "/proc/self/exe" : candidate->path;
+    if (n_found == MOST_INSIDE || candidate->calls || candidate->code == 0 ||
+        !ggs_symbols_read(&symbols, path, &candidate->of, GGS_ENGINE_MARKER))
+        return;
+    relocate(&symbols, candidate->object.bias);
+    fill(&found[n_found], candidate, &symbols, alone);
+    ggs_symbols_release(&symbols);
+}
+
+// ---- all objects ----
+
+struct candidates {
+    struct candidate * items;
+    size_t             count, capacity;
+    unsigned long long seen; // how many objects were ever loaded
+};
+
+static unsigned long long n_seen; // when they were last looked through
+
+static bool is_known(const struct ggs_loaded * object) {
+    for (unsigned i = 0; i < n_found; i++)
+        if (!found[i].gone && found[i].low == object->low && found[i].high == object->high) return true;
+    return false;
+}
+
+// See preload/loaded.h for what may not be called here. Room was made before.
+static int collect(struct dl_phdr_info * info, size_t size, void * data) {
+    struct candidates * candidates = data;
+    const char *        path       = info->dlpi_name == NULL ? "" : info->dlpi_name;
+    struct ggs_loaded   object;
+    (void) size;
+    candidates->seen = info->dlpi_adds;
+    ggs_loaded_read(&object, info);
+    bool own = (uintptr_t) found - object.low < object.high - object.low;
+    if (own || object.dynamic == NULL || is_known(&object) || candidates->count == candidates->capacity ||
+        strstr(path, "linux-vdso") != NULL)
+        return 0;
+    struct candidate * c = &candidates->items[candidates->count];
+    *c = (struct candidate){.object = object, .of = {info->dlpi_phdr, info->dlpi_phnum * sizeof(ElfW(Phdr)), {{0}, 0}}};
+    if (snprintf(c->path, sizeof(c->path), "%s", path) >= (int) sizeof(c->path)) return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
+        uintptr_t at               = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 && segment->p_memsz > c->code_size)
+            c->code = at, c->code_size = segment->p_memsz;
+        if (segment->p_type == PT_NOTE && c->of.id.size == 0)
+            ggs_build_id_find(&c->of.id, (const uint8_t *) at, segment->p_memsz);
+    }
+    c->calls = ggs_loaded_calls(&object, GGS_ENGINE_MARKER);
+    candidates->count++;
+    return 0;
+}
+
+static int count(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    *(unsigned long long *) data = info->dlpi_adds;
+    return 1;
+}
+
+static void look(bool alone) {
+    enum { MOST = 1024 };
+    struct candidates candidates = {.capacity = MOST, .items = calloc(MOST, sizeof(struct candidate))};
+    if (candidates.items == NULL) return;
+    for (unsigned i = 0; i < n_found; i++)
+        if (!found[i].gone) found[i].gone = ggs_objects_visit(is_there, &found[i]) == 0;
+    ggs_objects_visit(collect, &candidates);
+    n_seen = candidates.seen;
+    for (size_t i = 0; i < candidates.count; i++) examine(&candidates.items[i], alone);
+    free(candidates.items);
+}
+
+static bool begun;
+
+void ggs_inside_begin(void) {
+#ifdef __x86_64__
+    begun = true;
+    ggs_exports_read();
+    look(true);
+#endif
+}
+
+void ggs_inside_look_again(void) {
+    unsigned long long now = 0;
+    if (!begun) return;
+    ggs_objects_visit(count, &now);
+    if (now == n_seen) return;
+    if (pthread_mutex_trylock(&lock) != 0) return; // another thread looks, or looked when this process was forked
+    if (now != n_seen) look(false);
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,178 @@
+#include "capture/values/read.h"
+
+#include <pthread.h>
+#include <string.h>
+
+// Part of the GGUF format.
+enum { F32 = 0, F16 = 1, I8 = 24, I16 = 25, I32 = 26, I64 = 27, MOST_TYPES = 256 };
+
+// As far as it is read here.
+struct type_traits {
+    const char * name;
+    int64_t      block_size, interleaved;
+    size_t       type_size;
+    _Bool        quantized;
+    void (*to_float)(const void * from, float * to, int64_t n);
+};
+
+struct type {
+    uint32_t block, bytes; // elements and bytes of a block; 0: cannot be read
+    void (*to_float)(const void * from, float * to, int64_t n);
+};
+static struct type    types[MOST_TYPES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const struct type_traits * traits_of(int type) {
+    static const struct type_traits * (*get)(int);
+    if (get == NULL) get = (const struct type_traits * (*) (int) ) ggs_abi_find("ggml_get_type_traits");
+    return get == NULL ? NULL : get(type);
+}
+
+// The layout is that of the release if F16's own entry says what is known of it.
+static bool is_as_expected(const struct type_traits * traits) {
+    const uint16_t half = 0x3e00; // 1.5
+    float          value;
+    if (traits == NULL || traits->block_size != 1 || traits->type_size != 2 || traits->quantized ||
+        traits->to_float == NULL || strcmp(traits->name, ggs_engine.type_name(F16)) != 0)
+        return false;
+    traits->to_float(&half, &value, 1);
+    return value == 1.5f;
+}
+
+static void find_types(void) {
+    types[F32] = (struct type){1, 4, NULL};
+    types[I8] = (struct type){1, 1, NULL}, types[I16] = (struct type){1, 2, NULL};
+    types[I32] = (struct type){1, 4, NULL}, types[I64] = (struct type){1, 8, NULL};
+    if (!is_as_expected(traits_of(F16))) return;
+    for (int i = 0; i < MOST_TYPES && ggs_engine.type_name(i) != NULL; i++) {
+        const struct type_traits * traits = traits_of(i);
+        if (types[i].bytes != 0 || traits == NULL || traits->to_float == NULL || traits->block_size <= 0 ||
+            traits->block_size > GGS_VALUES_PIECE || GGS_VALUES_PIECE % traits->block_size != 0)
+            continue;
+        types[i] = (struct type){(uint32_t) traits->block_size, (uint32_t) traits->type_size, traits->to_float};
+    }
+}
+
+bool ggs_values_can_read(int type) {
+    pthread_once(&once, find_types);
+    return type >= 0 && type < MOST_TYPES && types[type].bytes != 0;
+}
+
+static bool is_index(int type) {
+    return type == I32 || type == I64;
+}
+
+bool ggs_values_can_set(const struct abi_tensor * node) {
+    const struct abi_tensor *rows = node->src[0], *index = node->src[1];
+    if (rows == NULL || index == NULL || !is_index(index->type)) return false;
+    // One index per row, the same for all heads or streams: as engines write their caches.
+    return rows->ne[0] == node->ne[0] && index->ne[0] == rows->ne[1] && rows->ne[2] == 1 && rows->ne[3] == 1 &&
+           index->nb[0] == (index->type == I64 ? 8 : 4) && index->ne[1] == 1 && index->ne[2] == 1;
+}
+
+static void convert_integers(int type, const char * from, float * to, uint32_t n, size_t stride) {
+    for (uint32_t i = 0; i < n; i++, from += stride) {
+        int64_t wide;
+        int32_t number;
+        int16_t narrow;
+        switch (type) {
+            case I64:
+                memcpy(&wide, from, sizeof(wide));
+                to[i] = (float) wide;
+                break;
+            case I32:
+                memcpy(&number, from, sizeof(number));
+                to[i] = (float) number;
+                break;
+            case I16:
+                memcpy(&narrow, from, sizeof(narrow));
+                to[i] = narrow;
+                break;
+            default:
+                to[i] = *(const int8_t *) from;
+        }
+    }
+}
+
+// `n` elements from a place that begins a block, `stride` bytes from one to the next.
+static void convert(int type, const char * from, float * to, uint32_t n, size_t stride) {
+    const struct type * known = &types[type];
+    if (type >= I8 && type <= I64) {
+        convert_integers(type, from, to, n, stride);
+    } else if (known->block > 1 || stride == known->bytes) {
+        if (type == F32)
+            memcpy(to, from, (size_t) n * 4);
+        else
+            known->to_float(from, to, n);
+    } else {
+        for (uint32_t i = 0; i < n; i++, from += stride) {
+            if (type == F32)
+                memcpy(&to[i], from, 4);
+            else
+                known->to_float(from, &to[i], 1);
+        }
+    }
+}
+
+// Address of element `at` of a row, and how many follow it up to the end of the tensor's first
+// dimension.
+static const char * locate(const struct abi_tensor * t, int dim, uint32_t row, uint64_t at, uint64_t * left) {
+    uint64_t column = at % (uint64_t) t->ne[0], rest = at / (uint64_t) t->ne[0];
+    size_t   offset = column / types[t->type].block * t->nb[0];
+    *left           = (uint64_t) t->ne[0] - column;
+    for (int d = 1; d < ABI_DIMS; d++) {
+        if (d == dim) {
+            offset += row * t->nb[d];
+            continue;
+        }
+        offset += rest % (uint64_t) t->ne[d] * t->nb[d];
+        rest /= (uint64_t) t->ne[d];
+    }
+    return (const char *) t->data + offset;
+}
+
+// The same for what a SET_ROWS has written: `row` has its share of the rows of source 0, one after
+// another.
+static const char * locate_set(const struct abi_tensor * t, const struct ggs_values_node * node, uint32_t row,
+                               uint64_t at, uint64_t * left) {
+    const struct abi_tensor * index = t->src[1];
+    uint64_t                  width = (uint64_t) t->ne[0], column = at % width;
+    uint64_t                  which  = row * (node->elements / width) + at / width;
+    int64_t                   target = 0;
+    if (index->type == I64) {
+        memcpy(&target, (const char *) index->data + 8 * which, 8);
+    } else {
+        int32_t narrow;
+        memcpy(&narrow, (const char *) index->data + 4 * which, 4);
+        target = narrow;
+    }
+    *left = width - column;
+    if (target < 0 || target >= t->ne[1]) return NULL; // no row of the tensor
+    return (const char *) t->data + (size_t) target * t->nb[1] + column / types[t->type].block * t->nb[0];
+}
+
+void ggs_values_read(struct ggs_values_sum * sum, const struct abi_tensor * tensor, const struct ggs_values_node * node,
+                     uint32_t row, uint64_t at) {
+    float        copy[GGS_VALUES_PIECE];
+    uint32_t     n = (uint32_t) (node->elements - at < GGS_VALUES_PIECE ? node->elements - at : GGS_VALUES_PIECE);
+    uint64_t     left;
+    const char * from = NULL;
+    for (uint32_t done = 0; done < n;) {
+        if (node->kind == GGS_VALUES_SET)
+            from = locate_set(tensor, node, row, at + done, &left);
+        else
+            from = locate(tensor, node->dim, row, at + done, &left);
+        if (done == 0 && left >= n && tensor->type == F32 && tensor->nb[0] == 4 && from != NULL &&
+            (uintptr_t) from % 4 == 0) {
+            ggs_values_sum(sum, (const float *) from, n, at);
+            return;
+        }
+        uint32_t length = (uint32_t) (left < n - done ? left : n - done);
+        if (from == NULL)
+            memset(copy + done, 0, length * sizeof(*copy));
+        else
+            convert(tensor->type, from, copy + done, length, tensor->nb[0]);
+        done += length;
+    }
+    ggs_values_sum(sum, copy, n, at);
+}

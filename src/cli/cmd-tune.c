@@ -1,0 +1,160 @@
+// ggscope tune -- PROGRAM: which settings make it faster?
+#include <argp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/explain/tuned.h"
+#include "answer/answer.h"
+#include "answer/tune.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/system/terminal.h"
+#include "base/table.h"
+#include "cli/commands.h"
+#include "cli/scaffold/verb.h"
+#include "trials/attempt.h"
+#include "trials/tune.h"
+
+struct arguments {
+    struct ggs_input input;
+    unsigned         goal;
+    uint64_t         time_ns, rounds;
+    bool             lossy;
+};
+#define AT(member) offsetof(struct arguments, member)
+
+static const char * const goals[GGS_TUNE_GOALS] = {"all", "prompt", "generate"};
+
+static bool take_goal(void * member, const char * text) {
+    for (unsigned i = 0; i < GGS_TUNE_GOALS; i++) {
+        if (strcmp(text, goals[i]) != 0) continue;
+        *(unsigned *) member = i;
+        return true;
+    }
+    return false;
+}
+
+static bool take_time(void * member, const char * text) {
+    return ggs_parse_time(text, member);
+}
+
+static void tell(void * context, const char * text) {
+    const struct arguments * a = context;
+    if (!a->input.quiet) fprintf(stderr, "ggscope: %s\n", text);
+}
+
+static int print_parts(const struct ggs_tuned * tuned) {
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_columns(table, "setting|mends|>without it|interval|");
+    for (unsigned i = 0; i < tuned->n; i++) {
+        const struct ggs_tune_part * part = &tuned->part[i];
+        ggs_table_cell(table, "%s", part->said);
+        ggs_table_cell(table, "%s", part->finding);
+        if (part->without.value == part->without.value) {
+            ggs_table_cell(table, "x %.2f", part->without.value);
+            ggs_table_cell(table, "%.2f to %.2f", part->without.low, part->without.high);
+        } else {
+            ggs_table_cell(table, "-");
+            ggs_table_cell(table, "not measured");
+        }
+        ggs_table_cell(table, "%s", part->kept ? "kept" : "brings nothing");
+    }
+    return ggs_table_end(table, stdout, ggs_terminal_width(stdout));
+}
+
+static void print_outcome(const struct ggs_tuned * tuned) {
+    if (tuned->failed) printf("with all remedies the program ends: %s\n", tuned->said);
+    if (tuned->better) {
+        printf("faster    %.3f of the time (%.3f to %.3f; the program by itself %.3f), by %s\n", tuned->ratio.value,
+               tuned->ratio.low, tuned->ratio.high, tuned->control.value, tuned->figure);
+        printf("output    %s\n",
+               tuned->same_output ? "the same" : "not the same: sums are made in another order, or it is lossy");
+        printf("run       %s\n", tuned->command);
+        return;
+    }
+    double noise = tuned->control.high - tuned->control.low;
+    if (tuned->n == 0)
+        printf("nothing to try: ggscope explain names no cause that an option of this program mends\n");
+    else
+        printf("no setting is better than what you have; differences below %.0f %% cannot be told here\n",
+               noise == noise && noise / 2 > 0.02 ? 50 * noise : 2.0);
+}
+
+static void print_text(const struct ggs_tuned * tuned) {
+    if (tuned->n > 0) print_parts(tuned);
+    if (tuned->stopped) printf("stopped: the best so far\n");
+    print_outcome(tuned);
+    if (tuned->lossy_left_out > 0)
+        printf("lossy     %u remed%s that change%s the output: --allow-lossy tries them\n", tuned->lossy_left_out,
+               tuned->lossy_left_out == 1 ? "y" : "ies", tuned->lossy_left_out == 1 ? "s" : "");
+    if (tuned->repeated > 0)
+        printf("busy      %u runs were repeated because of other programs, %u stayed busy and count\n", tuned->repeated,
+               tuned->busy);
+    printf("tried     %u runs in %u rounds\n", tuned->runs, tuned->rounds);
+}
+
+static int make_folder(char folder[PATH_MAX], struct ggs_error * error) {
+    const char * place = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    if (snprintf(folder, PATH_MAX, "%s/ggscope-tune-XXXXXX", place) >= PATH_MAX - 32)
+        return ggs_fail(error, GGS_USAGE, "the path %s is too long", place);
+    return mkdtemp(folder) == NULL ? ggs_fail_errno(error, "cannot make a folder in %s", place) : 0;
+}
+
+static int tune(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments * a = input;
+    struct ggs_tuned   tuned;
+    char               folder[PATH_MAX];
+    (void) traces;
+    int status = make_folder(folder, error);
+    if (status < 0) return status;
+    struct ggs_tune_options options = {.program = a->input.paths,
+                                       .n       = a->input.n,
+                                       .folder  = folder,
+                                       .goal    = (enum ggs_tune_goal) a->goal,
+                                       .rounds  = (unsigned) a->rounds,
+                                       .seconds = (double) a->time_ns / 1e9,
+                                       .lossy   = a->lossy,
+                                       .tell    = tell,
+                                       .context = a};
+    status                          = ggs_tune(&tuned, &options, error);
+    ggs_attempt_remove(folder);
+    if (status < 0) return status;
+    if (a->input.json)
+        ggs_object_write(a->input.out, NULL, &ggs_tuned_object, &tuned, NULL);
+    else
+        print_text(&tuned);
+    return tuned.better ? 0 : 1;
+}
+
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * a = input;
+    if (a->input.n == 0)
+        argp_error(state, "missing argument: the program to tune: ggscope tune [OPTIONS...] -- PROGRAM ARGS...");
+}
+
+int cmd_tune(int argc, char ** argv) {
+    static const struct ggs_option options[] = {
+        GGS_OPTION("for", 0, "WHAT", "What is to be faster: all, prompt or generate", 1, AT(goal), take_goal,
+                   "all, prompt or generate"),
+        GGS_OPTION("time", 0, "TIME", "Begin no round after this time (10m)", 1, AT(time_ns), take_time,
+                   "a time such as 10m"),
+        GGS_OPTION("rounds", 'r', "N", "Try everything at most N times (12)", 1, AT(rounds), ggs_set_count,
+                   "a number of rounds"),
+        GGS_SWITCH("allow-lossy", 0, "Also try settings that change the output", 1, AT(lossy)),
+        GGS_OPTION_JSON(2),
+        {0}};
+    static const struct ggs_verb verb = {
+        .operands = "[--] PROGRAM [ARGS...]",
+        .most     = UINT_MAX,
+        .program  = true,
+        .options  = options,
+        .check    = check,
+        .run      = tune,
+        .text = "Record PROGRAM, apply all remedies that explain names, leave each out in turn, and measure in turns "
+                "which make it faster by more than noise. Exit 1 if none does."};
+    struct arguments arguments = {.time_ns = 600000000000, .rounds = 12};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
+}

@@ -1,0 +1,60 @@
+// One op of a recording, or the group that it was fused into, with its inputs and what came out; and
+// the file that ggscope-engine replay reads.
+//
+//     key                       value
+//     general.architecture      "ggscope-op"
+//     op.key                    "MUL_MAT:ffn_out-3"
+//     op.nodes                  u32: how many, in the order in which they are computed
+//     op.I.op                   name of node I's op
+//     op.I.type, .ne, .params   of what it writes: type; i64[4]; i32[16]
+//     op.I.src.S                "node.K": what node K writes; else the name of the tensor with its bytes
+//     op.I.src.S.type, .ne, .nb its type; i64[4]; i64[4] bytes from one element to the next, per dimension
+//     op.I.out                  the tensor with what node I wrote; none: that does not exist
+//
+// Bytes are one-dimensional tensors of type I8, as they lay in memory.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/walk/trace.h"
+
+enum { GGS_EXTRACT_NODES = 16, GGS_EXTRACT_SOURCES = 10 };
+
+struct ggs_extract_blob {
+    const struct ggs_tensor * tensor; // NULL: there is none
+    uint64_t                  number;
+    int                       node; // of the group that writes it; -1: none, it is an input
+    uint8_t *                 data; // NULL: nothing was kept
+    uint64_t                  bytes;
+};
+
+struct ggs_extract {
+    struct ggs_trace *       trace; // borrowed
+    const char *             key;
+    struct ggs_run           run;
+    const struct ggs_graph * graph;
+    uint64_t                 nodes[GGS_EXTRACT_NODES]; // of the graph
+    unsigned                 n_nodes;
+    struct ggs_extract_blob  sources[GGS_EXTRACT_NODES][GGS_EXTRACT_SOURCES];
+    struct ggs_extract_blob  outputs[GGS_EXTRACT_NODES];
+    bool                     not_kept; // the op is there, and nothing of it was dumped
+};
+
+// Finds the op in the first graph run of the step that has tensors of it (`step` -1: of any step),
+// and collects its bytes: what was dumped, and weights from the model's file.
+int  ggs_extract_collect(struct ggs_extract * extract, struct ggs_trace * trace, const char * key, int64_t step,
+                         struct ggs_error * error);
+void ggs_extract_release(struct ggs_extract * extract);
+// What --values-dump matches the op by.
+void ggs_extract_pattern(const char * key, char * pattern, size_t size);
+int  ggs_extract_write(const struct ggs_extract * extract, const char * path, struct ggs_error * error);
+
+// Records the command again, with a dump of the op, into a new directory, which the caller removes
+// (ggs_attempt_remove). `directory` is "" if none was made.
+int ggs_extract_again(const struct ggs_extract * extract, char directory[PATH_MAX], struct ggs_error * error);
+// Fails if the inputs of the second, by the hashes of their values, are not those of the first.
+// *known: the first has such hashes, or no input that an op computed.
+int ggs_extract_compare(const struct ggs_extract * first, const struct ggs_extract * second, bool * known,
+                        struct ggs_error * error);

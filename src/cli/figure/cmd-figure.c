@@ -1,0 +1,179 @@
+// ggscope figure DIR --kind KIND -o FILE: a figure for a paper, of one recording or of a study.
+#include <argp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/system/file.h"
+#include "cli/commands.h"
+#include "cli/figure/study.h"
+#include "cli/scaffold/verb.h"
+#include "figure/figure.h"
+
+struct arguments {
+    struct ggs_input          input;
+    const char *              output, *data, *figure;
+    int64_t                   tokens[2];
+    struct ggs_figure_options options;
+};
+#define AT(member) offsetof(struct arguments, member)
+
+static const struct ggs_figure_kind miss_curve = {
+    .name = "miss-curve", .title = "Miss curve", .text = "a study: bytes read from the disk over memory"};
+
+static struct ggs_word kind_words(unsigned i) {
+    const struct ggs_figure_kind * kind = ggs_figure_kind_at(i);
+    if (kind == NULL && ggs_figure_kind_at(i - 1) != NULL) kind = &miss_curve; // behind the last
+    return kind == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){kind->name, kind->text};
+}
+
+GGS_WORDS(mark_words, {"faults", "page faults"}, {"disk", "what the disk was asked for (record --io)"})
+
+static bool take_kind(void * member, const char * text) {
+    const struct ggs_figure_kind ** kind = member;
+    *kind = strcmp(text, miss_curve.name) == 0 ? &miss_curve : ggs_figure_kind_named(text);
+    return *kind != NULL;
+}
+
+static bool take_marks(void * member, const char * text) {
+    enum ggs_figure_marks * marks = member;
+    *marks                        = strcmp(text, "faults") == 0 ? GGS_MARKS_FAULTS
+                                    : strcmp(text, "disk") == 0 ? GGS_MARKS_DISK
+                                                                : GGS_MARKS_NONE;
+    return *marks != GGS_MARKS_NONE;
+}
+
+static bool take_length(void * member, const char * text, double unit, const char * name, double least, double most) {
+    char * end;
+    double value = strtod(text, &end) * unit;
+    if (end == text || (*end != '\0' && strcmp(end, name) != 0) || !(value >= least && value <= most)) return false;
+    *(double *) member = value;
+    return true;
+}
+
+// "84mm", "8.4cm", "3.3in"; a number alone is millimetres.
+static bool take_width(void * member, const char * text) {
+    size_t       length = strlen(text);
+    const char * end    = length > 2 ? text + length - 2 : text;
+    double       unit   = strcmp(end, "cm") == 0 ? 10 : strcmp(end, "in") == 0 ? 25.4 : 1;
+    return take_length(member, text, unit, unit == 1 ? "mm" : end, 30, 1000);
+}
+
+static bool take_font(void * member, const char * text) {
+    return take_length(member, text, 1, "pt", 4, 36);
+}
+
+static const struct ggs_option options[] = {
+    GGS_OPTION_OF("kind", 'k', "KIND", "What to draw", 1, AT(options.kind), take_kind, kind_words),
+    GGS_OPTION("output", 'o', "FILE", "Write the figure to FILE, which ends in .svg or .pdf", 1, AT(output),
+               ggs_set_path, "a file"),
+    GGS_OPTION("data", 0, "FILE", "Write the numbers of the figure to FILE as CSV; - is standard output", 1, AT(data),
+               ggs_set_path, "a file"),
+    GGS_OPTION("token", 0, "A..B", "Only these token steps", 2, AT(tokens), ggs_set_tokens, GGS_EXPECTS_TOKENS),
+    GGS_OPTION("layer", 0, "N", "experts: only this layer", 2, AT(options.layer), ggs_set_layer,
+               "the number of a layer"),
+    GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (as the model's disk is set)", 2,
+               AT(options.readahead), ggs_set_size, "a size such as 128K"),
+    GGS_OPTION_OF("marks", 0, "WHAT", "access-order: dots on top of what ops read", 2, AT(options.marks), take_marks,
+                  mark_words),
+    GGS_OPTION("figure", 0, "NAME", "miss-curve: a figure of ggscope sweep (read_bytes)", 2, AT(figure), ggs_set_text,
+               NULL),
+    GGS_OPTIONS_SELECTION(2),
+    GGS_OPTION("width", 0, "LENGTH", "Width of the figure, as 84mm, 17cm or 3.3in (120mm)", 3, AT(options.width),
+               take_width, "a length from 30mm to 1000mm"),
+    GGS_OPTION("height", 0, "LENGTH", "Height of the figure (as suits it)", 3, AT(options.height), take_width,
+               "a length from 30mm to 1000mm"),
+    GGS_OPTION("font-size", 0, "POINTS", "Size of labels (8)", 3, AT(options.font), take_font,
+               "a size from 4 to 36 points"),
+    GGS_SWITCH("caption", 0, "Add a title, and a line with recording, command and date", 3, AT(options.caption)),
+    GGS_OPTION_DAMAGED(4),
+    {0}};
+
+// By what the file's name ends in. NULL: neither.
+static const struct ggs_canvas_output * output_of(const char * path) {
+    const char * dot = strrchr(path, '.');
+    return dot == NULL ? NULL : ggs_canvas_output_named(dot + 1);
+}
+
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments *       a    = input;
+    const struct ggs_figure_kind * kind = a->options.kind;
+    if (kind == NULL) argp_error(state, "missing option: name the figure with --kind KIND");
+    if (a->output == NULL && a->data == NULL)
+        argp_error(
+            state,
+            "missing option: name the figure's file with -o FILE.svg or -o FILE.pdf, or that of its numbers with --data FILE");
+    if (a->output != NULL && output_of(a->output) == NULL)
+        argp_error(state, "-o takes a file that ends in .svg or .pdf, not '%s'", a->output);
+    if (kind == NULL) return;
+    if (a->figure != NULL && kind != &miss_curve) argp_error(state, "--figure needs --kind miss-curve");
+    if (kind == &miss_curve && a->input.n == 0)
+        argp_error(state, "--kind miss-curve needs the directory of a study, which ggscope sweep makes");
+    if (kind == &miss_curve && (a->tokens[0] > 0 || a->tokens[1] < INT64_MAX || a->input.choice.request > 0 ||
+                                a->input.choice.sequence > 0 || a->input.choice.context > 0))
+        argp_error(state,
+                   "--kind miss-curve is of whole recordings: leave out --token, --request, --sequence and --context");
+    if (a->options.layer >= 0 && !kind->takes_layer) argp_error(state, "--layer needs --kind experts");
+    if (a->options.marks != GGS_MARKS_NONE && !kind->takes_marks)
+        argp_error(state, "--marks needs --kind access-order");
+    if (a->options.readahead != UINT64_MAX && !kind->takes_readahead)
+        argp_error(state, "--readahead needs --kind paging");
+}
+
+static int write_file(const char * path, const struct ggs_text * text, struct ggs_error * error) {
+    struct ggs_output output;
+    if (strcmp(path, "-") == 0) {
+        fwrite(text->data, 1, text->length, stdout); // what fails is told at the end
+        return 0;
+    }
+    int status = ggs_output_open(&output, path, error);
+    if (status < 0) return status;
+    fwrite(text->data, 1, text->length, output.file);
+    return ggs_output_commit(&output, error);
+}
+
+static int make(struct arguments * a, struct ggs_drawing * figure, struct ggs_error * error) {
+    struct ggs_trace trace = {0};
+    if (a->options.kind == &miss_curve)
+        return ggs_study_draw(figure, a->input.paths[0], a->figure == NULL ? "read_bytes" : a->figure,
+                              a->options.caption, error);
+    int status = ggs_verb_open(&trace, a->input.paths[0], &a->input, error);
+    if (status == 0) status = ggs_selection_make(&trace.selection, &trace, &a->input.choice, error);
+    if (status == 0) status = ggs_figure_make(figure, &trace, &a->options, error);
+    ggs_selection_free(trace.selection);
+    ggs_trace_close(&trace);
+    return status;
+}
+
+static int draw(void * input, struct ggs_trace * traces, struct ggs_error * error) {
+    struct arguments * a        = input;
+    struct ggs_drawing figure   = {0};
+    struct ggs_text    document = {0};
+    a->options.first_step = a->tokens[0], a->options.last_step = a->tokens[1];
+    a->options.directory = a->input.paths[0];
+    int status           = make(a, &figure, error);
+    (void) traces;
+    if (status == 0 && a->output != NULL)
+        status = ggs_figure_draw(&figure, &a->options, output_of(a->output), &document, error);
+    if (status == 0 && a->output != NULL) status = write_file(a->output, &document, error);
+    if (status == 0 && a->data != NULL) status = write_file(a->data, &figure.data, error);
+    ggs_text_release(&document);
+    ggs_figure_release(&figure);
+    return status;
+}
+
+int cmd_figure(int argc, char ** argv) {
+    static const struct ggs_verb verb = {
+        .operands = "[DIR]",
+        .most     = 1,
+        .options  = options,
+        .check    = check,
+        .run      = draw,
+        .text =
+            "Draw a figure for a paper or a slide, as SVG or PDF: axes with units, light on white, colours that the "
+            "colour-blind can tell apart and that stay in order in print. The same recording gives the same bytes."};
+    struct arguments arguments = {.tokens = {0, INT64_MAX}, .options = GGS_FIGURE_DEFAULTS};
+    return ggs_verb_run(&verb, argc, argv, &arguments);
+}

@@ -1,0 +1,97 @@
+#include "export/workers.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "export/export.h"
+
+enum { MOST_WORKERS = 16 };
+
+struct outcome {
+    int                      status;
+    struct ggs_error         error;
+    struct ggs_export_result result;
+};
+
+struct shared {
+    _Atomic unsigned next;
+    _Atomic uint64_t done; // steps of all walks
+    struct outcome   outcomes[MOST_WORKERS];
+};
+
+static unsigned count_cores(void) {
+    cpu_set_t set;
+    int       n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n < 1 ? 1 : n > MOST_WORKERS ? MOST_WORKERS : (unsigned) n;
+}
+
+static int work(struct ggs_export * export, struct shared * shared, unsigned n,
+                int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error),
+                struct ggs_error * error) {
+    int      status = 0;
+    unsigned piece;
+    while (status >= 0 && (piece = atomic_fetch_add(&shared->next, 1)) < n) status = write(export, piece, error);
+    if (status < 0) atomic_store(&shared->next, n); // nobody begins another one
+    return status;
+}
+
+static _Noreturn void be_worker(struct ggs_export * export, struct shared * shared, unsigned n, unsigned number,
+                                int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error)) {
+    struct outcome *          outcome = &shared->outcomes[number];
+    struct ggs_export_options quiet   = *export->options;
+    quiet.progress                    = NULL; // the parent shows it
+    export->options                   = &quiet;
+    export->result                    = (struct ggs_export_result){0};
+    outcome->status                   = work(export, shared, n, write, &outcome->error);
+    outcome->result                   = export->result;
+    _exit(0);
+}
+
+// A worker that was killed has left files out.
+static int collect(struct ggs_export * export, const pid_t * workers, const struct shared * shared, unsigned n,
+                   int status, struct ggs_error * error) {
+    for (unsigned i = 1; i < n; i++) {
+        const struct outcome * outcome = &shared->outcomes[i];
+        int                    end;
+        if (workers[i] <= 0) continue;
+        bool ended = waitpid(workers[i], &end, 0) == workers[i] && WIFEXITED(end) && WEXITSTATUS(end) == 0;
+        export->result.files += outcome->result.files;
+        export->result.unchanged += outcome->result.unchanged;
+        export->result.bytes += outcome->result.bytes;
+        if (status < 0) continue;
+        if (!ended) status = ggs_fail(error, GGS_UNSUPPORTED, "a process that writes files of the export was killed");
+        if (ended && outcome->status < 0) status = ggs_fail(error, outcome->status, "%s", outcome->error.text);
+    }
+    return status;
+}
+
+int ggs_workers_run(struct ggs_export * export, unsigned n,
+                    int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error),
+                    struct ggs_error * error) {
+    unsigned        n_workers             = count_cores() < n ? count_cores() : n;
+    pid_t           workers[MOST_WORKERS] = {0}, parent = getpid();
+    struct shared * shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return ggs_fail_errno(error, "cannot share memory with processes that write");
+    fflush(NULL); // a copy would write it once more
+    export->done_by_all = &shared->done;
+    for (unsigned i = 1; i < n_workers; i++) {
+        workers[i] = fork(); // one that cannot be made leaves its work to the others
+        if (workers[i] != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(1);
+        be_worker(export, shared, n, i, write);
+    }
+    int status          = work(export, shared, n, write, error);
+    status              = collect(export, workers, shared, n_workers, status, error);
+    export->done_by_all = NULL;
+    munmap(shared, sizeof(*shared));
+    return status;
+}

@@ -1,0 +1,40 @@
+// An axis: what is on it, from where to where, and where its ticks are.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum ggs_axis_unit {
+    GGS_AXIS_NUMBER,
+    GGS_AXIS_BYTES,
+    GGS_AXIS_TIME, // nanoseconds
+    GGS_AXIS_PERCENT,
+};
+
+struct ggs_axis {
+    const char *       title;
+    enum ggs_axis_unit unit;
+    bool               log;      // from > 0
+    bool               whole;    // whole numbers only
+    bool               down;     // a vertical one: the smallest is at the top
+    bool               fixed;    // ends where it is told to, not at a tick
+    double             from, to; // with to > from
+};
+
+enum { GGS_AXIS_TICKS = 24, GGS_AXIS_LABEL = 32 };
+struct ggs_ticks {
+    unsigned n;
+    double   at[GGS_AXIS_TICKS];
+    char     label[GGS_AXIS_TICKS][GGS_AXIS_LABEL];
+    char     title[96]; // with the unit
+};
+
+// About `wanted` ticks. Widens the axis to whole ticks if it is not fixed.
+void ggs_axis_ticks(struct ggs_axis * axis, unsigned wanted, struct ggs_ticks * ticks);
+// Where a value lies, from 0 to 1; below 0 or above 1 if it is outside.
+double ggs_axis_place(const struct ggs_axis * axis, double value);
+// The logarithm of a positive number. It is our own: the same on every machine, and small in a
+// report.
+double ggs_axis_log2(double value);
+// A value with its unit.
+char * ggs_axis_text(const struct ggs_axis * axis, double value, char text[GGS_AXIS_LABEL]);

@@ -1,0 +1,151 @@
+#include "figure/figure.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json-read.h"
+#include "figure/kinds.h"
+
+static const struct ggs_figure_kind kinds[] = {
+    {.name        = "access-order",
+     .title       = "Access order",
+     .text        = "where in the model's files ops read, over time",
+     .takes_marks = true,
+     .make        = ggs_figure_access_order},
+    {.name  = "memory-map",
+     .title = "Memory map",
+     .text  = "how often each part of the model's files was read",
+     .make  = ggs_figure_memory_map},
+    {.name  = "heat-over-offset",
+     .title = "Accesses over file offset",
+     .text  = "accumulated accesses over file offset",
+     .make  = ggs_figure_heat_over_offset},
+    {.name  = "heat-rows",
+     .title = "Reads of each token",
+     .text  = "bytes read over file offset, one row per token",
+     .make  = ggs_figure_heat_rows},
+    {.name  = "reuse",
+     .title = "Reuse distance",
+     .text  = "bytes by how much is read until they are read again",
+     .make  = ggs_figure_reuse},
+    {.name        = "experts",
+     .title       = "Use of experts",
+     .text        = "how few experts make up how much of all choices",
+     .takes_layer = true,
+     .make        = ggs_figure_experts},
+    {.name  = "expert-matrix",
+     .title = "Experts by layer",
+     .text  = "how often each expert of each layer was chosen",
+     .make  = ggs_figure_expert_matrix},
+    {.name  = "roofline",
+     .title = "Roofline",
+     .text  = "what ops reach of what the machine can do",
+     .make  = ggs_figure_roofline},
+    {.name            = "paging",
+     .title           = "What less memory costs",
+     .text            = "bytes from the disk per token over memory",
+     .takes_readahead = true,
+     .make            = ggs_figure_paging},
+    {.name  = "tokens",
+     .title = "Time of each token",
+     .text  = "how long each token step took",
+     .make  = ggs_figure_tokens},
+};
+
+const struct ggs_figure_kind * ggs_figure_kind_at(unsigned i) {
+    return i < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[i] : NULL;
+}
+
+const struct ggs_figure_kind * ggs_figure_kind_named(const char * name) {
+    for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+    return NULL;
+}
+
+uint64_t ggs_figure_base(const struct ggs_trace * trace, uint64_t file) {
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i + 1 < file && i < trace->n_files; i++)
+        if (trace->files[i].gguf != 0 && trace->files[i].size < 1ull << 52) sum += trace->files[i].size;
+    return sum;
+}
+
+void ggs_figure_field(struct ggs_text * data, const char * text) {
+    if (strpbrk(text, "\",\r\n") == NULL) {
+        ggs_text_puts(data, text);
+        return;
+    }
+    ggs_text_putc(data, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') ggs_text_putc(data, '"');
+        ggs_text_putc(data, *text);
+    }
+    ggs_text_putc(data, '"');
+}
+
+// What a path ends in, whether or not a slash follows.
+static void add_last_part(struct ggs_text * text, const char * path) {
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/') end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') begin--;
+    ggs_text_append(text, path + begin, end - begin);
+}
+
+// Which model, and of which recording, command and date.
+static void add_words(struct ggs_drawing * figure, const struct ggs_trace * trace,
+                      const struct ggs_figure_options * options) {
+    const char *          experiment = ggs_reader_experiment(trace->reader);
+    struct ggs_json_value root = ggs_json_read(experiment, strlen(experiment)), word = {0};
+    char                  start[40];
+    uint64_t              file = 0;
+    while (file < trace->n_files && !trace->models[file]) file++;
+    ggs_text_puts(&figure->title, options->kind->title);
+    if (options->layer >= 0) ggs_text_printf(&figure->title, ", layer %d", options->layer);
+    if (file < trace->n_files) {
+        ggs_text_puts(&figure->title, ": ");
+        add_last_part(&figure->title, ggs_reader_string(trace->reader, trace->files[file].path));
+    }
+    if (options->directory != NULL) {
+        add_last_part(&figure->caption, options->directory);
+        ggs_text_puts(&figure->caption, " \xc2\xb7 ");
+    }
+    for (size_t begin = figure->caption.length; ggs_json_next(ggs_json_member(root, "command"), &word);) {
+        if (figure->caption.length > begin + 300) {
+            ggs_text_puts(&figure->caption, "... ");
+            break;
+        }
+        ggs_json_append_to(word, &figure->caption);
+        ggs_text_putc(&figure->caption, ' ');
+    }
+    ggs_json_to_buffer(ggs_json_member(root, "start_utc"), start, sizeof(start));
+    start[strcspn(start, ".")] = '\0';
+    if (start[strcspn(start, "T")] != '\0') start[strcspn(start, "T")] = ' ';
+    ggs_text_printf(&figure->caption, "\xc2\xb7 %s%s\xc2\xb7 ggscope", start, *start != '\0' ? " UTC " : "");
+    figure->chart.title = ggs_text_string(&figure->title), figure->chart.caption = ggs_text_string(&figure->caption);
+}
+
+int ggs_figure_make(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
+                    struct ggs_error * error) {
+    int status = ggs_trace_check_steps(trace, options->first_step, options->last_step, error);
+    if (status == 0) status = options->kind->make(figure, trace, options, error);
+    if (status < 0) return status;
+    if (options->caption) add_words(figure, trace, options);
+    if (figure->data.failed || figure->title.failed || figure->caption.failed || figure->chart.out_of_memory)
+        return ggs_fail_memory(error);
+    return 0;
+}
+
+int ggs_figure_draw(struct ggs_drawing * figure, const struct ggs_figure_options * options,
+                    const struct ggs_canvas_output * output, struct ggs_text * out, struct ggs_error * error) {
+    const double point = 25.4 / 72; // in millimetres
+    return ggs_chart_draw(&figure->chart,
+                          &(struct ggs_chart_size){options->width / point, options->height / point, options->font},
+                          output, out, error);
+}
+
+void ggs_figure_release(struct ggs_drawing * figure) {
+    ggs_chart_release(&figure->chart);
+    ggs_text_release(&figure->data);
+    ggs_text_release(&figure->title);
+    ggs_text_release(&figure->caption);
+}

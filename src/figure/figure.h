@@ -1,0 +1,54 @@
+// Figures for papers and slides, of one recording: each kind is a row of a table, which asks an
+// analysis and describes a chart (chart.h). The numbers of a figure are CSV beside it.
+//
+//     struct ggs_drawing figure = {0};
+//     ggs_figure_make(&figure, &trace, &options, &error)
+//     ggs_figure_draw(&figure, &options, &ggs_canvas_pdf, &document, &error)
+//     ggs_figure_release(&figure)
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/walk/trace.h"
+#include "figure/chart.h"
+
+enum ggs_figure_marks { GGS_MARKS_NONE, GGS_MARKS_FAULTS, GGS_MARKS_DISK };
+
+struct ggs_figure_options {
+    const struct ggs_figure_kind * kind;
+    int64_t                        first_step, last_step;
+    int                            layer; // -1: all; only kinds that take one have another
+    uint64_t                       readahead;
+    enum ggs_figure_marks          marks;
+    const char *                   directory;     // of the experiment; NULL: not known
+    double                         width, height; // millimetres; height 0: as suits the figure
+    double                         font;          // points
+    bool                           caption;       // a title, and a line with recording, command and date
+};
+#define GGS_FIGURE_DEFAULTS \
+    { .last_step = INT64_MAX, .layer = -1, .readahead = UINT64_MAX, .width = 120, .font = 8 }
+
+struct ggs_drawing {
+    struct ggs_chart chart;
+    struct ggs_text  data; // CSV
+    struct ggs_text  title, caption;
+};
+
+struct ggs_figure_kind {
+    const char * name, *title;
+    const char * text; // half a line
+    bool         takes_layer, takes_marks, takes_readahead;
+    int (*make)(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
+                struct ggs_error * error);
+};
+
+const struct ggs_figure_kind * ggs_figure_kind_at(unsigned i); // NULL behind the last
+const struct ggs_figure_kind * ggs_figure_kind_named(const char * name);
+
+// GGS_ABSENT with a sentence if the recording has nothing to draw.
+int  ggs_figure_make(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
+                     struct ggs_error * error);
+int  ggs_figure_draw(struct ggs_drawing * figure, const struct ggs_figure_options * options,
+                     const struct ggs_canvas_output * output, struct ggs_text * out, struct ggs_error * error);
+void ggs_figure_release(struct ggs_drawing * figure);

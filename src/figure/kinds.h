@@ -1,0 +1,17 @@
+// The kinds of figures: what their rows in figure.c call.
+#pragma once
+
+#include "figure/figure.h"
+
+typedef int ggs_figure_maker(struct ggs_drawing * figure, struct ggs_trace * trace,
+                             const struct ggs_figure_options * options, struct ggs_error * error);
+
+ggs_figure_maker ggs_figure_access_order, ggs_figure_memory_map, ggs_figure_heat_over_offset, ggs_figure_heat_rows,
+    ggs_figure_reuse, ggs_figure_experts, ggs_figure_expert_matrix, ggs_figure_roofline, ggs_figure_paging,
+    ggs_figure_tokens;
+
+// Bytes of all model files before this one (from 1): files lie one behind the other on an axis of
+// offsets. With n_files + 1: bytes of all.
+uint64_t ggs_figure_base(const struct ggs_trace * trace, uint64_t file);
+// Appends a text as a field of CSV.
+void ggs_figure_field(struct ggs_text * data, const char * text);

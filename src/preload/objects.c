@@ -1,0 +1,38 @@
+#include "preload/objects.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/system/clock.h"
+
+// As the linker's own: a thread may list objects while it does.
+static pthread_mutex_t    gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static _Thread_local bool held; // by this thread, which forks
+
+int ggs_objects_visit(int (*visit)(struct dl_phdr_info * info, size_t size, void * data), void * data) {
+    pthread_mutex_lock(&gate);
+    int result = dl_iterate_phdr(visit, data);
+    pthread_mutex_unlock(&gate);
+    return result;
+}
+
+// Whoever forks while it holds the linker's lock itself would wait for us, and we for it: then the
+// fork goes on after a moment.
+void ggs_objects_before_fork(void) {
+    enum { PATIENCE_MS = 200 };
+    struct timespec end  = ggs_clock_in_ms(CLOCK_REALTIME, PATIENCE_MS);
+    bool            mine = pthread_mutex_timedlock(&gate, &end) == 0;
+    held                 = mine;
+}
+
+void ggs_objects_in_parent(void) {
+    if (!held) return;
+    held = false;
+    pthread_mutex_unlock(&gate);
+}
+
+void ggs_objects_in_child(void) {
+    gate = (pthread_mutex_t) PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    held = false;
+}

@@ -1,0 +1,160 @@
+#include "preload/redirect.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "preload/exports.h"
+#include "preload/loaded.h"
+#include "preload/objects.h"
+
+struct slot {
+    void **   place;
+    void *    before;
+    void *    hook;
+    uintptr_t object; // where its object begins: that may be unloaded
+    bool      locked;
+};
+
+static struct slot *         slots;
+static unsigned              n_slots, capacity;
+static struct ggs_redirected counts;
+static unsigned long long    n_loaded; // objects that were ever loaded, when they were last looked at
+
+// ---- one slot ----
+
+static struct slot * find_slot(void ** place) {
+    for (unsigned i = 0; i < n_slots; i++)
+        if (slots[i].place == place) return &slots[i];
+    return NULL;
+}
+
+// Room for a new one is made before objects are visited: nothing may be allocated meanwhile.
+static struct slot * find_or_add_slot(void ** place) {
+    struct slot * slot = find_slot(place);
+    if (slot == NULL && n_slots < capacity) slot = &slots[n_slots++];
+    return slot;
+}
+
+// A slot that is not bound yet leads into its own object, to the code that binds it.
+static bool is_lazy(const struct ggs_loaded * object, const ElfW(Sym) * symbol, const void * value) {
+    bool inside = (uintptr_t) value >= object->low && (uintptr_t) value < object->high;
+    return inside && (symbol->st_shndx == SHN_UNDEF || value != (void *) (object->bias + symbol->st_value));
+}
+
+static void exchange(void * context, const struct ggs_loaded * object, const struct ggs_loaded_slot * found) {
+    (void) context;
+    void * hook = ggs_exports_find(found->name);
+    if (hook == NULL) return;
+    void * value = __atomic_load_n(found->place, __ATOMIC_ACQUIRE);
+    if (value == hook || value == NULL) return; // NULL: a weak function that is nowhere
+    unsigned      before = n_slots;
+    struct slot * slot   = find_or_add_slot(found->place);
+    if (slot == NULL) {
+        counts.failed++;
+        return;
+    }
+    bool again = slot < slots + before;
+    *slot      = (struct slot){found->place, value, hook, object->low, found->locked};
+    if (!ggs_loaded_write_slot(found->place, hook, found->locked)) {
+        if (!again) n_slots--;
+        counts.failed++;
+    } else if (!again) {
+        counts.slots++;
+        counts.locked += found->locked;
+        counts.lazy += found->jump && is_lazy(object, found->symbol, value);
+    }
+}
+
+// ---- objects ----
+
+// The C library and the dynamic linker call their own functions by slots too: those stay, and so do
+// ours and those of the kernel's object.
+static bool is_left_alone(const struct ggs_loaded * object, const char * path) {
+    const char * slash = strrchr(path, '/');
+    const char * name  = slash == NULL ? path : slash + 1;
+    bool         own   = (uintptr_t) &slots >= object->low && (uintptr_t) &slots < object->high;
+    return own || strstr(name, "vdso") != NULL || strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2", 4) == 0 ||
+           strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2", 6) == 0 ||
+           strncmp(name, "libpthread", 10) == 0 || strncmp(name, "libggscope-", 11) == 0;
+}
+
+// See loaded.h for what may not be called here.
+static int visit(struct dl_phdr_info * info, size_t size, void * data) {
+    struct ggs_loaded object;
+    (void) size, (void) data;
+    n_loaded = info->dlpi_adds;
+    ggs_loaded_read(&object, info);
+    if (object.dynamic == NULL || is_left_alone(&object, info->dlpi_name == NULL ? "" : info->dlpi_name)) return 0;
+    ggs_loaded_each_slot(&object, exchange, NULL);
+    return 0;
+}
+
+// Objects that are listed are mapped for as long as the list is walked: only there slots are read
+// and written.
+static int look_at_counters(struct dl_phdr_info * info, size_t size, void * data) {
+    (void) size;
+    *(unsigned long long *) data = info->dlpi_adds;
+    return 1;
+}
+
+static int find_overwritten(struct dl_phdr_info * info, size_t size, void * data) {
+    struct ggs_loaded object;
+    (void) size;
+    ggs_loaded_read(&object, info);
+    for (unsigned i = 0; i < n_slots; i++)
+        if (slots[i].object == object.low && __atomic_load_n(slots[i].place, __ATOMIC_RELAXED) != slots[i].hook)
+            *(bool *) data = true;
+    return 0;
+}
+
+// What has another value than ours was written by somebody else since, or belongs to an object that
+// has come to lie there.
+static int restore(struct dl_phdr_info * info, size_t size, void * data) {
+    struct ggs_loaded object;
+    (void) size, (void) data;
+    ggs_loaded_read(&object, info);
+    for (unsigned i = 0; i < n_slots; i++)
+        if (slots[i].object == object.low && __atomic_load_n(slots[i].place, __ATOMIC_RELAXED) == slots[i].hook)
+            ggs_loaded_write_slot(slots[i].place, slots[i].before, slots[i].locked);
+    return 0;
+}
+
+static void scan(void) {
+    enum { ROOM = 4096 };
+    (void) ggs_array_reserve(slots, capacity, n_slots + ROOM);
+    ggs_objects_visit(visit, NULL);
+}
+
+// ---- all of it ----
+
+static unsigned checks_left; // for bindings that were under way
+
+struct ggs_redirected ggs_redirect_begin(void) {
+    enum { CHECKS = 20 };
+    ggs_exports_read();
+    counts      = (struct ggs_redirected){0};
+    checks_left = CHECKS;
+    scan();
+    return counts;
+}
+
+void ggs_redirect_again(void) {
+    unsigned long long loaded      = 0;
+    bool               overwritten = false;
+    ggs_objects_visit(look_at_counters, &loaded);
+    if (checks_left > 0) {
+        checks_left--;
+        ggs_objects_visit(find_overwritten, &overwritten);
+    }
+    if (loaded != n_loaded || overwritten) scan();
+}
+
+void ggs_redirect_end(void) {
+    ggs_objects_visit(restore, NULL);
+    n_slots = 0;
+}

@@ -1,0 +1,94 @@
+// ggscope doctor, and the end of a recording: an engine inside a program or an addon.
+#include <elf.h>
+#include <string.h>
+
+#include "base/code/patch-plan.h"
+#include "base/code/symbols.h"
+#include "record/inspect/findings.h"
+#include "record/inspect/libraries.h"
+
+static const char ways_out[] =
+    "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON), or without link-time optimisation and not stripped";
+static const char stripped_ways_out[] =
+    "use one that is not stripped, install its debug file (/usr/lib/debug/.build-id), or build it with shared libraries "
+    "(cmake -DBUILD_SHARED_LIBS=ON)";
+
+static bool is_hooked(void * context, const char * name) {
+    const struct ggs_elf * capture = context;
+    const char *           export_;
+    for (size_t i = 0; ggs_elf_exports(capture, i, &export_); i++)
+        if (export_ != NULL && strcmp(export_, name) == 0) return true;
+    return false;
+}
+
+// The waits of ops are seen if the loop over a graph's nodes calls a barrier that is hooked.
+static void add_waits(struct ggs_findings * report, const struct ggs_code * code, const struct ggs_patch * patches,
+                      size_t n, bool openmp) {
+    const struct ggs_code_function * barrier = ggs_code_find(code, "ggml_barrier");
+    bool                             hooked = false, called = false;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(patches[i].function->name, "ggml_barrier") == 0) hooked = patches[i].refused == NULL;
+    for (size_t i = 0; barrier != NULL && i < code->n_functions && !called; i++)
+        called = strncmp(code->functions[i].name, "ggml_graph_compute_thread", 25) == 0 &&
+                 ggs_code_calls(code, &code->functions[i], barrier->address);
+    if (openmp)
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL,
+                         "waits are seen by OpenMP's barrier; with one thread there is none to wait for");
+    else if (hooked && called)
+        ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "waits are seen by ggml_barrier");
+    else
+        ggs_findings_add(report, GGS_FINDING_WARN, "ops", "build it with gcc",
+                         "the loop over the operations has ggml_barrier inlined: an operation's wait is not seen, and "
+                         "its end only as far as the next one's begin tells");
+}
+
+static void add_patches(struct ggs_findings * report, const struct ggs_elf * capture, const struct ggs_elf * elf,
+                        const char * path, const struct ggs_symbols * symbols) {
+    struct ggs_patch patches[GGS_PATCHES_MOST];
+    const char *     reason;
+    bool             openmp = ggs_elf_calls(elf, "GOMP_barrier") || ggs_elf_calls(elf, "__kmpc_barrier");
+    struct ggs_code  code   = {.bytes       = elf->mapping.data + elf->code.offset,
+                               .address     = elf->code_address,
+                               .size        = elf->code.size,
+                               .functions   = symbols->items,
+                               .n_functions = symbols->count,
+                               .n_stubs     = symbols->n_stubs};
+    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
+    size_t       n = ggs_patch_plan(patches, &code, is_hooked, (void *) (uintptr_t) capture, openmp), hooked = 0;
+    const char * lacks = ggs_patch_plan_lacks(patches, n, &code, &reason);
+    if (lacks != NULL) {
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program", ways_out,
+                         "ggml is linked into %s itself, and its calls cannot be seen, because of %s: %s", path, lacks,
+                         reason);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) hooked += patches[i].refused == NULL;
+    ggs_findings_add(report, GGS_FINDING_OK, "program", NULL,
+                     "ggml is linked into %s itself, with symbols: ops, graphs, buffers and tokens are seen; the "
+                     "entries of %zu of %zu functions lead to hooks",
+                     path, hooked, n);
+    add_waits(report, &code, patches, n, openmp);
+    for (size_t i = 0; i < n; i++)
+        if (patches[i].refused != NULL) ggs_findings_lost(report, patches[i].function->name, patches[i].refused);
+}
+
+bool ggs_findings_inside(struct ggs_findings * report, const struct ggs_libraries * capture, const struct ggs_elf * elf,
+                         const char * path) {
+    struct ggs_symbols symbols;
+    if (capture->count == 0 || ggs_elf_calls(elf, GGS_ENGINE_MARKER)) return false;
+    bool found = ggs_symbols_read(&symbols, path, NULL, GGS_ENGINE_MARKER);
+    if (!found && (!symbols.stripped || !ggs_elf_contains(elf, "GGML_ASSERT("))) return false;
+    if (!found)
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program", stripped_ways_out,
+                         "ggml is linked into %s itself (which is stripped), so its functions cannot be found", path);
+    else if (elf->machine != EM_X86_64)
+        ggs_findings_add(report, GGS_FINDING_FAIL, "program",
+                         "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)",
+                         "ggml is linked into %s itself, so its calls cannot be seen: entries of functions are hooked "
+                         "on x86-64 alone",
+                         path);
+    else
+        add_patches(report, &capture->items[0].elf, elf, path, &symbols);
+    ggs_symbols_release(&symbols);
+    return true;
+}

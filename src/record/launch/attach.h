@@ -1,0 +1,74 @@
+// Attaches to a process that runs: the capture library is loaded into it, records, and leaves it as
+// it was. The other way to a recording beside ggs_launch, which starts a program.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/c-library.h"
+#include "attach/tracee.h"
+#include "base/system/file.h"
+
+struct ggs_error;
+struct ggs_spool_attach;
+
+struct ggs_attach {
+    struct ggs_tracee         tracee;
+    struct ggs_c_library      c_library;
+    char                      library[PATH_MAX]; // the capture library, as this process sees it
+    uint64_t                  entry;             // its ggscope_attach, if the process has it already; else 0
+    struct ggs_mapping        image;             // its bytes, if the process does not see the file
+    char **                   command;           // of the process, NULL at the end
+    char *                    words;             // that the command consists of
+    struct ggs_spool_attach * state;             // shared with the library
+    uint64_t                  stood_ns;          // how long a thread of the process stood
+    bool                      loaded;            // it records, or may come to
+    // For a process with other mounts (a container): a folder of its own for the spool; -1: none.
+    int  parent;
+    char parent_inside[PATH_MAX]; // as the process sees it
+    char parent_outside[64];      // as we do, and others as long as we live
+};
+#define GGS_ATTACH_NONE ((struct ggs_attach){.tracee = {.pidfd = -1, .proc = -1, .memory = -1}, .parent = -1})
+
+struct ggs_attach_settings {
+    const char * output;  // directory of the experiment
+    const char * folder;  // of the spool, as this process sees it
+    const char * inside;  // as the process sees it
+    const char * model;   // NULL: looked for
+    const char * gpu_ops; // NULL: the library's default
+    uint64_t     max_size;
+    bool         ring, residency, quiet, follow;
+};
+
+// Finds the process by its number or its name, and checks everything that can be known before it is
+// touched: fails with one sentence if attaching to it cannot work. `attach` is valid for
+// ggs_attach_close either way.
+int ggs_attach_open(struct ggs_attach * attach, const char * word, struct ggs_error * error);
+
+// For a process with other mounts: finds a folder for the spool that both can write to, `wanted` (as
+// the process sees it) or its /dev/shm or /tmp.
+int ggs_attach_find_parent(struct ggs_attach * attach, const char * wanted, struct ggs_error * error);
+
+// Loads the library. Returns 0 when calls of the process lead to it.
+int ggs_attach_start(struct ggs_attach * attach, const struct ggs_attach_settings * settings, struct ggs_error * error);
+
+enum ggs_attach_end {
+    GGS_ATTACH_WANTED,  // `stop` became readable
+    GGS_ATTACH_SIGNAL,  // SIGINT, SIGTERM or SIGHUP came
+    GGS_ATTACH_EXITED,  // the process has ended
+    GGS_ATTACH_STOPPED, // the library has ended the recording; ggs_attach_finish says why
+};
+// Waits for one of these; `signals` is a signalfd.
+enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, int signals);
+
+// Ends the recording, and waits until the process is as it was: a graph run that is under way goes
+// on to its end. A signal ends the waiting, but not the work: then `*pending` is set, and the
+// library finishes by itself. GGS_IO if the recording ended before, with the reason.
+int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, struct ggs_error * error);
+
+// If root attaches to the process of another user: gives that user the folder and what is in it, and
+// in the recordings of children.
+void ggs_attach_chown(const struct ggs_attach * attach, const char * folder);
+
+void ggs_attach_close(struct ggs_attach * attach);

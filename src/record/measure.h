@@ -1,0 +1,20 @@
+// What this machine can do at most (base/limits.h), measured only while nothing else uses it.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/limits.h"
+
+struct ggs_error;
+
+// With so many threads. A busy machine is tried three times, over about two seconds; if it stays
+// busy the answer is GGS_UNSUPPORTED with a sentence that says how busy, and *rates is what was
+// found.
+int ggs_measure_rates(struct ggs_rates * rates, unsigned threads, struct ggs_error * error);
+// With 1, 2, 4, ... and as many threads as this process may use cores. Refused as a whole.
+int ggs_measure_machine(struct ggs_limits * limits, struct ggs_error * error);
+// After a recording during which others used that share of the CPUs: measures for recordings to
+// come if a busy machine prevented it when it was asked for, and says so unless `quiet`.
+void ggs_measure_if_wanted(double others_share, bool quiet);
+// True if more threads are not much slower than fewer. *at is the entry that is.
+bool ggs_limits_are_plausible(const struct ggs_limits * limits, unsigned * at);

@@ -1,0 +1,290 @@
+#include "stream/disk/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "stream/turns.h"
+
+enum { MOST_PARTS = 16, MOST_INTERRUPTIONS = 100 };
+
+struct ggs_pool {
+    struct ggs_disk         disk; // first: a disk is its pool
+    struct ggs_pool_options options;
+    pthread_mutex_t         lock; // of everything below, and of the disk's members of reads
+    pthread_cond_t          asked;
+    struct {
+        struct ggs_disk_read *first, *last;
+    } queues[GGS_URGENCIES]; // reads that have a piece left to begin, in the order of asking
+    size_t    piece;
+    uint32_t  n_threads, most_threads;
+    bool      ending;
+    pthread_t threads[];
+};
+
+// ---- queues ----
+
+static void enqueue(struct ggs_pool * pool, struct ggs_disk_read * read, enum ggs_urgency urgency) {
+    read->urgency = urgency;
+    read->next    = NULL;
+    read->before  = pool->queues[urgency].last;
+    if (read->before == NULL) {
+        pool->queues[urgency].first = read;
+    } else {
+        read->before->next = read;
+    }
+    pool->queues[urgency].last = read;
+}
+
+static void dequeue(struct ggs_pool * pool, struct ggs_disk_read * read) {
+    if (read->before == NULL) {
+        pool->queues[read->urgency].first = read->next;
+    } else {
+        read->before->next = read->next;
+    }
+    if (read->next == NULL) {
+        pool->queues[read->urgency].last = read->before;
+    } else {
+        read->next->before = read->before;
+    }
+}
+
+static bool is_queued(const struct ggs_disk_read * read) {
+    return read->begun < read->bytes;
+}
+
+static void submit(struct ggs_disk * disk, struct ggs_disk_read * read, enum ggs_urgency urgency) {
+    struct ggs_pool * pool = (struct ggs_pool *) disk;
+    pthread_mutex_lock(&pool->lock);
+    read->begun     = 0;
+    read->under_way = 0;
+    read->failed    = false;
+    size_t pieces   = (read->bytes + pool->piece - 1) / pool->piece;
+    enqueue(pool, read, urgency);
+    for (size_t i = 0; i < pieces && i < pool->n_threads; i++) pthread_cond_signal(&pool->asked);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void hurry(struct ggs_disk * disk, struct ggs_disk_read * read, enum ggs_urgency urgency) {
+    struct ggs_pool * pool = (struct ggs_pool *) disk;
+    pthread_mutex_lock(&pool->lock);
+    if (is_queued(read) && read->urgency < urgency) {
+        dequeue(pool, read);
+        enqueue(pool, read, urgency);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static bool cancel(struct ggs_disk * disk, struct ggs_disk_read * read) {
+    struct ggs_pool * pool = (struct ggs_pool *) disk;
+    pthread_mutex_lock(&pool->lock);
+    bool gone = false;
+    if (is_queued(read)) {
+        dequeue(pool, read);
+        read->begun  = read->bytes;
+        read->failed = true;
+        gone         = read->under_way == 0;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return gone;
+}
+
+// ---- requests ----
+
+// What one thread reads at a time: a piece of a read, or several reads that follow each other in
+// the file.
+struct request {
+    struct ggs_disk_read * reads[MOST_PARTS];
+    struct iovec           parts[MOST_PARTS];
+    size_t                 shared[MOST_PARTS]; // bytes that a part has in common with the end of the one before
+    size_t                 needed;             // of all parts together
+    int                    n, fd;
+    uint64_t               offset;
+};
+
+// Adds the next piece of a read, whose first `shared` bytes the request has already.
+static size_t add_piece(struct ggs_pool * pool, struct request * r, struct ggs_disk_read * read, size_t shared,
+                        size_t most) {
+    size_t at = read->begun, size = read->bytes - at < most ? read->bytes - at : most;
+    if (read->begun + size == read->bytes) dequeue(pool, read);
+    read->begun += size;
+    read->under_way++;
+    r->reads[r->n]  = read;
+    r->shared[r->n] = shared;
+    r->parts[r->n]  = (struct iovec){read->to + at + shared, size - shared};
+    r->n++;
+    size_t end = read->offset + at + size - r->offset, must = read->offset + read->needed - r->offset;
+    r->needed = must < end ? must : end;
+    return size;
+}
+
+// The read that begins where the request ends, or shares its last block: experts need not begin
+// where a block does.
+static struct ggs_disk_read * find_neighbour(struct ggs_pool * pool, const struct request * r, uint64_t end,
+                                             enum ggs_urgency urgency, size_t room) {
+    struct ggs_disk_read * next = pool->queues[urgency].first;
+    if (next == NULL || next->fd != r->fd || next->begun > 0 || next->bytes > room || next->offset > end) return NULL;
+    uint64_t shared = end - next->offset;
+    bool     near   = shared <= GGS_READ_ALIGNMENT && shared < next->bytes && shared <= r->parts[r->n - 1].iov_len;
+    return near ? next : NULL;
+}
+
+static bool take_request(struct ggs_pool * pool, struct request * r) {
+    int urgency = GGS_URGENCIES - 1;
+    while (urgency >= 0 && pool->queues[urgency].first == NULL) urgency--;
+    if (urgency < 0) return false;
+    struct ggs_disk_read * read = pool->queues[urgency].first;
+    *r                          = (struct request){.fd = read->fd, .offset = read->offset + read->begun};
+    size_t size                 = add_piece(pool, r, read, 0, pool->piece);
+    while (r->n < MOST_PARTS && size < pool->piece && !is_queued(r->reads[r->n - 1])) {
+        uint64_t               end  = r->offset + size;
+        struct ggs_disk_read * next = find_neighbour(pool, r, end, (enum ggs_urgency) urgency, pool->piece - size);
+        if (next == NULL) break;
+        size_t shared = (size_t) (end - next->offset);
+        size += add_piece(pool, r, next, shared, next->bytes) - shared;
+    }
+    return true;
+}
+
+// The parts behind the first `bytes` of the request.
+static int rest_of(const struct request * r, size_t bytes, struct iovec * rest) {
+    int n = 0;
+    for (int i = 0; i < r->n; i++) {
+        size_t skip = bytes < r->parts[i].iov_len ? bytes : r->parts[i].iov_len;
+        bytes -= skip;
+        if (skip == r->parts[i].iov_len) continue;
+        rest[n++] = (struct iovec){(char *) r->parts[i].iov_base + skip, r->parts[i].iov_len - skip};
+    }
+    return n;
+}
+
+// Reads all of it, however short the kernel's answers are. A direct read goes on where a block
+// begins.
+static bool carry_out(const struct ggs_pool * pool, const struct request * r) {
+    const struct ggs_pool_options * o             = &pool->options;
+    size_t                          done          = 0;
+    int                             interruptions = 0;
+    for (int i = 0; i < r->n && o->touch != NULL; i++)
+        o->touch(o->touch_context, r->parts[i].iov_base, r->parts[i].iov_len);
+    while (done < r->needed) {
+        struct iovec rest[MOST_PARTS];
+        int          n   = rest_of(r, done, rest);
+        ssize_t      got = o->read(r->fd, rest, n, (off_t) (r->offset + done));
+        if (got < 0 && (errno == EINTR || errno == EAGAIN) && interruptions++ < MOST_INTERRUPTIONS) continue;
+        if (got <= 0) return false;
+        done += (size_t) got;
+        if (done >= r->needed) break;
+        size_t aligned = done / GGS_READ_ALIGNMENT * GGS_READ_ALIGNMENT;
+        if (aligned > done - (size_t) got) done = aligned;
+        if (done % 512 != 0) return false; // the kernel would refuse it
+    }
+    // What two parts have in common was read once, into the first.
+    for (int i = 1; i < r->n; i++) {
+        const char * end = (const char *) r->parts[i - 1].iov_base + r->parts[i - 1].iov_len;
+        memcpy((char *) r->parts[i].iov_base - r->shared[i], end - r->shared[i], r->shared[i]);
+    }
+    return true;
+}
+
+static void finish(struct ggs_pool * pool, const struct request * r, bool ok) {
+    bool done[MOST_PARTS];
+    pthread_mutex_lock(&pool->lock);
+    for (int i = 0; i < r->n; i++) {
+        struct ggs_disk_read * read = r->reads[i];
+        if (!ok && is_queued(read)) { // the rest of it is of no use
+            dequeue(pool, read);
+            read->begun = read->bytes;
+        }
+        read->failed |= !ok;
+        done[i] = --read->under_way == 0 && !is_queued(read);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < r->n; i++) {
+        if (done[i]) r->reads[i]->done(r->reads[i], !r->reads[i]->failed);
+    }
+}
+
+// ---- threads ----
+
+static void * work(void * argument) {
+    struct ggs_pool * pool = argument;
+    struct request    request;
+    ggs_turns_short();
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->ending) {
+        if (!take_request(pool, &request)) {
+            pthread_cond_wait(&pool->asked, &pool->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&pool->lock);
+        finish(pool, &request, carry_out(pool, &request));
+        pthread_mutex_lock(&pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static ssize_t read_file(int fd, const struct iovec * parts, int n, off_t offset) {
+    return n == 1 ? pread(fd, parts->iov_base, parts->iov_len, offset) : preadv(fd, parts, n, offset);
+}
+
+static bool start(struct ggs_disk * disk) {
+    struct ggs_pool * pool = (struct ggs_pool *) disk;
+    sigset_t          all, before; // the host's signals are none of theirs
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&pool->lock);
+    while (pool->n_threads < pool->most_threads &&
+           pthread_create(&pool->threads[pool->n_threads], NULL, work, pool) == 0)
+        pool->n_threads++;
+    bool ok = pool->n_threads > 0;
+    pthread_mutex_unlock(&pool->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ok;
+}
+
+struct ggs_pool * ggs_pool_create(const struct ggs_pool_options * options) {
+    uint32_t          n    = options->threads == 0 ? GGS_READ_THREADS : options->threads;
+    struct ggs_pool * pool = calloc(1, sizeof(*pool) + n * sizeof(pool->threads[0]));
+    if (pool == NULL) return NULL;
+    pool->disk         = (struct ggs_disk){start, submit, hurry, cancel};
+    pool->options      = *options;
+    pool->piece        = GGS_READ_PIECE;
+    pool->most_threads = n;
+    if (options->read == NULL) pool->options.read = read_file;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->asked, NULL);
+    return pool;
+}
+
+void ggs_pool_destroy(struct ggs_pool * pool) {
+    pthread_mutex_lock(&pool->lock);
+    pool->ending = true;
+    pthread_cond_broadcast(&pool->asked);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < pool->n_threads; i++) pthread_join(pool->threads[i], NULL);
+    for (int i = 0; i < GGS_URGENCIES; i++) {
+        while (pool->queues[i].first != NULL) {
+            struct ggs_disk_read * read = pool->queues[i].first;
+            dequeue(pool, read);
+            read->begun = read->bytes;
+            read->done(read, false);
+        }
+    }
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->asked);
+    free(pool);
+}
+
+struct ggs_disk * ggs_pool_disk(struct ggs_pool * pool) {
+    return &pool->disk;
+}
+
+void ggs_pool_set_piece(struct ggs_pool * pool, uint32_t bytes) {
+    pthread_mutex_lock(&pool->lock);
+    pool->piece = bytes;
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,263 @@
+#include "trace/seal/survey.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { PROBE_TOKENS = 2 };
+
+// A context: from the last clearing of its memory, or its making.
+// A single decode with at most one output, after which the memory is cleared and the context
+// decodes on, is a warm-up if only warm-ups came before it. Unless it is the context's first decode
+// it must be as short as a probe: servers try what a context can do, and programs that score text
+// clear the memory between pieces. A program whose decodes all look like this, and are many, does
+// not warm up.
+struct ggs_life {
+    uint64_t context, memory;
+    uint64_t newest;     // decode
+    uint64_t decodes;    // llama_decode calls since the clearing
+    uint64_t records[4]; // of all calls, llama_encode included
+    uint64_t n_records;
+    uint64_t tokens, outputs;
+    bool     cleared;
+    bool     first; // nothing but warm-ups came before
+    bool     over;  // something else was computed
+    // of the whole time
+    uint64_t              warm[8]; // decodes that were taken for warm-ups
+    uint64_t              n_warm;
+    uint64_t              first_decode;
+    bool                  read;  // outputs are
+    struct ggs_seal_batch batch; // of the newest decode
+};
+
+// A decode that has begun. It feeds its tokens once a graph run of it begins, or it ends well.
+struct ggs_pending {
+    struct ggs_journal_decode decode;
+    struct ggs_seal_batch     batch;
+};
+
+void ggs_survey_release(struct ggs_survey * survey) {
+    for (size_t i = 0; i < survey->n_lives; i++) ggs_seal_batch_release(&survey->lives[i].batch);
+    for (size_t i = 0; i < survey->n_pending; i++) ggs_seal_batch_release(&survey->pending[i].batch);
+    free(survey->lives);
+    free(survey->pending);
+    free(survey->drafts);
+    ggs_map_release(&survey->warmups);
+    ggs_map_release(&survey->embeddings);
+    ggs_map_release(&survey->verifies);
+    ggs_map_release(&survey->readers);
+    ggs_sequences_release(&survey->sequences);
+    *survey = (struct ggs_survey){0};
+}
+
+static struct ggs_life * find_life(const struct ggs_survey * survey, uint64_t context) {
+    for (size_t i = survey->n_lives; i-- > 0;)
+        if (survey->lives[i].context == context) return &survey->lives[i];
+    return NULL;
+}
+
+static struct ggs_life * add_life(struct ggs_survey * survey, uint64_t context, uint64_t memory) {
+    struct ggs_life life = {.context = context, .memory = memory, .first = true};
+    if (!ggs_array_push(survey->lives, survey->n_lives, survey->lives_capacity, life)) return NULL;
+    return &survey->lives[survey->n_lives - 1];
+}
+
+static bool mark(struct ggs_map * map, uint64_t decode, bool on) {
+    uint64_t * value = ggs_map_put(map, ggs_map_key_number(decode));
+    if (value != NULL) *value = on;
+    return value != NULL;
+}
+
+static bool may_warm_up(const struct ggs_life * life) {
+    return !life->over && life->decodes == 1 && life->outputs <= 1 && (life->first || life->tokens <= PROBE_TOKENS);
+}
+
+bool ggs_survey_is_warm(const struct ggs_survey * survey, uint64_t context) {
+    const struct ggs_life * life = find_life(survey, context);
+    return life != NULL && may_warm_up(life);
+}
+
+static bool end_life(struct ggs_survey * survey, struct ggs_life * life) {
+    bool warm = may_warm_up(life);
+    if (warm && life->n_warm + life->n_records > sizeof(life->warm) / sizeof(life->warm[0])) {
+        for (uint64_t i = 0; i < life->n_warm; i++)
+            if (!mark(&survey->warmups, life->warm[i], false)) return false;
+        warm = false;
+    }
+    for (uint64_t i = 0; warm && i < life->n_records; i++) {
+        if (!mark(&survey->warmups, life->records[i], true)) return false;
+        life->warm[life->n_warm++] = life->records[i];
+    }
+    struct ggs_life next = *life;
+    memset(&next, 0, offsetof(struct ggs_life, warm));
+    next.context = life->context, next.memory = life->memory, next.newest = life->newest;
+    next.over = life->over || (life->decodes > 0 && !warm);
+    *life     = next;
+    return true;
+}
+
+// ---- decodes ----
+
+static bool begin_decode(struct ggs_survey * survey, const struct ggs_record * record) {
+    struct ggs_pending pending;
+    int                status = ggs_seal_batch_read(&pending.batch, &pending.decode, record->body, record->length);
+    if (status == GGS_FORMAT) return true; // pass 2 counts it
+    if (status == 0 && ggs_array_push(survey->pending, survey->n_pending, survey->pending_capacity, pending))
+        return true;
+    if (status == 0) ggs_seal_batch_release(&pending.batch);
+    return false;
+}
+
+static bool feed(struct ggs_survey * survey, struct ggs_life * life, const struct ggs_journal_decode * decode,
+                 struct ggs_seal_batch * batch) {
+    struct ggs_memory_change change;
+    enum ggs_phase           phase;
+    if (life->cleared && !end_life(survey, life)) return false;
+    ggs_seal_batch_complete(batch, &survey->sequences, decode->context);
+    struct ggs_sequence_batch fed = ggs_seal_batch_fed(batch);
+    if (!ggs_sequences_batch(&survey->sequences, decode->context, &fed, &phase)) return false;
+    survey->decode = life->newest = decode->decode;
+    if (life->first_decode == 0) life->first_decode = decode->decode;
+    life->tokens += batch->n;
+    for (uint64_t i = 0; i < batch->n; i++) life->outputs += batch->output[i];
+    if (!decode->encode) life->decodes++;
+    if (life->n_records < sizeof(life->records) / sizeof(life->records[0]))
+        life->records[life->n_records++] = decode->decode;
+    else
+        life->over = true;
+    for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
+        change.context = decode->context;
+        if (!ggs_sequences_change(&survey->sequences, &change)) return false;
+    }
+    return true;
+}
+
+static struct ggs_pending * find_pending(const struct ggs_survey * survey, uint64_t decode) {
+    for (size_t i = survey->n_pending; decode != 0 && i-- > 0;)
+        if (survey->pending[i].decode.decode == decode) return &survey->pending[i];
+    return NULL;
+}
+
+// Its tokens are fed, or will not be.
+static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed) {
+    struct ggs_pending * found = find_pending(survey, number);
+    if (found == NULL) return true;
+    struct ggs_pending pending = *found;
+    struct ggs_life *  life    = find_life(survey, pending.decode.context);
+    *found                     = survey->pending[--survey->n_pending];
+    if (fed && life == NULL) life = add_life(survey, pending.decode.context, 0);
+    bool good = !fed || (life != NULL && feed(survey, life, &pending.decode, &pending.batch));
+    if (fed && life != NULL) {
+        ggs_seal_batch_release(&life->batch);
+        life->batch = pending.batch;
+    } else {
+        ggs_seal_batch_release(&pending.batch);
+    }
+    return good;
+}
+
+static void see_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
+    struct ggs_life * life = find_life(survey, context);
+    if (life == NULL) return;
+    const struct ggs_seal_batch * batch   = &life->batch;
+    uint64_t                      outputs = 0, k = 0;
+    life->read = true;
+    for (uint64_t i = 0; i < batch->n; i++) outputs += batch->output[i] != 0;
+    for (uint64_t i = 0; i < batch->n; i++) {
+        if (batch->output[i] == 0) continue;
+        if (ggs_seal_output_is(index, i, k++, outputs))
+            ggs_sequences_read(&survey->sequences, context, batch->sequence[i], batch->position[i]);
+    }
+}
+
+// ---- contexts and their memory ----
+
+static bool see_change(struct ggs_survey * survey, uint64_t object, struct ggs_memory_change change) {
+    bool all = change.kind == GGS_MEMORY_CLEAR || (change.kind == GGS_MEMORY_REMOVE && change.sequence < 0);
+    for (size_t i = survey->n_lives; object != 0 && i-- > 0;) {
+        struct ggs_life * life = &survey->lives[i];
+        if (life->memory != object && life->context != object) continue;
+        if (all && life->decodes > 0) life->cleared = true;
+        change.context = life->context;
+        return ggs_sequences_change(&survey->sequences, &change);
+    }
+    return true;
+}
+
+static bool see_memory(struct ggs_survey * survey, const struct ggs_journal_memory * memory) {
+    return see_change(survey, memory->object,
+                      (struct ggs_memory_change){.kind     = memory->kind,
+                                                 .sequence = memory->sequence,
+                                                 .other    = memory->other,
+                                                 .from     = memory->from,
+                                                 .to       = memory->to,
+                                                 .delta    = memory->delta});
+}
+
+// An address that is used again is a new context. One that existed before the recording has
+// computed: its first decode here is no warm-up.
+static bool see_context(struct ggs_survey * survey, uint64_t context, uint64_t memory, bool existed) {
+    struct ggs_memory_change cleared = {.context = context, .kind = GGS_MEMORY_CLEAR};
+    struct ggs_life *        life    = add_life(survey, context, memory);
+    if (life != NULL) life->over = existed;
+    return life != NULL && ggs_sequences_change(&survey->sequences, &cleared);
+}
+
+static bool see_embeddings(struct ggs_survey * survey, uint64_t context) {
+    const struct ggs_life * life = find_life(survey, context);
+    return life == NULL || life->newest == 0 || mark(&survey->embeddings, life->newest, true);
+}
+
+static bool is_verify(void * owner, uint64_t decode) {
+    return mark(&((struct ggs_survey *) owner)->verifies, decode, true);
+}
+
+bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record) {
+    const struct ggs_journal_number * number = record->body;
+    survey->decode                           = 0;
+    survey->sequences.late                   = is_verify;
+    survey->sequences.owner                  = survey;
+    switch (record->type) {
+        case GGS_JOURNAL_CONTEXT:
+            return see_context(survey, number->value[0], number->value[2], number->value[3] != 0);
+        case GGS_JOURNAL_CLEAR:
+            return see_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
+        case GGS_JOURNAL_MEMORY:
+            return see_memory(survey, record->body);
+        case GGS_JOURNAL_EMBEDDINGS:
+            return see_embeddings(survey, number->value[0]);
+        case GGS_JOURNAL_OUTPUT_READ:
+            see_output_read(survey, ((const struct ggs_journal_output_read *) record->body)->context,
+                            ((const struct ggs_journal_output_read *) record->body)->index);
+            return true;
+        case GGS_JOURNAL_DECODE:
+            return begin_decode(survey, record);
+        case GGS_JOURNAL_RUN:
+            return settle_decode(survey, ((const struct ggs_journal_run *) record->body)->decode, true);
+        case GGS_JOURNAL_DECODE_END:
+            return settle_decode(survey, number->value[0], number->value[1] == 0);
+        default:
+            return true;
+    }
+}
+
+// ---- the end ----
+
+bool ggs_survey_finish(struct ggs_survey * survey) {
+    bool good = true;
+    for (size_t i = 0; good && i < survey->n_lives; i++) {
+        struct ggs_life * life = &survey->lives[i];
+        if (life->read) good = mark(&survey->readers, life->first_decode, true);
+        // A context that did nothing but a probe.
+        if (good && life->cleared && life->tokens <= PROBE_TOKENS) good = end_life(survey, life);
+    }
+    for (size_t i = 0; good && i < survey->sequences.n_contexts; i++) {
+        const struct ggs_sequence_context * context = survey->sequences.contexts[i];
+        struct ggs_draft                    draft   = {context->number, context->found - 1};
+        if (context->found != 0)
+            good = ggs_array_push(survey->drafts, survey->n_drafts, survey->drafts_capacity, draft);
+    }
+    return good;
+}

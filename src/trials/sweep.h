@@ -1,0 +1,35 @@
+// Runs the trials of a study that have not ended yet.
+#pragma once
+
+#include <limits.h>
+
+#include "trials/device.h"
+#include "trials/journal.h"
+#include "trials/study.h"
+#include "trials/trials.h"
+
+struct ggs_error;
+
+struct ggs_sweep {
+    const struct ggs_study *   study;
+    struct ggs_trials *        trials;
+    struct ggs_study_variant * variants; // study->n_variants, and the first once more: the control
+    struct ggs_journal         journal;
+    struct ggs_device_settings devices;
+    int                        lock; // of the study's directory
+    char                       runs[PATH_MAX + 8];
+    unsigned                   done, failed; // trials, those of earlier sweeps included
+    unsigned                   recovered;    // devices whose readahead a killed sweep had changed
+    void (*progress)(void * context, const struct ggs_sweep * sweep); // after each trial; NULL: none
+    void * context;
+};
+
+unsigned ggs_sweep_planned(const struct ggs_study * study); // trials, the control's included
+
+// Opens a study whose directory and plan are there, with the trials that have ended. `read_only`: to
+// look at them while another process may be running more. `sweep` is zeroed but for its callback.
+int  ggs_sweep_open(struct ggs_sweep * sweep, const struct ggs_study * study, bool read_only, struct ggs_error * error);
+void ggs_sweep_close(struct ggs_sweep * sweep); // also after a failure; restores settings of the machine
+
+// Runs the rest. 0: all have ended; 1: a signal came.
+int ggs_sweep_run(struct ggs_sweep * sweep, struct ggs_error * error);

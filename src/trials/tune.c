@@ -1,0 +1,295 @@
+#include "trials/tune.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/system/clock.h"
+#include "base/system/file.h"
+
+static const double SAME = 0.02; // differences below this are none
+enum { BEST_ROUNDS = 3 };
+
+struct tune {
+    const struct ggs_tune_options * options;
+    struct ggs_tuned *              tuned;
+    struct ggs_trials *             trials;
+    struct ggs_invocation           program;
+    unsigned                        base, control, all, figure;
+    uint64_t                        begin_ns;
+    // The words of each variant: sh -c COMMAND
+    struct words {
+        char *       command;
+        const char * list[4];
+    } words[GGS_TUNE_PARTS + 2];
+    unsigned n_words;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const char * format, ...) {
+    char    text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (tune->options->tell != NULL) tune->options->tell(tune->options->context, text);
+}
+
+// ---- variants ----
+
+static const char * const record_options[] = {"-q", NULL};
+
+static int add_plain(struct tune * tune, const char * name, unsigned * number, struct ggs_error * error) {
+    struct ggs_variant variant = {
+        .name = name, .options = record_options, .program = (const char * const *) tune->options->program};
+    int status = ggs_trials_add(tune->trials, &variant, error);
+    *number    = (unsigned) status;
+    return status < 0 ? status : 0;
+}
+
+// The parts that are kept, but for one; `without` beyond the last: all of them.
+static unsigned settings_of(const struct ggs_tuned * tuned, unsigned without, struct ggs_knob_setting * settings) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < tuned->n; i++)
+        if (i != without && tuned->part[i].kept) settings[n++] = tuned->part[i].setting;
+    return n;
+}
+
+static char * command_of(const struct tune * tune, unsigned without) {
+    struct ggs_knob_setting settings[GGS_TUNE_PARTS];
+    struct ggs_text         text = {0};
+    unsigned                n    = settings_of(tune->tuned, without, settings);
+    ggs_invocation_command(&tune->program, settings, n, &text);
+    char * command = text.failed ? NULL : strdup(ggs_text_string(&text));
+    ggs_text_release(&text);
+    return command;
+}
+
+static int add_changed(struct tune * tune, const char * name, unsigned without, unsigned * number,
+                       struct ggs_error * error) {
+    struct words * words   = &tune->words[tune->n_words];
+    char *         command = command_of(tune, without);
+    if (command == NULL || asprintf(&words->command, "exec %s", command) < 0) words->command = NULL;
+    free(command);
+    if (words->command == NULL) return ggs_fail_memory(error);
+    tune->n_words++;
+    words->list[0] = "sh", words->list[1] = "-c", words->list[2] = words->command;
+    struct ggs_variant variant = {.name = name, .options = record_options, .program = words->list};
+    int                status  = ggs_trials_add(tune->trials, &variant, error);
+    *number                    = (unsigned) status;
+    return status < 0 ? status : 0;
+}
+
+// ---- which remedies ----
+
+static void take_part(struct tune * tune, const struct ggs_reason * reason, const struct ggs_knob_setting * setting) {
+    struct ggs_tuned * tuned = tune->tuned;
+    for (unsigned i = 0; i < tuned->n; i++)
+        if (tuned->part[i].setting.knob == setting->knob) return; // what gains more comes first
+    if (ggs_knob_is_lossy(setting->knob) && !tune->options->lossy) {
+        tuned->lossy_left_out++;
+        return;
+    }
+    bool other_model = setting->knob == GGS_KNOB_MODEL; // there is no such file yet
+    if (other_model || tuned->n == GGS_TUNE_PARTS || !ggs_invocation_takes(&tune->program, setting, 1)) return;
+    struct ggs_tune_part * part = &tuned->part[tuned->n++];
+    struct ggs_text        text = {0};
+    *part                       = (struct ggs_tune_part){.setting = *setting, .kept = true};
+    ggs_invocation_say(&tune->program, setting, &text);
+    snprintf(part->said, sizeof(part->said), "%s", ggs_text_string(&text));
+    snprintf(part->finding, sizeof(part->finding), "%s", reason->name);
+    ggs_text_release(&text);
+}
+
+static int explain(struct tune * tune, const char * directory, struct ggs_error * error) {
+    struct ggs_trace       trace;
+    struct ggs_totals      totals;
+    struct ggs_explanation explanation;
+    int                    status = ggs_trace_open(&trace, directory, error);
+    if (status < 0) return status;
+    status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
+    if (status == 0) {
+        status = ggs_explain_compute(&explanation, &trace, &totals, error);
+        ggs_totals_release(&totals);
+    }
+    if (status == 0) {
+        tune->program       = explanation.program;
+        explanation.program = (struct ggs_invocation){0};
+        for (unsigned i = 0; i < explanation.n; i++) {
+            const struct ggs_reason * reason = &explanation.finding[i];
+            for (unsigned k = 0; k < sizeof(reason->settings) / sizeof(reason->settings[0]); k++)
+                if (reason->settings[k].knob != GGS_KNOB_NONE) take_part(tune, reason, &reason->settings[k]);
+        }
+        ggs_explanation_release(&explanation);
+    }
+    ggs_trace_close(&trace);
+    return status;
+}
+
+// ---- rounds ----
+
+static bool is_over(const struct tune * tune) {
+    return (double) (ggs_clock_now() - tune->begin_ns) / 1e9 > tune->options->seconds;
+}
+
+static int after_trial(void * context, const struct ggs_trial * trial, struct ggs_error * error) {
+    struct tune * tune = context;
+    (void) error;
+    tune->tuned->runs++;
+    if (trial->outcome != GGS_TRIAL_DONE) ggs_trials_retire(tune->trials, trial->variant);
+    return 0;
+}
+
+static bool has_failed(const struct tune * tune, unsigned variant, char * said) {
+    unsigned                 n;
+    const struct ggs_trial * list = ggs_trials_list(tune->trials, &n);
+    for (unsigned i = 0; i < n; i++) {
+        if (list[i].variant != variant || list[i].outcome == GGS_TRIAL_DONE) continue;
+        snprintf(said, GGS_TRIAL_SAID, "%s: %.300s", ggs_trial_outcome_words[list[i].outcome], list[i].said);
+        return true;
+    }
+    return false;
+}
+
+static int try_all(struct tune * tune, struct ggs_error * error) {
+    struct ggs_tuned * tuned  = tune->tuned;
+    int                status = 0;
+    while (status == 0 && tuned->rounds < tune->options->rounds && !is_over(tune)) {
+        status = ggs_trials_round(tune->trials, error);
+        tuned->rounds += status == 0;
+        tell(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
+             ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure).value,
+             ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure).value);
+        if (status == 0 && ggs_trials_decided(tune->trials, tune->base, tune->all, tune->control, tune->figure, SAME))
+            break;
+        if (has_failed(tune, tune->all, tuned->said)) break;
+    }
+    tuned->stopped = status == 1 || is_over(tune);
+    return status < 0 ? status : 0;
+}
+
+// ---- what came of it ----
+
+static bool same_file(const char * a, const char * b) {
+    FILE *x = fopen(a, "re"), *y = fopen(b, "re");
+    bool  same = x != NULL && y != NULL;
+    int   c    = 0;
+    while (same && c != EOF) {
+        c    = fgetc(x);
+        same = c == fgetc(y);
+    }
+    if (x != NULL) fclose(x);
+    if (y != NULL) fclose(y);
+    return same;
+}
+
+static bool same_output(const struct tune * tune, const char * name) {
+    char a[PATH_MAX], b[PATH_MAX];
+    snprintf(a, sizeof(a), "%s/base-001/stdout.txt", tune->options->folder);
+    snprintf(b, sizeof(b), "%s/%s-001/stdout.txt", tune->options->folder, name);
+    return same_file(a, b);
+}
+
+// A part is kept if it is slower without it, by more than the program differs from itself.
+static void judge_parts(struct tune * tune) {
+    struct ggs_tuned * tuned = tune->tuned;
+    double             noise = fabs(tuned->control.value - 1);
+    for (unsigned i = 0; i < tuned->n; i++) {
+        struct ggs_tune_part * part = &tuned->part[i];
+        part->without = tuned->n == 1 ? ggs_trials_ratio(tune->trials, tune->all, tune->base, tune->figure)
+                                      : ggs_trials_ratio(tune->trials, tune->all, part->variant, tune->figure);
+        part->kept    = part->without.value > 1 + SAME + (isnan(noise) ? 0 : noise) / 2;
+    }
+}
+
+// Without the parts that bring nothing it is another setting: it is tried, and its output compared.
+static int try_best(struct tune * tune, struct ggs_error * error) {
+    struct ggs_tuned * tuned = tune->tuned;
+    unsigned           best, left_out = 0;
+    for (unsigned i = 0; i < tuned->n; i++) {
+        left_out += !tuned->part[i].kept;
+        if (tuned->n > 1) ggs_trials_retire(tune->trials, tuned->part[i].variant);
+    }
+    if (left_out == 0 || tuned->stopped) return 0;
+    ggs_trials_retire(tune->trials, tune->all);
+    int status = add_changed(tune, "best", GGS_TUNE_PARTS, &best, error);
+    for (unsigned i = 0; status == 0 && i < BEST_ROUNDS && !is_over(tune); i++) {
+        status = ggs_trials_round(tune->trials, error);
+        tuned->rounds += status == 0;
+    }
+    if (status < 0) return status;
+    tuned->ratio       = ggs_trials_ratio(tune->trials, tune->base, best, tune->figure);
+    tuned->same_output = same_output(tune, "best");
+    tuned->better      = tuned->ratio.value < 1 - SAME;
+    return 0;
+}
+
+static int conclude(struct tune * tune, struct ggs_error * error) {
+    struct ggs_tuned * tuned = tune->tuned;
+    tuned->ratio             = ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure);
+    tuned->control           = ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure);
+    tuned->failed            = has_failed(tune, tune->all, tuned->said);
+    tuned->same_output       = !tuned->failed && same_output(tune, "all");
+    bool faster              = tuned->ratio.high < 1 - SAME && tuned->ratio.value < tuned->control.low;
+    tuned->better            = faster && !tuned->failed;
+    judge_parts(tune);
+    bool any = false;
+    for (unsigned i = 0; i < tuned->n; i++) any |= tuned->part[i].kept;
+    // Where no part alone is missed, they pay only together.
+    for (unsigned i = 0; i < tuned->n && !any; i++) tuned->part[i].kept = true;
+    if (!tuned->better) return 0;
+    int status = any ? try_best(tune, error) : 0;
+    if (status < 0 || !tuned->better) return status;
+    char * command = command_of(tune, GGS_TUNE_PARTS);
+    if (command == NULL) return ggs_fail_memory(error);
+    snprintf(tuned->command, sizeof(tuned->command), "%s", command);
+    free(command);
+    return 0;
+}
+
+static void release(struct tune * tune) {
+    for (unsigned i = 0; i < tune->n_words; i++) free(tune->words[i].command);
+    ggs_invocation_release(&tune->program);
+    ggs_trials_free(tune->trials);
+}
+
+static int add_variants(struct tune * tune, struct ggs_error * error) {
+    static const char * const names[GGS_TUNE_PARTS] = {"without-1", "without-2", "without-3", "without-4",
+                                                       "without-5", "without-6", "without-7", "without-8"};
+    int                       status                = add_plain(tune, "control", &tune->control, error);
+    if (status == 0) status = add_changed(tune, "all", GGS_TUNE_PARTS, &tune->all, error);
+    for (unsigned i = 0; status == 0 && tune->tuned->n > 1 && i < tune->tuned->n; i++)
+        status = add_changed(tune, names[i], i, &tune->tuned->part[i].variant, error);
+    return status;
+}
+
+int ggs_tune(struct ggs_tuned * tuned, const struct ggs_tune_options * options, struct ggs_error * error) {
+    static const char * const figures[GGS_TUNE_GOALS] = {"wall_ns", "prompt_ns", "token_quiet_ns"};
+    struct tune               tune = {.options = options, .tuned = tuned, .begin_ns = ggs_clock_now()};
+    char                      first[PATH_MAX];
+    *tuned = (struct ggs_tuned){.figure = figures[options->goal], .ratio = {NAN, NAN, NAN}, .control = {NAN, NAN, NAN}};
+    struct ggs_trials_settings settings = {
+        .folder = options->folder, .keep = true, .tolerates = true, .seed = 1, .after = after_trial, .context = &tune};
+    tune.figure = (unsigned) ggs_trial_figure_find(tuned->figure);
+    int status  = ggs_trials_new(&tune.trials, &settings, error);
+    if (status == 0) status = add_plain(&tune, "base", &tune.base, error);
+    if (status == 0) status = ggs_trials_round(tune.trials, error);
+    if (status == 1) tuned->stopped = true;
+    if (status == 0 && has_failed(&tune, tune.base, tuned->said))
+        status = ggs_fail(error, GGS_USAGE, "the program itself cannot be tuned: it %.300s", tuned->said);
+    snprintf(first, sizeof(first), "%s/base-001", options->folder);
+    if (status == 0) status = explain(&tune, first, error);
+    if (status == 0) tell(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
+    if (status == 0 && tuned->n > 0) status = add_variants(&tune, error);
+    if (status == 0 && tuned->n > 0) status = try_all(&tune, error);
+    if (status == 0 && tuned->n > 0) status = conclude(&tune, error);
+    if (tune.trials != NULL) {
+        struct ggs_trials_load load = ggs_trials_load(tune.trials);
+        tuned->repeated             = load.repeated;
+        tuned->busy                 = load.busy;
+    }
+    release(&tune);
+    return status < 0 ? status : 0;
+}

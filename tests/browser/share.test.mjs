@@ -1,0 +1,121 @@
+// Showing others what is on the screen: a link to one recording, a report, figures fit for a paper; and what compare knows of causes.
+import { after, test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { becomes, cleanUp, finish, open, recorded, serve, settled, skip } from "./browser.mjs";
+
+let server;
+const started = async () => (server ??= await serve(recorded("moe"), recorded("tiny")));
+const page = async (fragment, options) => open((await started()).url, { fragment, viewport: { width: 1280, height: 800 }, ...options });
+after(cleanUp);
+
+async function save(at, button) {
+    const [file] = await Promise.all([at.waitForEvent("download"), button.click()]);
+    return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+}
+const sizeOf = ({ bytes }) => [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+
+test("a link to this place opens this recording alone, at this place, in another browser", { skip }, async () => {
+    const at = await page("view=statistics&layer=3");
+    await settled(at);
+    await at.getByRole("button", { name: "Share", exact: true }).click();
+    const link = await becomes(() => at.getByLabel("Link", { exact: true }).inputValue(), /#.*layer=3/);
+    assert.ok(!link.includes(new URL((await started()).url).pathname.slice(1, -1)), "the server's own token is in it");
+    await at.getByText("The server listens on this machine only").waitFor();
+    const guest = await open(link, { viewport: { width: 1280, height: 800 } });
+    await guest.locator('#tab-statistics[aria-selected="true"]').waitFor();
+    await guest.locator(".chip", { hasText: "layer 3" }).waitFor();
+    await settled(guest);
+    assert.equal(await guest.getByLabel("Experiment", { exact: true }).count(), 0);
+    assert.match(await at.getByLabel("Command", { exact: true }).inputValue(), /^ggscope report \S*moe -o moe\.html$/);
+    assert.match(await at.getByLabel("File and place").inputValue(), /^moe\.html#.*view=statistics.*layer=3/);
+    await finish(guest);
+    await finish(at);
+});
+
+test("figures are light on white whatever the page is, with title, legend, caption, as fine as asked", { skip }, async () => {
+    const at = await page("view=timeline", { dark: true });
+    await settled(at);
+    await at.getByRole("button", { name: "Share", exact: true }).click();
+    const two = await save(at, at.getByRole("button", { name: "Timeline as PNG", exact: true }));
+    const four = await save(at, at.getByRole("button", { name: "Timeline as PNG, 4×" }));
+    const svg = (await save(at, at.getByRole("button", { name: "Timeline as SVG" }))).bytes.toString();
+    const [small, large] = [sizeOf(two), sizeOf(four)];
+    assert.ok(small[0] > 2 * 1000 && Math.abs(large[0] / small[0] - 2) < 0.02 && Math.abs(large[1] / small[1] - 2) < 0.02, `${small} and ${large}`);
+    for (const part of [/Timeline: /, /matrix product/, /waiting/, /ggscope-engine run/, /<image [^>]*href="data:image\/png/, /\d{4}-\d\d-\d\d /]) assert.ok(part.test(svg), String(part));
+    // White at the edges, and a light picture: the mean of all pixels is bright.
+    const [corner, mean] = await at.evaluate(async (data) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${data}`;
+        await image.decode();
+        const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+        const pen = canvas.getContext("2d");
+        pen.drawImage(image, 0, 0);
+        const { data: pixels } = pen.getImageData(0, 0, canvas.width, canvas.height);
+        let sum = 0;
+        for (let i = 0; i < pixels.length; i += 4) sum += pixels[i] + pixels[i + 1] + pixels[i + 2];
+        return [[...pixels.subarray(0, 3)], sum / (pixels.length / 4) / 3];
+    }, two.bytes.toString("base64"));
+    assert.deepEqual(corner, [255, 255, 255]);
+    assert.ok(mean > 140, `mean ${mean}`);
+    // The page is dark again.
+    await becomes(() => at.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--scheme").trim()), "dark");
+    await finish(at);
+});
+
+test("the graph is saved whole, not as much of it as is in sight, and nothing hidden is printed", { skip }, async () => {
+    const at = await page("view=graph", { viewport: { width: 900, height: 600 } });
+    await at.locator(".block").first().waitFor();
+    await at.locator(".block-name").nth(2).click();
+    await at.locator(".node").first().waitFor();
+    await settled(at);
+    assert.ok((await at.locator(".block").count()) < 20, "all of it is in sight: nothing to see here");
+    await at.getByRole("button", { name: "Share", exact: true }).click();
+    const svg = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
+    for (let layer = 0; layer < 24; layer++) assert.ok(svg.includes(`>layer ${layer}<`), `layer ${layer}`);
+    assert.ok(!svg.includes(">weight <"), "hidden text is printed");
+    assert.ok(svg.includes("matrix product"), "no legend");
+    await finish(at);
+});
+
+test("charts are saved with their legend and the titles of their axes, as SVG and PDF", { skip }, async () => {
+    const at = await page("view=storage&part=less", { dark: true });
+    await at.locator("svg.chart").waitFor();
+    await settled(at);
+    const svg = (await save(at, at.getByRole("button", { name: /^Save "What would less memory cost\?" as SVG$/ }))).bytes.toString();
+    for (const part of ["read from the disk per token", "memory for weights (", "least recently used", "What less memory costs", "ggscope-engine run"]) assert.ok(svg.includes(part), part);
+    const pdf = (await save(at, at.getByRole("button", { name: /^Save "What would less memory cost\?" as PDF$/ }))).bytes;
+    assert.match(pdf.toString("latin1"), /^%PDF-1\.4\n[^]*%%EOF\n$/);
+    await finish(at);
+});
+
+test("figures that no view shows are saved from Share, of the tokens that are selected; a browser draws them", { skip }, async () => {
+    const at = await page("view=log&tokens=1..2");
+    await settled(at);
+    await at.getByRole("button", { name: "Share", exact: true }).click();
+    await at.getByText("More figures for a paper").click();
+    for (const title of ["Memory map", "Accesses over file offset", "Reads of each token over file offset", "Reuse distance", "Use of experts", "Experts by layer"]) {
+        const { bytes } = await save(at, at.getByRole("button", { name: `${title} as SVG`, exact: true }));
+        const size = await at.evaluate(async (data) => {
+            const image = new Image();
+            image.src = `data:image/svg+xml;base64,${data}`;
+            await image.decode();
+            return [image.width, image.height];
+        }, bytes.toString("base64"));
+        assert.ok(size[0] > 300 && size[1] > 200, `${title}: ${size}`);
+    }
+    const rows = (await save(at, at.getByRole("button", { name: "Reads of each token over file offset as SVG" }))).bytes.toString();
+    assert.match(rows, />1<[^]*>2</);
+    assert.doesNotMatch(rows, /text-anchor="end"[^>]*>0</);
+    await finish(at);
+});
+
+test("compare names what it knows: a cold start; a run without a limit has none", { skip }, async () => {
+    const other = await serve(recorded("tiny", { as: "cold-tiny", options: ["--cold"] }), recorded("tiny"));
+    const at = await open(other.url, { fragment: "view=compare" });
+    await at.getByText("A began cold, with its model dropped from the page cache; B did not").waitFor();
+    await settled(at);
+    assert.doesNotMatch(await at.locator("#view").innerText(), /limit[^]{0,40}not recorded/);
+    await finish(at);
+    await other.stop();
+});

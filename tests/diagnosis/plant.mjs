@@ -1,0 +1,65 @@
+// A planted problem, and how well ggscope explain names it.
+//
+//     { name, number, finding, figure, remedy, also, make }
+//         number    the row of the list of 28 problems that it is, null for another one
+//         finding   the name of the finding that is its cause
+//         figure    what the finding's figure must be within 20 %: a number, or a function of what make() returns
+//         remedy    a pattern that what to try must match
+//         also      findings that are true of it besides: they do not mislead
+//         make      (directory) => records into the directory. Returns what is true of it, or { skip: why this machine cannot make it }
+//
+// Score: 2 if the cause is the first or second finding, its figure right and its remedy too; 1 if it is named, but lower, or with another
+// figure or remedy; 0 if nothing is named; -1 if something else is.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+
+export const host = join(build, "tests", "plant-host");
+
+// Records a command; returns its stdout.
+export function record(directory, command, { env = {}, options = [] } = {}) {
+    return output(ggscope, ["record", "-q", "--force", "-o", directory, ...options, "--", ...command], { env: { ...process.env, ...env } });
+}
+
+// The runner's command: a prompt of about 160 tokens, 24 tokens.
+const text = "The quick brown fox jumps over the lazy dog and runs away. ".repeat(12);
+export const runner = (path, ...options) => [engine, "run", "-m", path, "-p", text, "-n", "24", "--ignore-eos", ...options];
+// plant-host's, with what it says of itself.
+export function planted(directory, mistake, ...options) {
+    return JSON.parse(record(directory, [host, mistake, ...options, small()]).trim().split("\n").at(-1));
+}
+
+// A model whose ops take long enough that threads pay, and one that is quick to run.
+export const middle = () => model("tiny", "--embd", "768", "--ff", "2048", "--layers", "12", "--heads", "12", "--kv-heads", "4");
+export const small = () => model("tiny");
+
+export function explain(directory) {
+    const result = run(ggscope, ["explain", "--json", directory]);
+    return result.status === 0 ? JSON.parse(result.stdout) : { findings: [], error: result.stderr.trim() };
+}
+
+const within = (value, wanted) => wanted === undefined || (value !== null && Math.abs(value - wanted) <= 0.2 * Math.abs(wanted));
+
+export function score(plant, truth, answer) {
+    // Conditions of the machine meanwhile are not the plant's, unless one is: they take no rank.
+    const list = answer.findings.filter((finding) => !finding.condition || finding.name === plant.finding);
+    const rank = list.findIndex((finding) => finding.name === plant.finding);
+    const strangers = answer.findings.filter((finding) => finding.name !== plant.finding && !finding.condition && finding.gain > 0.05 && !plant.also?.includes(finding.name));
+    if (rank < 0) return strangers.length > 0 ? { points: -1, why: `misled to ${strangers[0].name}` } : { points: 0, why: answer.error || "not named" };
+    const found = list[rank], wanted = typeof plant.figure === "function" ? plant.figure(truth) : plant.figure;
+    if (rank > 1) return { points: 1, why: `at rank ${rank + 1} behind ${list.slice(0, rank).map((f) => f.name).join(", ")}` };
+    if (!within(found.figure, wanted)) return { points: 1, why: `figure ${found.figure}, true is ${wanted}` };
+    if (plant.remedy && !plant.remedy.test(found.remedy ?? "")) return { points: 1, why: `remedy ${found.remedy}` };
+    return { points: 2, why: `figure ${found.figure?.toPrecision(3)}, up to ${(100 * found.gain).toFixed(0)} % of the ${found.part}` };
+}
+
+// Makes a plant and scores it: { skip } or { points, why, answer, truth, directory }.
+export function judge(plant) {
+    const directory = scratch(plant.name);
+    const truth = plant.make(directory) ?? {};
+    if (truth.skip) return truth;
+    const answer = explain(directory);
+    return { ...score(plant, truth, answer), answer, truth, directory };
+}
+
+export const hasHost = existsSync(host) ? "" : "plant-host is not built for this engine";

@@ -1,0 +1,37 @@
+// What the tests of values on devices share.
+import assert from "node:assert/strict";
+import { engine, ggscope, output, run } from "../lib.mjs";
+import { fresh, graphs, rows } from "./traces.mjs";
+
+// Records with --values on a device; the logits are those of a run that is not recorded, unless ops are not fused.
+export function recorded(path, env, options = [], values = ["--values"]) {
+    const directory = fresh(), args = ["-m", path, "-p", "Hello world, one two three.", "-n", "3", "-t", "2", "--ignore-eos", "--json", "--logits-hash", ...options];
+    const result = run(ggscope, ["run", "-q", ...values, "-o", directory, ...args], { env });
+    assert.equal(result.status, 0, result.stderr);
+    const json = JSON.parse(result.stdout);
+    if (!values.includes("--values-unfused")) assert.equal(json.logits_hash, JSON.parse(output(engine, ["run", ...args], { env })).logits_hash);
+    return directory;
+}
+
+// { op, name, backend, position, ...row } of every row, but for those of a warm-up.
+export function outputs(directory) {
+    const { op_values, runs, strings } = rows(directory, "op_values", "runs", "strings");
+    const known = graphs(directory), run = new Map(runs.map((r) => [r.run, r]));
+    return op_values.filter((v) => run.get(v.run).phase !== 4).map((v) => {
+        const node = known.get(run.get(v.run).graph)[v.node];
+        return { ...v, op: node.op, name: node.name, host: run.get(v.run).host };
+    });
+}
+
+// Which ops have rows, and which of those that the backend came to or fused have none.
+export function coverage(directory) {
+    const { op_values, op_runs, runs } = rows(directory, "op_values", "op_runs", "runs");
+    const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)])), seen = new Set(op_values.map((v) => `${v.run} ${v.node}`));
+    const empty = /^(VIEW|RESHAPE|PERMUTE|TRANSPOSE|NONE)$/;
+    return op_runs.map((op) => {
+        const nodes = graphOf.get(op.run);
+        let last = op.node;
+        for (let left = op.absorbed; left > 0; left--) do last++; while (empty.test(nodes[last].op));
+        return { op: nodes[op.node].op, last: nodes[last], read: seen.has(`${op.run} ${last}`), fused: op.absorbed > 0 };
+    });
+}

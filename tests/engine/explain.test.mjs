@@ -1,0 +1,56 @@
+// ggscope explain and what summaries say of causes: a recording that has one, and how it is told.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { engineOf, variant } from "../variant.mjs";
+
+const words = "The quick brown fox jumps over the lazy dog and runs away. ".repeat(8);
+const command = (...options) => [engine, "run", "-m", model("tiny"), "-p", words, "-n", "6", "--ignore-eos", "-t", "1", ...options];
+function record(name, ...options) {
+    const directory = scratch(name);
+    const { status, stderr } = run(ggscope, ["record", "-o", directory, "--", ...command(...options)]);
+    assert.equal(status, 0, stderr);
+    return { directory, summary: stderr };
+}
+const explain = (directory) => JSON.parse(output(ggscope, ["explain", "--json", directory]));
+
+test("small batches: figure, remedy, the command that verifies it, and the gate", () => {
+    const { directory, summary } = record("pieces", "--ubatch", "4");
+    const found = explain(directory).findings.find((finding) => finding.name === "small-batches");
+    assert.ok(Math.abs(found.figure - 4) < 0.2);
+    assert.equal(found.part, "prompt");
+    assert.equal(found.remedy, "--ubatch 512");
+    assert.match(found.verify, /^ggscope bench -b '.*--ubatch 4' -- .*--ubatch 512$/);
+    const shown = output(ggscope, ["sql", directory, "--csv", /"(.*)"/.exec(found.query)[1]]).trim().split("\n")[1].split(",").map(Number);
+    assert.equal(shown[0] / shown[1], found.figure, "the query that it names shows the same figure");
+    assert.match(summary, /^explain {3}\S/m);
+    assert.equal(run(ggscope, ["explain", "--fail-if", "gain > 5 %", directory]).status, 1);
+    assert.equal(run(ggscope, ["explain", "--fail-if", "gain > 100 %", directory]).status, 0);
+});
+
+test("summaries say what shares of ops are of, with the rest, and what the program had of the machine", () => {
+    const { summary } = record("callback", "--eval-callback");
+    assert.match(summary, /^machine {3}\d+ of \d+ cores usable; others used \d+ % of all; .* read from disk$/m);
+    assert.match(summary, /^ {12}outside of ops +\S+ \S+ +[\d.]+ %\n {12}of \S+ \S+ in token steps$/m);
+    const shares = [...summary.matchAll(/^ {12}\S.*? ([\d.]+) %$/gm)].map(([, share]) => Number(share));
+    assert.ok(shares.reduce((a, b) => a + b) <= 100.5, summary);
+});
+
+test("diff names two CPU libraries", { skip: variant === "x64" && "this CPU has one library" }, () => {
+    const { directory: a } = record("library-a"), { directory: b } = record("library-b", "--engine", engineOf("x64"));
+    assert.match(run(ggscope, ["diff", a, b]).stdout, /the CPU libraries differ: libggml-cpu-\S+\.so and libggml-cpu-x64\.so/);
+    assert.ok(explain(b).findings.some((finding) => finding.name === "cpu-library"));
+});
+
+test("diff names the findings that one of the two has", () => {
+    const { directory: whole } = record("whole"), pieces = scratch("pieces");
+    const sentence = "only B: the prompt is computed in pieces of 4 tokens (up to ";
+    assert.ok(JSON.parse(output(ggscope, ["diff", "--json", whole, pieces])).causes.some((cause) => cause.startsWith(sentence)));
+    assert.match(run(ggscope, ["diff", whole, pieces]).stdout, /^cause: {3}only B: the prompt is computed in pieces of 4 tokens \(up to \d+ % of the prompt time\)$/m);
+    assert.match(run(ggscope, ["diff", pieces, whole]).stdout, /^cause: {3}only A: the prompt is computed in pieces of 4 tokens /m);
+});
+
+test("what is no recording, and a condition that is none", () => {
+    assert.equal(run(ggscope, ["explain", "/nonexistent"]).status, 1);
+    assert.equal(run(ggscope, ["explain", "--fail-if", "speed > 5", scratch("pieces")]).status, 2);
+});

@@ -1,0 +1,238 @@
+// ggscope figure: every kind of a dense and a mixture-of-experts recording, as SVG and PDF, with numbers that other verbs print too.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { inflateSync } from "node:zlib";
+import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { noGroups } from "../memory-group.mjs";
+import { generate } from "./traces.mjs";
+
+const dense = generate(model("tiny"), "-n", "6", "-t", "2").directory, moe = generate(model("moe"), "-n", "6", "-t", "2").directory;
+const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens"];
+const ofExperts = new Set(["experts", "expert-matrix"]);
+const json = (...words) => JSON.parse(output(ggscope, [...words, "--json"]));
+const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
+
+let files = 0;
+const draw = (directory, ending, ...options) => {
+    const file = scratch(`figure${files++}.${ending}`);
+    output(ggscope, ["figure", directory, "-o", file, ...options]);
+    return readFileSync(file);
+};
+
+// Rows of CSV by the names of their columns; quoted fields have no line breaks here.
+function rowsOf(directory, ...options) {
+    const [names, ...rows] = output(ggscope, ["figure", directory, "--data", "-", ...options]).trimEnd().split("\n")
+        .map((line) => [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain));
+    return rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
+}
+
+// Elements in order, with their attributes; fails where they are not well nested.
+function elements(svg) {
+    const found = [], open = [];
+    for (const [, closes, name, attributes, ends] of svg.matchAll(/<(\/?)([a-z]+)((?:\s+[\w-]+="[^"<]*")*)\s*(\/?)>/g)) {
+        if (closes) assert.equal(open.pop(), name);
+        else if (!ends) open.push(name);
+        if (!closes) found.push({ name, ...Object.fromEntries([...attributes.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, key, value]) => [key, value])) });
+    }
+    assert.deepEqual(open, []);
+    assert.equal(svg.replace(/<[^>]*>/g, "").match(/[<>]/), null);
+    return found;
+}
+
+// Objects of a PDF by number, each { head, stream }, found by its table.
+function objects(pdf) {
+    const text = pdf.toString("latin1"), xref = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(text)[1]);
+    const lines = text.slice(xref).split("\n");
+    assert.equal(lines[0], "xref");
+    const n = Number(lines[1].split(" ")[1]), found = [null];
+    for (let i = 1; i < n; i++) {
+        assert.match(lines[2 + i], /^\d{10} 00000 n $/);
+        const at = Number(lines[2 + i].slice(0, 10)), [whole, head] = new RegExp(`^${i} 0 obj\\n(<<[^]*?>>)\\n(?:stream\\n|endobj\\n)`).exec(text.slice(at)) ?? [];
+        assert.ok(whole, `object ${i} at ${at}`);
+        const length = /\/Length (\d+)/.exec(head);
+        found.push({ head, stream: length && inflateSync(pdf.subarray(at + whole.length, at + whole.length + Number(length[1]))) });
+    }
+    return found;
+}
+
+const numbersOf = (text) => [...text.matchAll(/-?\d+(?:\.\d+)?/g)].map(Number);
+
+for (const [name, directory] of [["dense", dense], ["moe", moe]])
+    for (const kind of kinds)
+        test(`${kind} of a ${name} recording: SVG and PDF, the same bytes twice`, () => {
+            if (name === "dense" && ofExperts.has(kind)) {
+                const file = scratch("none.svg"), { status, stderr } = run(ggscope, ["figure", directory, "--kind", kind, "-o", file]);
+                assert.deepEqual([status, stderr, existsSync(file)], [1, "ggscope: this model has no experts: there is nothing to draw\n", false]);
+                return;
+            }
+            const svg = draw(directory, "svg", "--kind", kind, "--width", "84mm"), all = elements(svg.toString());
+            assert.ok(svg.equals(draw(directory, "svg", "--kind", kind, "--width", "84mm")));
+            assert.equal(all[0].width, "84.00mm");
+            assert.doesNotMatch(svg.toString().replace(/base64,[^"]*/g, ""), /nan|inf|>-0</i);
+            const [, , wide, high] = numbersOf(all[0].viewBox);
+            for (const { x, y } of all.filter((one) => one.name === "text")) assert.ok(x >= 0 && x <= wide && y >= 0 && y <= high, `a text at ${x}, ${y} lies outside`);
+            const pdf = draw(directory, "pdf", "--kind", kind, "--width", "84mm"), parts = objects(pdf);
+            assert.ok(pdf.equals(draw(directory, "pdf", "--kind", kind, "--width", "84mm")));
+            assert.doesNotMatch(pdf.toString("latin1"), /\/(ID|CreationDate|ModDate)\b/);
+            // Both have the same texts, paths and rasters.
+            const page = parts[4].stream.toString("latin1");
+            assert.equal([...page.matchAll(/ Tj ET$/gm)].length, all.filter((one) => one.name === "text").length);
+            assert.equal([...page.matchAll(/ Do Q$/gm)].length, all.filter((one) => one.name === "image").length);
+            for (const { head, stream } of parts.slice(7)) assert.equal(stream.length, Number(/Width (\d+)/.exec(head)[1]) * Number(/Height (\d+)/.exec(head)[1]));
+        });
+
+test("rasters are PNG in SVG: their pixels are those of the PDF", () => {
+    const svg = draw(moe, "svg", "--kind", "expert-matrix").toString(), [, png] = /data:image\/png;base64,([^"]*)/.exec(svg);
+    const bytes = Buffer.from(png, "base64"), width = bytes.readUInt32BE(16), height = bytes.readUInt32BE(20), data = [];
+    for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) if (bytes.toString("latin1", at + 4, at + 8) === "IDAT") data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)));
+    const rows = inflateSync(Buffer.concat(data)), pixels = Buffer.concat(Array.from({ length: height }, (_, y) => rows.subarray(y * (width + 1) + 1, (y + 1) * (width + 1))));
+    assert.deepEqual([width, height], [32, 24]);
+    assert.ok(pixels.equals(objects(draw(moe, "pdf", "--kind", "expert-matrix"))[7].stream));
+});
+
+// ---- numbers ----
+
+test("experts and expert-matrix have the counts of ggscope experts", () => {
+    const { by_layer } = json("experts", moe);
+    const counts = (rows) => rows.map((row) => [Number(row.layer), Number(row.expert), Number(row.times)]);
+    const right = by_layer.flatMap(({ layer, counts: all }) => all.map((times, expert) => [layer, expert, times]));
+    assert.deepEqual(counts(rowsOf(moe, "--kind", "experts")), right);
+    assert.deepEqual(counts(rowsOf(moe, "--kind", "expert-matrix")), right);
+    assert.deepEqual(counts(rowsOf(moe, "--kind", "experts", "--layer", "3")), right.filter(([layer]) => layer === 3));
+    assert.match(run(ggscope, ["figure", moe, "--kind", "experts", "--layer", "99", "--data", "-"]).stderr, /layer 99 has no experts: the layers from 0 to 23 have/);
+});
+
+test("reuse has the bins of stats", () => {
+    for (const directory of [dense, moe]) {
+        const { pattern } = json("stats", directory), rows = rowsOf(directory, "--kind", "reuse");
+        assert.equal(Number(rows.at(-1).bytes), pattern.bytes_first);
+        const bins = pattern.reuse_bins.flatMap((bytes, i) => (bytes > 0 ? [[2 ** (i - 1), 2 ** i, bytes]] : []));
+        assert.deepEqual(rows.slice(0, -1).map((row) => [Number(row.distance_from), Number(row.distance_to), Number(row.bytes)]), bins);
+    }
+});
+
+test("paging has the costs of ggscope paging", () => {
+    const right = json("paging", moe, "--policy", "lru,linux,pin-hot,opt,stream"), rows = rowsOf(moe, "--kind", "paging");
+    const of = (policy) => rows.filter((row) => row.policy === policy).map((row) => [Number(row.memory_bytes), Number(row.bytes_per_token)]);
+    assert.deepEqual(of("lru"), right.lru_curve.map((p) => [p.memory_bytes, p.bytes_per_token]));
+    for (const policy of ["linux", "pin-hot", "opt", "stream"])
+        assert.deepEqual(of(policy), right.budgets.filter(({ policies: { [policy]: cost } }) => cost.known !== false && cost.streams !== false).map((one) => [one.memory_bytes, one.policies[policy].bytes_per_token]), policy);
+});
+
+test("roofline has the rows of stats --roofline", () => {
+    for (const directory of [dense, moe]) {
+        const right = json("stats", "--roofline", directory).by_op.filter((row) => row.flops > 0 && !row.on_device && row.wall_ns > 0);
+        assert.ok(right.length > 3);
+        assert.deepEqual(
+            rowsOf(directory, "--kind", "roofline").map((row) => [row.phase, row.op, row.component, ...["ops", "wall_ns", "bytes_read", "bytes_written", "flops"].map((key) => Number(row[key]))]),
+            right.map((row) => [row.phase, row.op, row.component, row.ops, row.wall_ns, row.bytes_read, row.bytes_written, row.flops]),
+        );
+    }
+});
+
+test("tokens has the steps of the recording", () => {
+    const steps = JSON.parse(output(ggscope, ["sql", moe, "SELECT token, phase, begin_ns, end_ns FROM tokens WHERE token >= 0 ORDER BY token", "--json"]));
+    const right = (steps.rows ?? steps).map((row) => (Array.isArray(row) ? row : Object.values(row)));
+    assert.equal(right.length, 6);
+    assert.deepEqual(rowsOf(moe, "--kind", "tokens").map((row) => [Number(row.token), row.phase, Number(row.begin_ns), Number(row.end_ns)]), right);
+});
+
+test("heat and the memory map have the accesses of stats, by tensor", () => {
+    for (const directory of [dense, moe]) {
+        const right = new Map(json("stats", directory, "--token", "0..").weights.map((row) => [row.name, row]));
+        for (const kind of ["heat-over-offset", "memory-map"]) {
+            const rows = rowsOf(directory, "--kind", kind), bytes = new Map();
+            for (const row of rows) if (row.name) bytes.set(row.name, (bytes.get(row.name) ?? 0) + Number(row.bytes_read));
+            assert.ok(right.size > 100);
+            for (const [name, { bytes_read: read }] of right) assert.equal(bytes.get(name), read, name);
+            // No byte of the files is left out, none counts twice.
+            let at = 0;
+            for (const row of rows) assert.equal(Number(row.file_offset), at), (at += Number(row.bytes));
+        }
+    }
+});
+
+test("the grids hold every byte that ops read of the model", () => {
+    for (const directory of [dense, moe]) {
+        const { pattern } = json("stats", directory, "--token", "0.."), near = (a, b) => assert.ok(Math.abs(a - b) < 1e-3 * b, `${a} and ${b}`);
+        near(sum(rowsOf(directory, "--kind", "heat-rows").map((row) => Number(row.bytes_read))), pattern.bytes);
+        near(sum(rowsOf(directory, "--kind", "access-order").map((row) => Number(row.bytes_mapped) + Number(row.bytes_copies))), pattern.bytes);
+        for (const token of [0, 3]) {
+            const one = json("stats", directory, "--token", String(token)).pattern.bytes;
+            near(sum(rowsOf(directory, "--kind", "heat-rows").filter((row) => Number(row.token) === token).map((row) => Number(row.bytes_read))), one);
+            near(sum(rowsOf(directory, "--kind", "heat-rows", "--token", String(token)).map((row) => Number(row.bytes_read))), one);
+        }
+    }
+});
+
+test("a miss curve has the medians of a study's table, a curve for each other condition", { skip: noGroups }, () => {
+    const study = scratch("study");
+    output(ggscope, ["sweep", "-o", study, "--memory", "150M,100M,none", "--vary", "-t=1,2", "--repeat", "2", "--", engine, "run", "-m", model("tiny"), "-p", "Hello", "-n", "2", "--ignore-eos"]);
+    const [names, ...table] = output(ggscope, ["sweep", study, "--table=csv"]).trim().split("\n").map((line) => line.split(","));
+    const right = table.map((cells) => Object.fromEntries(names.map((name, i) => [name, cells[i]]))).filter((row) => row.control === "0");
+    for (const figure of ["read_bytes", "bytes_read"])
+        assert.deepEqual(
+            rowsOf(study, "--kind", "miss-curve", "--figure", figure).map((row) => [row.variant, row.memory, row["-t"], Number(row[figure]), Number(row[`${figure}_low`]), Number(row[`${figure}_high`])]),
+            right.map((row) => [row.variant, row.memory, row["-t"], Number(row[figure]), Number(row[`${figure}_low`]), Number(row[`${figure}_high`])]),
+        );
+    const limits = rowsOf(study, "--kind", "miss-curve").map((row) => row.memory_bytes);
+    assert.deepEqual(new Set(limits), new Set([String(150 << 20), String(100 << 20), ""]));
+    const svg = draw(study, "svg", "--kind", "miss-curve").toString();
+    for (const text of ["-t 1", "-t 2", "no limit: -t 1", "memory limit (MiB)", "read from the disk ("]) assert.ok(svg.includes(`>${text}`), text);
+    assert.ok(draw(study, "pdf", "--kind", "miss-curve", "--caption").equals(draw(study, "pdf", "--kind", "miss-curve", "--caption")));
+    for (const [words, said] of [[[dense, "--kind", "miss-curve"], /study\.json/], [[study, "--kind", "miss-curve", "--figure", "luck"], /a study has no figure luck/], [[study, "--kind", "tokens"], /./]]) {
+        const { status, stderr } = run(ggscope, ["figure", ...words, "--data", "-"]);
+        assert.equal(status, 1, stderr);
+        assert.match(stderr, said);
+    }
+});
+
+// ---- the command line ----
+
+test("width, height, font size and caption", () => {
+    for (const [width, millimetres] of [["84mm", 84], ["8.4cm", 84], ["3in", 76.2], ["100", 100]]) assert.equal(elements(draw(dense, "svg", "-k", "tokens", "--width", width).toString())[0].width, `${millimetres.toFixed(2)}mm`);
+    assert.equal(elements(draw(dense, "svg", "-k", "tokens", "--height", "60mm").toString())[0].height, "60.00mm");
+    assert.ok(elements(draw(dense, "svg", "-k", "tokens", "--font-size", "11").toString()).some((one) => one["font-size"] === "11.00"));
+    const svg = draw(dense, "svg", "-k", "tokens", "--caption").toString();
+    assert.match(svg, />Time of each token: tiny\.gguf</);
+    assert.match(svg, /ggscope-engine/);
+    assert.match(svg, /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    assert.doesNotMatch(draw(dense, "svg", "-k", "tokens").toString(), /ggscope-engine/);
+});
+
+test("wrong command lines say what is wrong, and write nothing", () => {
+    const folder = scratch("wrong");
+    mkdirSync(folder);
+    for (const [words, said] of [
+        [["-o", "a.svg"], /name the figure with --kind KIND/],
+        [["-k", "pie", "-o", "a.svg"], /--kind takes access-order, .* or miss-curve, not 'pie'/],
+        [["-k", "tokens"], /name the figure's file with -o FILE\.svg/],
+        [["-k", "tokens", "-o", "a.png"], /-o takes a file that ends in \.svg or \.pdf, not 'a\.png'/],
+        [["-k", "tokens", "-o", "a.svg", "--width", "3mm"], /--width takes a length from 30mm to 1000mm, not '3mm'/],
+        [["-k", "tokens", "-o", "a.svg", "--layer", "3"], /--layer needs --kind experts/],
+        [["-k", "tokens", "-o", "a.svg", "--marks", "disk"], /--marks needs --kind access-order/],
+        [["-k", "tokens", "-o", "a.svg", "--figure", "token_ns"], /--figure needs --kind miss-curve/],
+        [["-k", "miss-curve", "-o", "a.svg", "--token", "1"], /is of whole recordings/],
+    ]) {
+        const { status, stderr } = run(ggscope, ["figure", dense, ...words], { cwd: folder });
+        assert.equal(status, 2, words.join(" "));
+        assert.match(stderr, said);
+    }
+    const { status, stderr } = run(ggscope, ["figure", dense, "-k", "tokens", "--token", "77", "-o", "a.svg"], { cwd: folder });
+    assert.equal(status, 1);
+    assert.match(stderr, /token/);
+    assert.deepEqual(readdirSync(folder), []);
+});
+
+test("a renderer of PDFs draws every kind", (t) => {
+    if (run("sh", ["-c", "command -v pdftoppm"]).status !== 0) return t.skip("pdftoppm (poppler-utils) is not installed");
+    for (const kind of kinds) {
+        const file = scratch(`${kind}.pdf`);
+        writeFileSync(file, draw(moe, "pdf", "--kind", kind, "--caption"));
+        const { status, stdout, stderr } = run("pdftoppm", ["-r", "72", file], { encoding: "latin1" });
+        assert.deepEqual([status, stderr], [0, ""], kind);
+        assert.ok(new Set(stdout.slice(20).match(/[^]{3}/g)).size > 4, `${kind} has colours`);
+    }
+});

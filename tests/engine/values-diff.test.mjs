@@ -1,0 +1,99 @@
+// ggscope diff --values: the first op that computes something else is named, and rounding is not. tests/full/values.test.mjs has many more.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { ggscope, model, run, scratch } from "../lib.mjs";
+import { loadedVariant, wholeEngine } from "../variant.mjs";
+import { compared, first, prompt, recorded } from "./plants.mjs";
+
+const dense = model("tiny", "--layers", "7"), moe = model("moe", "--layers", "6");
+const low = "x64", best = loadedVariant(wholeEngine).name;
+
+for (const [path, plant, variant, expected] of [
+    [dense, "flip,17,^MUL_MAT:ffn_out-3$", "haswell", "MUL_MAT:ffn_out-3 error"],
+    [dense, "flip,17,^MUL_MAT:ffn_out-3$", low, "MUL_MAT:ffn_out-3 error"],
+    [dense, "nan,5,^FLASH_ATTN_EXT:.Qcur-5", low, "FLASH_ATTN_EXT:(Qcur-5) nan"],
+    [dense, "inf,4,^MUL_MAT:ffn_up-1$", "haswell", "MUL_MAT:ffn_up-1 inf"],
+    [dense, "turn,0.05,^ROPE:Qcur-0$", low, "ROPE:Qcur-0 error"],
+    [dense, "scale,1.02,^MUL_MAT:Vcur-4$", "haswell", "MUL_MAT:Vcur-4 same"],
+    [dense, "scale,1.02,^MUL_MAT:Vcur-4$", low, "MUL_MAT:Vcur-4 bias"],
+    [dense, "epsilon,0.01,^MUL:attn_norm-4$", low, "MUL:attn_norm-4 error"],
+    [dense, "shift,0,^SET_ROWS:cache_k_l3", low, "SET_ROWS:cache_k_l3 error"],
+    [moe, "expert,3,^MUL_MAT_ID:ffn_moe_up-4$", low, "MUL_MAT_ID:ffn_moe_up-4 error"],
+])
+    test(`planted: ${plant} on ${variant}`, () => {
+        const answer = compared(recorded(path), recorded(path, { plant, variant }));
+        assert.deepEqual([answer.status, first(answer)], [1, expected]);
+        assert.equal(answer.wrong_ops, answer.wrong.length);
+        const { first: event, rule } = answer.wrong[0];
+        if (rule === "error") assert.ok(event.error > event.allowed && event.allowed >= 0);
+    });
+
+for (const [path, a, b] of [
+    [dense, {}, {}], [dense, {}, { options: ["-t", "1"] }], [dense, {}, { options: ["--ubatch", "5"] }], [dense, {}, { options: ["--ubatch", "1"] }],
+    [dense, {}, { options: ["--flash-attn", "off"] }], [dense, {}, { options: ["--no-repack"] }], [dense, {}, { kv: 8 }],
+    [dense, { variant: best }, { variant: low }], [moe, {}, { variant: low }], [moe, {}, { options: ["--ubatch", "8"] }],
+])
+    test(`no bug: ${path === moe ? "moe" : "dense"} ${JSON.stringify(a)} ${JSON.stringify(b)}`, () => {
+        const answer = compared(recorded(path, a), recorded(path, b));
+        assert.deepEqual([answer.status, first(answer)], [0, ""]);
+        assert.ok(answer.tokens >= 25 && answer.ops > 100 && answer.outputs > 2500);
+        if (b.options?.[0] === "-t") assert.equal(answer.outputs_equal, answer.outputs);
+    });
+
+test("what the wrong ones have in common, and what to type next", () => {
+    const a = recorded(dense), b = recorded(dense, { plant: "odd,1.5,^MUL_MAT:ffn_up-[2-5]$" });
+    const { status, stdout } = run(ggscope, ["diff", "--values", a, b]);
+    assert.equal(status, 1);
+    assert.match(stdout, /^wrong     MUL_MAT ffn_up-2, position 1, in \d+ of \d+ tokens\n          more than rounding and its inputs explain\n            error 0\.\d+, inputs 0; these and rounding explain 0\.\d+$/m);
+    assert.match(stdout, /^more      3 more ops$/m);
+    assert.match(stdout, /^common    all are MUL_MAT ffn_up- of their layers\n          only tokens from position 1 on$/m);
+    assert.ok(stdout.endsWith(`next      ggscope extract ${b} 'MUL_MAT:ffn_up-2' -o op.gguf\n`), stdout);
+});
+
+test("differences that heal are another meaning", () => {
+    // A quantised cache is rotated: K, V and the attention's output are other numbers by design.
+    const answer = compared(recorded(dense), recorded(dense, { kv: 8 }));
+    const off = answer.by_op.filter((op) => op.verdict === "other meaning");
+    assert.equal(answer.ops_other_meaning, off.length);
+    assert.ok(off.some((op) => op.name === "cache_k_l3"), off.map((op) => op.key).join(" "));
+    const planted = compared(recorded(dense), recorded(dense, { kv: 8, plant: "flip,17,^MUL_MAT:ffn_out-3$" }));
+    assert.equal(first(planted), "MUL_MAT:ffn_out-3 error");
+});
+
+test("a gate: status, conditions, JUnit and Markdown", () => {
+    const a = recorded(dense), b = recorded(dense, { plant: "flip,17,^MUL_MAT:ffn_out-3$" }), junit = scratch("junit.xml");
+    const bad = run(ggscope, ["diff", "--values", "--markdown", "--junit", junit, "--fail-if", "unseen != 0", a, b]);
+    assert.equal(bad.status, 1);
+    assert.match(bad.stdout, /\| MUL_MAT `ffn_out-3` \|/);
+    assert.match(readFileSync(junit, "utf8"), /tests="2" failures="1"[^]*name="wrong_ops &gt; 0">\n    <failure message="[^"]*first MUL_MAT ffn_out-3 at position/);
+    const good = run(ggscope, ["diff", "--values", "--junit", junit, a, recorded(dense, { options: ["-t", "1"] })]);
+    assert.equal(good.status, 0);
+    assert.match(readFileSync(junit, "utf8"), /tests="1" failures="0"/);
+});
+
+test("without values, without a common token: one sentence", () => {
+    const a = recorded(dense), none = scratch("none");
+    assert.equal(run(ggscope, ["run", "-q", "-o", none, "-m", dense, "-p", prompt, "-n", "1"]).status, 0);
+    for (const [x, y, said] of [[a, none, /B has no values of ops: record it again with --values/], [none, a, /A has no values of ops/], [a, recorded(dense, { text: "7 8 9", options: ["--ubatch", "1"] }), null]]) {
+        const { status, stderr, stdout } = run(ggscope, ["diff", "--values", x, y]);
+        if (said) assert.deepEqual([status, stdout, said.test(stderr)], [1, "", true], stderr);
+        else assert.match(stdout, /^texts     part at position \d+: what follows is not compared/m);
+    }
+});
+
+test("B is fed the text of A", () => {
+    const a = recorded(dense, { tokens: 8 }), b = scratch("taught"), other = recorded(dense, { text: "7 8 9" });
+    const taught = run(ggscope, ["run", "-q", "--values", "--teacher", a, "-m", dense, "-o", b, "--ubatch", "4"]);
+    assert.equal(taught.status, 0, taught.stderr);
+    const answer = compared(a, b), { tokens } = compared(a, a);
+    assert.deepEqual([answer.status, answer.tokens, answer.tokens_only_a, answer.parted_position], [0, tokens, 0, null]);
+    assert.ok(compared(a, other).tokens_only_a > 0);
+    for (const [options, status, said] of [
+        [["--teacher", a, "-p", "x"], 2, /-p, -f and --teacher exclude each other/],
+        [["--teacher", scratch("nowhere")], 1, /cannot open the experiment .*nowhere/],
+    ]) {
+        const refused = run(ggscope, ["run", "-m", dense, "-o", scratch("refused"), ...options]);
+        assert.deepEqual([refused.status, said.test(refused.stderr)], [status, true], refused.stderr);
+    }
+});

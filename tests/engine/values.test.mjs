@@ -1,0 +1,213 @@
+// Values of ops: what ops compute is recorded, and nothing of it changes.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, engine, engineFails, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { check, experiment, fresh, graphs, host, rows } from "./traces.mjs";
+
+const prompt = "Hello world, this is a test of the values that ops compute. One two three four five six seven.";
+const words = (path, ...options) => ["-m", path, "-p", prompt, "-n", "3", "--ignore-eos", "--json", "--logits-hash", ...options];
+
+// Records with --values, and compares what the engine printed with a run that is not recorded.
+function record(path, options = [], values = ["--values"]) {
+    const directory = fresh();
+    const recorded = run(ggscope, ["run", "-q", ...values, "-o", directory, ...words(path, ...options)]);
+    assert.equal(recorded.status, 0, recorded.stderr);
+    const plain = JSON.parse(output(engine, ["run", ...words(path, ...options)]));
+    const json = JSON.parse(recorded.stdout);
+    assert.match(plain.logits_hash, /^[0-9a-f]{16}$/);
+    assert.deepEqual([json.text, json.logits_hash], [plain.text, plain.logits_hash]);
+    return directory;
+}
+
+// Rows with the op and the name of their node: "OP:name position" -> row. A name that comes again in a graph gets a number.
+function values(directory) {
+    const { op_values, runs } = rows(directory, "op_values", "runs");
+    const known = graphs(directory), run = new Map(runs.map((r) => [r.run, r])), result = new Map();
+    const names = new Map([...known].map(([graph, nodes]) => {
+        const seen = new Map();
+        return [graph, nodes.map((n) => {
+            const name = `${n.op}:${/^node_/.test(n.name) ? "" : n.name}`, count = (seen.get(name) ?? 0) + 1;
+            seen.set(name, count);
+            return `${name}~${count}`;
+        })];
+    }));
+    for (const row of op_values) {
+        if (run.get(row.run).phase === 4) continue; // warm-up
+        result.set(`${names.get(run.get(row.run).graph)[row.node]} ${row.position}`, row);
+    }
+    return result;
+}
+
+const same = ["elements", "nan", "inf", "min", "max", "mean", "rms", "largest", "hash", "sketch"];
+const contents = (row) => same.map((key) => row[key]).join(" ");
+
+function assertSame(a, b, least) {
+    const left = values(a), right = values(b);
+    let compared = 0;
+    for (const [key, row] of left) {
+        if (!right.has(key)) continue;
+        compared++;
+        assert.equal(contents(right.get(key)), contents(row), key);
+    }
+    assert.ok(compared >= least * left.size, `${compared} of ${left.size} compared`);
+}
+
+for (const arch of ["llama", "gpt2", "gemma3", "qwen3moe", "deepseek2"])
+    test(`values of ${arch} change no logits, and every op has them`, (t) => {
+        const path = model("tiny", "--arch", arch, "--layers", "3");
+        const reason = engineFails(path);
+        if (reason) return t.skip(reason);
+        const directory = record(path);
+        const { op_values, op_runs, runs } = rows(directory, "op_values", "op_runs", "runs");
+        const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)]));
+        const seen = new Set(op_values.map((v) => `${v.run} ${v.node}`));
+        for (const op of op_runs) {
+            // of a fused pair the first has no output of its own
+            let node = op.node;
+            for (let left = op.absorbed; left > 0; left--) do node++; while (/^(VIEW|RESHAPE|PERMUTE|TRANSPOSE|NONE)$/.test(graphOf.get(op.run)[node].op));
+            assert.ok(seen.has(`${op.run} ${node}`), `${graphOf.get(op.run)[node].op} ${graphOf.get(op.run)[node].name}`);
+            if (op.absorbed > 0) assert.ok(!seen.has(`${op.run} ${op.node}`));
+        }
+        for (const v of op_values) {
+            assert.ok(v.min <= v.mean && v.mean <= v.max && v.largest < v.elements && v.nan === 0 && v.inf === (v.min === 0 && v.max === 0 ? v.inf : 0));
+            assert.ok(Math.abs(v.rms - Math.max(Math.abs(v.min), Math.abs(v.max))) >= 0 && v.rms <= 1.000001 * Math.max(Math.abs(v.min), Math.abs(v.max)));
+        }
+        check(directory);
+    });
+
+test("the same values whatever the threads and the batch", () => {
+    // Repacked weights have kernels for one token and others for several, which round otherwise.
+    const path = model("tiny", "--layers", "3"), options = ["--no-repack"];
+    const one = record(path, ["-t", "1", ...options]);
+    assertSame(one, record(path, ["-t", "3", ...options]), 1);
+    assertSame(one, record(path, ["-t", "2", "--ubatch", "8", ...options]), 0.95);
+    assertSame(one, record(path, ["-t", "2", "--ubatch", "1", ...options]), 0.95);
+});
+
+test("of those that match, and of every so-many-th graph", () => {
+    const path = model("tiny", "--layers", "3");
+    const some = rows(record(path, [], ["--values=^MUL_MAT:ffn_out-1$"]), "op_values", "nodes", "ops", "tensors", "runs");
+    const graphOf = new Map(some.runs.map((r) => [r.run, r.graph])), ops = new Map(some.ops.map((o) => [o.op, o.name]));
+    const nodes = new Map(some.nodes.map((n) => [`${n.graph} ${n.node}`, `${ops.get(n.op)}:${some.tensors[n.tensor - 1].name}`]));
+    assert.deepEqual([...new Set(some.op_values.map((v) => nodes.get(`${graphOf.get(v.run)} ${v.node}`)))], ["MUL_MAT:ffn_out-1"]);
+    const { op_values, runs } = rows(record(path, ["-n", "6"], ["--values", "--values-every", "3"]), "op_values", "runs");
+    assert.deepEqual([...new Set(op_values.map((v) => v.run))], runs.map((r) => r.run).filter((_, i) => i % 3 === 0));
+});
+
+test("without --values there are none; a pattern that is none is refused", () => {
+    const path = model("tiny", "--layers", "3"), directory = record(path, [], []);
+    assert.deepEqual(rows(directory, "op_values").op_values, []);
+    assert.equal(experiment(directory).settings.values, null);
+    const refused = run(ggscope, ["run", "--values=(", "-o", fresh(), ...words(path)]);
+    assert.equal(refused.status, 2);
+    assert.match(refused.stderr, /--values takes an extended regular expression/);
+    const number = run(ggscope, ["run", "--values", "--values-every", "0", "-o", fresh(), ...words(path)]);
+    assert.equal(number.status, 2);
+});
+
+test("in SQL, in exports and in Python", () => {
+    const directory = record(model("tiny", "--layers", "3"));
+    const rows = JSON.parse(output(ggscope, ["sql", "--json", directory, "select o.name, v.batch_row, v.rms, v.hash, v.sketch from op_values v join ops o using (run, node) where o.name = 'l_out-1' and v.token = 0"])).rows;
+    assert.ok(rows.length > 10);
+    for (const row of rows) assert.equal(row.at(-1).split(" ").length, 16);
+    assert.ok(rows.every((row) => row[2] > 0 && /^[0-9a-f]{16}$/.test(row[3])));
+    const python = `import ggscope, sys
+r = ggscope.open(sys.argv[1])
+t = r.table("op_values")
+assert len(t["rms"]) == r.tables()["op_values"] > 1000 and t["rms"].kind == "real"
+assert all(a <= m <= b for a, m, b in zip(t["min"], t["mean"], t["max"]))
+print(sum(t["nan"]))`;
+    assert.equal(output("python3", ["-c", python, directory], { env: { ...process.env, PYTHONPATH: join(root, "python"), GGSCOPE_LIBRARY: join(build, "lib", "libggscope.so.0") } }).trim(), "0");
+});
+
+test("a program that is killed leaves the values that it had", async () => {
+    const directory = fresh(), path = model("tiny", "--layers", "3");
+    const child = spawn(ggscope, ["record", "-q", "--values", "-o", directory, "--", "sh", "-c", 'echo $$; exec "$0" "$@"', host, "generate", "-t", "2", "-g", "4000", path], { stdio: ["ignore", "pipe", "ignore"] });
+    const closed = once(child, "close");
+    let stdout = "";
+    for await (const text of child.stdout.setEncoding("utf8")) {
+        stdout += text;
+        if (stdout.split('"logits"').length > 20) break;
+    }
+    process.kill(Number(stdout.split("\n")[0]), "SIGKILL");
+    await closed;
+    const { op_values, runs } = rows(directory, "op_values", "runs");
+    const last = Math.max(...op_values.map((v) => v.run));
+    assert.ok(runs.length >= 19 && last >= runs.length - 1, `values up to run ${last} of ${runs.length}`);
+});
+
+// ---- ggscope values ----
+
+// A copy of a model with one weight changed.
+function changed(name, tensor, index, value, of = model("tiny", "--layers", "3")) {
+    const path = scratch(name), bytes = readFileSync(of);
+    const { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", of]));
+    const found = tensors.find((t) => t.name === tensor);
+    assert.equal(found.dtype, "f32");
+    bytes.writeFloatLE(value, found.offset_start + 4 * index);
+    writeFileSync(path, bytes);
+    return path;
+}
+
+function report(directory, ...options) {
+    const result = run(ggscope, ["values", "--json", ...options, directory]);
+    assert.ok(result.stdout !== "", result.stderr);
+    return { status: result.status, ...JSON.parse(result.stdout) };
+}
+
+function recorded(path, ...options) {
+    const directory = fresh(), result = run(ggscope, ["run", "-q", "--values", "-o", directory, "-m", path, "-p", prompt, "-n", "2", "--ignore-eos", ...options]);
+    assert.equal(result.status, 0, result.stderr);
+    return directory;
+}
+
+test("a NaN is found where it comes from", () => {
+    // Both norms of a layer have the same name, in some layers at the same address, and neither is made: the first one's inputs are
+    // finite, the second one's are not. Products of quantised weights would swallow the NaN.
+    for (const [what, ...options] of [["ffn", "-t", "1"], ["attn", "-t", "2"], ["attn", "--flash-attn", "off"], ["ffn", "--ubatch", "8"]]) {
+        const directory = recorded(changed("nan.gguf", `blk.1.${what}_norm.weight`, 5, NaN, model("tiny", "--layers", "4", "--types", "f16")), ...options);
+        const { status, nan, nan_origins } = report(directory);
+        assert.deepEqual([status, nan[0].op, nan[0].name, nan[0].layer, nan[0].count, nan[0].position], [1, "MUL", `${what}_norm-1`, 1, 1, 0]);
+        assert.equal(nan[0].rows, nan[0].of_rows);
+        assert.deepEqual(nan[0].inputs.map((i) => [i.name, i.values]), [["norm-1", "finite"], [`blk.1.${what}_norm.weight`, "not seen"]]);
+        assert.ok(nan.every((o) => o.name === `${what}_norm-1`), "what follows has it from there");
+        assert.equal(nan_origins, nan.length);
+        const text = run(ggscope, ["values", directory]);
+        assert.equal(text.status, 1);
+        assert.match(text.stdout, new RegExp(`^NaN       MUL ${what}_norm-1, token 0 at position 0: 1 of 256 elements, in \\d+ of \\d+ tokens\n            from norm-1 \\(finite\\)\n            from blk.1.${what}_norm.weight \\(not seen\\)`, "m"));
+    }
+});
+
+test("overflows, channels and ranges", () => {
+    const directory = recorded(changed("large.gguf", "blk.2.attn_norm.weight", 77, 30000));
+    const { status, nan_origins, inf_origins, near_f16, channels, by_layer, by_op } = report(directory);
+    assert.deepEqual([status, nan_origins, inf_origins], [0, 0, 0]);
+    assert.ok(near_f16.some((o) => o.name === "attn_norm-2" && o.largest > 16376));
+    const channel = channels.find((c) => c.name === "attn_norm-2");
+    assert.deepEqual([channel.op, channel.channel], ["MUL", 77]);
+    assert.ok(channel.share > 0.9);
+    assert.deepEqual(by_layer.map((l) => [l.layer, l.output]), [0, 1, 2].map((l) => [l, `l_out-${l}`]));
+    assert.ok(by_layer.every((l) => l.min < 0 && l.max > 0 && l.rms > 0));
+    assert.equal(by_op[0].name, "embd");
+    const one = report(directory, "--layer", "1", "--tensor", "ffn_out");
+    assert.deepEqual(one.by_op.map((o) => [o.op, o.name, o.layer]), [["MUL_MAT", "ffn_out-1", 1]]);
+    const whole = by_op.find((o) => o.name === "ffn_out-1"), step = report(directory, "--token", "1").by_op.find((o) => o.name === "ffn_out-1");
+    assert.ok(step.rows === 1 && whole.rows > 10 && step.min >= whole.min && step.max <= whole.max);
+});
+
+test("without values, or with none of those that are asked for, it says so", () => {
+    const path = model("tiny", "--layers", "3"), none = record(path, [], []);
+    const result = run(ggscope, ["values", none]);
+    assert.equal(result.status, 1);
+    assert.match(result.stderr, /no values were recorded: record again with --values/);
+    const directory = recorded(path);
+    for (const [options, said] of [[["--tensor", "nothing"], /of these ops no values/], [["--layer", "9"], /layer/], [["--token", "70"], /token/]]) {
+        const refused = run(ggscope, ["values", ...options, directory]);
+        assert.equal(refused.status, 1);
+        assert.match(refused.stderr, said);
+    }
+});

@@ -1,0 +1,75 @@
+// ggscope attach to what tests/engine/attach*.test.mjs have no time for: a Vulkan device, llama-server under load, a request under way.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { ggscope, model, output } from "../lib.mjs";
+import { attach, attachTo, skip, sleep, start, tiny, until } from "../engine/attaching.mjs";
+import { environment } from "../engine/node/recordings.mjs";
+import { check, host, jsonLines, rows, stats } from "../engine/traces.mjs";
+import { env, maybe } from "../engine/vulkan.mjs";
+import { buildServer, unbuildable } from "./llama-server.mjs";
+
+maybe("Vulkan, whose device was made before: graph runs as a whole, and it says so", async () => {
+    const program = start(host, ["endless", "-g", "3", "-l", "99", tiny], { env });
+    const hashes = () => [...program.said.stdout.matchAll(/"logits":(\d+)/g)].map(([, hash]) => hash);
+    for (let i = 0; hashes().length < 5 && i < 10; i++) await until("the shaders", () => program.child.exitCode === null && hashes().length >= 5).catch(() => {});
+    const a = attachTo(String(program.child.pid), "--steps", "6"), { status, stderr } = await a.ended;
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^opaque +\d+ nodes ran on a backend that is seen as a whole only$/m);
+    check(a.directory);
+    const { steps } = rows(a.directory, "steps");
+    assert.equal(steps.length, 6);
+    const n = hashes().length;
+    await until("it to go on", () => hashes().length > n + 3);
+    hashes().forEach((hash, i) => assert.equal(hash, hashes()[i % 4], `step ${i}`));
+});
+
+async function freePort() {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address();
+    server.close();
+    return port;
+}
+
+const unbuilt = skip || unbuildable() || false;
+test("llama-server with 4 slots under load: recorded three times, and every request is answered", { skip: unbuilt }, async () => {
+    const port = await freePort(), url = `http://127.0.0.1:${port}`;
+    const server = start(buildServer(), ["-m", model("tiny"), "--parallel", "4", "-t", "1", "-tb", "1", "-c", "2048", "--host", "127.0.0.1", "--port", String(port)], { env: environment });
+    for (let ready = false; !ready; await sleep(50)) {
+        assert.equal(server.child.exitCode, null, server.said.stderr.slice(-2000));
+        ready = await fetch(`${url}/health`).then((answer) => answer.ok, () => false);
+    }
+    const ask = async (prompt) => (await (await fetch(`${url}/completion`, { method: "POST", headers: { "content-type": "application/json" },
+        body: JSON.stringify({ prompt, n_predict: 16, temperature: 0, ignore_eos: true, cache_prompt: false }) })).json()).content;
+    let over = false;
+    const prompts = ["the quick brown fox", "seven tiny models", "in the deep night", "once upon a time"];
+    const clients = prompts.map(async (prompt) => { const answers = []; while (!over) answers.push(await ask(prompt)); return answers; });
+    for (let i = 0; i < 3; i++) {
+        const { directory, status, stderr } = await attach(String(server.child.pid), "--requests", "8");
+        assert.equal(status, 0, stderr);
+        check(directory);
+        const { requests } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+        assert.ok(requests.length >= 8, `${requests.length} requests`);
+        assert.equal(stats(directory).unseen, 0);
+    }
+    over = true;
+    for (const answers of await Promise.all(clients)) assert.ok(answers.length > 3 && answers.every((text) => typeof text === "string" && text.length > 0));
+    assert.equal(server.child.exitCode, null);
+});
+
+test("a request under way: what came before is not seen", { skip }, async () => {
+    const program = start(host, ["endless", "-g", "600", tiny]);
+    await until("the middle of a generation", () => (program.said.stdout.match(/logits/g) ?? []).length > 20);
+    const { directory, status, stderr } = await attach(String(program.child.pid), "--steps", "4");
+    assert.equal(status, 0, stderr);
+    check(directory);
+    const { steps, tokens } = rows(directory, "steps", "tokens");
+    assert.equal(steps.length, 4);
+    assert.equal(tokens.length, 4, "the tokens that came before are no rows");
+    const fed = jsonLines(program.said.stdout.slice(0, program.said.stdout.lastIndexOf("\n"))).filter((l) => l.decode);
+    const first = fed.findIndex((l) => l.positions[0] === tokens[0].position);
+    assert.ok(tokens[0].position > 0 && first > 0);
+    tokens.forEach((t, i) => assert.deepEqual([t.token, t.position], [fed[first + i].tokens[0], fed[first + i].positions[0]]));
+});

@@ -1,0 +1,391 @@
+// Instructions and entries of functions (base/code), and code that is written near them (capture/inside/island.h). x86-64.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/code/entry.h"
+#include "base/code/instruction.h"
+#include "base/code/patch-plan.h"
+#include "base/code/symbols.h"
+#include "capture/inside/island.h"
+
+// ---- instructions ----
+
+static void decode(struct ggs_instruction * i, const char * bytes, size_t n) {
+    assert_true(ggs_instruction_decode(i, (const uint8_t *) bytes, n));
+    assert_int_equal(i->length, n);
+    for (size_t k = 0; k < n; k++) assert_false(ggs_instruction_decode(i, (const uint8_t *) bytes, k)); // cut off
+    assert_true(ggs_instruction_decode(i, (const uint8_t *) bytes, n));
+}
+#define DECODE(i, bytes) decode(i, bytes, sizeof(bytes) - 1)
+
+static void test_known(void ** state) {
+    (void) state;
+    struct ggs_instruction i;
+    DECODE(&i, "\xf3\x0f\x1e\xfa"); // endbr64
+    assert_int_equal(i.kind, GGS_INSTRUCTION_ORDINARY);
+    DECODE(&i, "\x41\x57");                                 // push %r15
+    DECODE(&i, "\x48\x83\xec\x18");                         // sub $24, %rsp
+    DECODE(&i, "\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"); // movabs
+    DECODE(&i, "\xc5\xf8\x77");                             // vzeroupper
+    DECODE(&i, "\x62\xf1\x7c\x48\x10\x44\x24\x01");         // vmovups 64(%rsp), %zmm0
+    DECODE(&i, "\x48\x8d\x05\x10\x00\x00\x00");             // lea 16(%rip), %rax
+    assert_int_equal(i.relative_at, 3);
+    DECODE(&i, "\x80\x3d\x10\x00\x00\x00\x05"); // cmpb $5, 16(%rip)
+    assert_int_equal(i.relative_at, 2);
+    DECODE(&i, "\x74\xfe");
+    assert_int_equal(i.kind, GGS_INSTRUCTION_BRANCH);
+    assert_int_equal(i.condition, 4);
+    assert_int_equal(i.target, 0);
+    DECODE(&i, "\xe9\x00\x01\x00\x00");
+    assert_int_equal(i.kind, GGS_INSTRUCTION_JUMP);
+    assert_int_equal(i.target, 0x105);
+    DECODE(&i, "\xff\xd0");
+    assert_int_equal(i.kind, GGS_INSTRUCTION_CALL_INDIRECT);
+    DECODE(&i, "\x0f\x05");
+    assert_int_equal(i.kind, GGS_INSTRUCTION_SPECIAL);
+    assert_false(ggs_instruction_decode(&i, (const uint8_t *) "\x06\x00\x00\x00\x00\x00", 6)); // not in 64-bit mode
+}
+
+// Every instruction of real libraries has the length that objdump gives it.
+static size_t compare_with_objdump(const char * library) {
+    char   command[512], line[512];
+    size_t n = 0, differ = 0;
+    snprintf(command, sizeof(command), "objdump -d -w --insn-width=15 '%s' 2>/dev/null", library);
+    FILE * pipe = popen(command, "re");
+    assert_non_null(pipe);
+    while (fgets(line, sizeof(line), pipe) != NULL) {
+        uint8_t                bytes[16];
+        size_t                 length = 0;
+        struct ggs_instruction i;
+        const char *           at = strchr(line, '\t');
+        if (line[0] != ' ' || at == NULL || strstr(line, "(bad)") != NULL) continue;
+        for (at++; length < 15; at += 3) {
+            char * end;
+            bytes[length] = (uint8_t) strtoul(at, &end, 16);
+            if (end != at + 2) break;
+            length++;
+        }
+        if (length == 0 || strchr(at, '\t') == NULL) continue;
+        n++;
+        if ((!ggs_instruction_decode(&i, bytes, length) || i.length != length) && differ++ < 5) print_error("%s", line);
+    }
+    assert_int_equal(pclose(pipe), 0);
+    assert_int_equal(differ, 0);
+    return n;
+}
+
+static void test_real(void ** state) {
+    (void) state;
+#ifndef __x86_64__
+    skip();
+#else
+    if (system("command -v objdump >/dev/null") != 0) {
+        print_message("there is no objdump to compare with\n");
+        skip();
+    }
+    size_t n = compare_with_objdump("/proc/self/exe") +
+               compare_with_objdump(GGSCOPE_ENGINE_LIBRARY_DIR "/libggml-base.so") +
+               compare_with_objdump(GGSCOPE_ENGINE_LIBRARY_DIR "/libggml-cpu-zen4.so");
+    print_message("%zu instructions have the length that objdump gives them\n", n);
+    assert_true(n > 100000);
+#endif
+}
+
+// The memory ends where the input ends.
+static void test_random(void ** state) {
+    (void) state;
+    size_t    page   = (size_t) sysconf(_SC_PAGESIZE);
+    uint8_t * memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    uint64_t seed = 88172645463325252u;
+    for (int k = 0; k < 400000; k++) {
+        size_t size = (size_t) k % 17;
+        for (size_t i = 0; i < size; i++) {
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            static const uint8_t often[] = {0x66, 0xf3, 0x48, 0x0f, 0xc4, 0xc5, 0x62, 0x38, 0x3a, 0x05, 0x84, 0xff};
+            memory[page - size + i] = seed >> 60 < 6 ? often[(seed >> 20) % sizeof(often)] : (uint8_t) (seed >> 30);
+        }
+        struct ggs_instruction i;
+        if (ggs_instruction_decode(&i, memory + page - size, size)) {
+            assert_in_range(i.length, 1, size);
+            assert_true(i.relative_at == 0 || (size_t) i.relative_at + 4 <= i.length);
+        }
+    }
+    munmap(memory, 2 * page);
+}
+
+// ---- entries ----
+
+static struct ggs_code_entry examine(const char * bytes, size_t size) {
+    static struct ggs_code_function functions[1];
+    functions[0]         = (struct ggs_code_function){.address = 0x1000, .size = size, .name = "f"};
+    struct ggs_code code = {
+        .bytes = (const uint8_t *) bytes, .address = 0x1000, .size = size, .functions = functions, .n_functions = 1};
+    struct ggs_code_entry entry;
+    ggs_entry_examine(&entry, &code, 0x1000, size);
+    ggs_entries_check(&entry, 1, &code);
+    return entry;
+}
+#define EXAMINE(bytes) examine(bytes, sizeof(bytes) - 1)
+
+static void test_entries(void ** state) {
+    (void) state;
+    assert_string_equal(EXAMINE("\x31\xc0\xc3").refused, "it is shorter than a jump");
+    assert_string_equal(EXAMINE("\x06\x90\x90\x90\x90\x90\xc3").refused, "its first instructions are not known");
+    assert_string_equal(EXAMINE("\x0f\x05\x90\x90\x90\x90\xc3").refused,
+                        "its first instructions cannot be moved"); // syscall
+    assert_string_equal(EXAMINE("\xff\xd0\x90\x90\x90\x90\xc3").refused, "its first instructions cannot be moved");
+    assert_string_equal(EXAMINE("\x90\x90\x90\x90\x90\xeb\xfb\xc3").refused,
+                        "a jump leads into its first instructions"); // to +2
+    assert_string_equal(EXAMINE("\x90\x90\x90\x90\x90\xeb\xf9\xc3").refused,
+                        "a jump leads into its first instructions"); // to its begin
+    assert_string_equal(EXAMINE("\x90\x90\x90\x90\x90\x06\xc3").refused, "its instructions are not all known");
+    struct ggs_code_entry good = EXAMINE("\x90\x90\x90\x90\x90\xeb\xfe\xc3");
+    assert_null(good.refused);
+    assert_int_equal(good.length, 5);
+    assert_true(good.preserve);
+    good = EXAMINE("\xf3\x0f\x1e\xfa\x48\x89\xe5\x53\x41\x54\xff\xd2\xc3"); // endbr64, mov, push, push, call *%rdx
+    assert_null(good.refused);
+    assert_int_equal(good.at, 0x1004);
+    assert_int_equal(good.length, 6);
+    assert_false(good.preserve);
+    assert_true(EXAMINE("\x90\x90\x90\x90\xe8\x00\x10\x00\x00\xc3").calls);
+    assert_string_equal(EXAMINE("\x90\xeb\x01\x90\x90\xc3\xc3").refused, "it is shorter than a jump");
+}
+
+#ifdef __x86_64__
+
+// Functions whose first instructions are of every kind that is moved.
+#define FUNCTION(name, body)                                                                                      \
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ":\n" body "\n.size " #name \
+            ", . - " #name "\n.p2align 4\n");                                                                     \
+    extern long name(long a, long b)
+static __attribute__((used)) long number = 1000;
+FUNCTION(code_plain, "lea (%rdi,%rsi,2), %rax\n add $3, %rax\n ret");
+FUNCTION(code_relative, "mov number(%rip), %rax\n add %rdi, %rax\n ret");
+FUNCTION(code_compare, "cmpl $1000, number(%rip)\n jne 1f\n lea (%rdi,%rsi), %rax\n ret\n 1: xor %eax, %eax\n ret");
+FUNCTION(code_branch, "test %rdi, %rdi\n je 1f\n mov %rsi, %rax\n ret\n 1: mov $-7, %rax\n ret");
+FUNCTION(code_call, "push %rbx\n mov %rdi, %rbx\n call code_plain\n add %rbx, %rax\n pop %rbx\n ret");
+FUNCTION(code_jump, ".byte 0xe9\n .long code_relative - . - 4"); // not the short form
+FUNCTION(code_marked, "endbr64\n push %rbp\n mov %rsp, %rbp\n lea 5(%rdi,%rsi,4), %rax\n pop %rbp\n ret");
+// Changes one register alone; its caller knows that.
+FUNCTION(code_leaf, "mov number(%rip), %rax\n add %rdi, %rax\n ret");
+
+typedef long function(long a, long b);
+
+static struct ggs_code own_code(struct ggs_symbols * symbols) {
+    extern const char __executable_start[], etext[];
+    uintptr_t         page = (uintptr_t) sysconf(_SC_PAGESIZE);
+    assert_true(ggs_symbols_read(symbols, "/proc/self/exe", NULL, "code_plain"));
+    struct ggs_code code = {.functions = symbols->items, .n_functions = symbols->count, .n_stubs = symbols->n_stubs};
+    uintptr_t       bias = (uintptr_t) code_plain - ggs_code_find(&code, "code_plain")->address;
+    uintptr_t       low  = (uintptr_t) code_plain & ~(page - 1);
+    while (low - page > (uintptr_t) __executable_start && low - page > (uintptr_t) etext - (16 << 20)) low -= page;
+    for (size_t i = 0; i < symbols->count; i++) symbols->items[i].address += bias;
+    for (unsigned i = 0; i < symbols->n_stubs; i++) symbols->stubs[i].begin += bias, symbols->stubs[i].end += bias;
+    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
+    code.bytes   = (const uint8_t *) low;
+    code.address = low;
+    code.size    = (uintptr_t) etext - low;
+    return code;
+}
+
+static struct ggs_code_entry entry_of(const struct ggs_code * code, const char * name) {
+    struct ggs_code_entry            entry;
+    const struct ggs_code_function * found = ggs_code_find(code, name);
+    assert_non_null(found);
+    ggs_entry_examine(&entry, code, found->address, found->size);
+    ggs_entries_check(&entry, 1, code);
+    return entry;
+}
+
+static void test_displaced(void ** state) {
+    (void) state;
+    static const struct {
+        const char * name;
+        function *   original;
+    } functions[] = {{"code_plain", code_plain},   {"code_relative", code_relative}, {"code_compare", code_compare},
+                     {"code_branch", code_branch}, {"code_call", code_call},         {"code_jump", code_jump},
+                     {"code_marked", code_marked}, {"code_leaf", code_leaf}};
+    enum { N = sizeof(functions) / sizeof(functions[0]) };
+    struct ggs_symbols symbols;
+    struct ggs_code    code = own_code(&symbols);
+    struct ggs_island  island;
+    function *         moved[N];
+    assert_true(ggs_island_open(&island, (uintptr_t) code.bytes, (uintptr_t) code.bytes + code.size));
+    for (unsigned i = 0; i < N; i++) {
+        struct ggs_code_entry entry = entry_of(&code, functions[i].name);
+        assert_null(entry.refused);
+        *(void **) &moved[i] = ggs_island_add_function(&island, &entry, &code);
+        assert_non_null(moved[i]);
+    }
+    assert_true(ggs_island_seal(&island));
+    for (unsigned i = 0; i < N; i++)
+        for (long a = -2; a < 3; a++)
+            for (long b = -2; b < 3; b++) assert_int_equal(moved[i](a, b), functions[i].original(a, b));
+    ggs_island_drop(&island);
+    ggs_symbols_release(&symbols);
+}
+
+// ---- a function that leads to a hook ----
+
+static function *    before;
+static unsigned long calls;
+
+static long hook(long a, long b) {
+    calls++;
+    return before(a, b);
+}
+static void clobbering_hook(void) { // in every way that the convention allows
+    calls++;
+    __asm__ volatile(
+        "xor %%rcx, %%rcx; xor %%rdx, %%rdx; xor %%rsi, %%rsi; xor %%rdi, %%rdi; xor %%r8, %%r8; xor %%r9, %%r9;"
+        "xor %%r10, %%r10; xor %%r11, %%r11; pxor %%xmm0, %%xmm0; pxor %%xmm7, %%xmm7; pxor %%xmm15, %%xmm15;"
+        "mov $4242, %%rax" ::
+            : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "xmm0", "xmm7", "xmm15");
+}
+
+static double measure(function * f) {
+    struct timespec a, b;
+    double          best = 1e9;
+    for (int k = 0; k < 7; k++) {
+        clock_gettime(CLOCK_MONOTONIC, &a);
+        for (long i = 0; i < 1000000; i++) f(i, 2);
+        clock_gettime(CLOCK_MONOTONIC, &b);
+        double ns = ((double) (b.tv_sec - a.tv_sec) * 1e9 + (double) (b.tv_nsec - a.tv_nsec)) / 1e6;
+        if (ns < best) best = ns;
+    }
+    return best;
+}
+
+static void test_patched(void ** state) {
+    (void) state;
+    struct ggs_symbols    symbols;
+    struct ggs_code       code  = own_code(&symbols);
+    struct ggs_code_entry entry = entry_of(&code, "code_plain");
+    struct ggs_island     island;
+    uint8_t               jump[GGS_JUMP_LENGTH], was[GGS_JUMP_LENGTH];
+    assert_true(ggs_island_open(&island, (uintptr_t) code.bytes, (uintptr_t) code.bytes + code.size));
+    *(void **) &before = ggs_island_add_function(&island, &entry, &code);
+    void * way         = ggs_island_add_way(&island, (const void *) hook);
+    assert_true(ggs_island_seal(&island));
+    double direct = measure(code_plain), through = 0;
+    memcpy(was, (const void *) code_plain, sizeof(was));
+    assert_true(ggs_jump_write(jump, entry.at, (uint64_t) (uintptr_t) way));
+    for (int may_unprotect = 0; may_unprotect < 2; may_unprotect++) {
+        calls = 0;
+        assert_true(ggs_code_overwrite((void *) (uintptr_t) entry.at, jump, sizeof(jump), may_unprotect));
+        assert_int_equal(code_plain(5, 6), 20);
+        assert_int_equal(calls, 1);
+        through = measure(code_plain);
+        assert_true(ggs_code_overwrite((void *) (uintptr_t) entry.at, was, sizeof(was), may_unprotect));
+        assert_int_equal(code_plain(5, 6), 20);
+        assert_memory_equal((const void *) code_plain, was, sizeof(was));
+    }
+    print_message(
+        "a call costs %.1f ns, and %.1f ns through a patched entry, a hook that counts, and the displaced beginning\n",
+        direct, through);
+    ggs_island_drop(&island);
+    ggs_symbols_release(&symbols);
+}
+
+// What a caller has in registers is there behind the call, and the hook finds an aligned stack.
+static void test_preserving(void ** state) {
+    (void) state;
+    struct ggs_island island;
+    assert_true(ggs_island_open(&island, (uintptr_t) code_plain, (uintptr_t) code_plain + 4096));
+    void * silent  = ggs_island_add_preserving_way(&island, (const void *) clobbering_hook, false);
+    void * returns = ggs_island_add_preserving_way(&island, (const void *) clobbering_hook, true);
+    if (silent == NULL) {
+        print_message("this processor cannot save its registers (xsave)\n");
+        skip();
+    }
+    assert_true(ggs_island_seal(&island));
+    for (int value = 0; value < 2; value++) {
+        struct {
+            uint64_t r[9];
+            double   d[3];
+            void *   way;
+        } f   = {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1.5, 2.5, 3.5}, value ? returns : silent};
+        calls = 0;
+        __asm__ volatile(
+            "movsd 72(%%rbx), %%xmm0\n movsd 80(%%rbx), %%xmm7\n movsd 88(%%rbx), %%xmm15\n"
+            "movq (%%rbx), %%rax\n movq 8(%%rbx), %%rcx\n movq 16(%%rbx), %%rdx\n movq 24(%%rbx), %%rsi\n movq 32(%%rbx), %%rdi\n"
+            "movq 40(%%rbx), %%r8\n movq 48(%%rbx), %%r9\n movq 56(%%rbx), %%r10\n movq 64(%%rbx), %%r11\n"
+            "movq %%rsp, %%r14\n andq $-16, %%rsp\n subq $136, %%rsp\n call *96(%%rbx)\n movq %%r14, %%rsp\n"
+            "movq %%rax, (%%rbx)\n movq %%rcx, 8(%%rbx)\n movq %%rdx, 16(%%rbx)\n movq %%rsi, 24(%%rbx)\n movq %%rdi, 32(%%rbx)\n"
+            "movq %%r8, 40(%%rbx)\n movq %%r9, 48(%%rbx)\n movq %%r10, 56(%%rbx)\n movq %%r11, 64(%%rbx)\n"
+            "movsd %%xmm0, 72(%%rbx)\n movsd %%xmm7, 80(%%rbx)\n movsd %%xmm15, 88(%%rbx)\n"
+            :
+            : "b"(&f)
+            : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r14", "xmm0", "xmm7", "xmm15", "memory");
+        assert_int_equal(calls, 1);
+        if (!value) assert_int_equal(f.r[0], 1);
+        for (unsigned i = 1; i < 9; i++) assert_int_equal(f.r[i], i + 1);
+        assert_true(f.d[0] == 1.5 && f.d[1] == 2.5 && f.d[2] == 3.5);
+    }
+    ggs_island_drop(&island);
+}
+
+#endif
+
+// ---- symbols of damaged files ----
+
+static void test_damaged(void ** state) {
+    (void) state;
+    char   path[] = "/tmp/ggscope-test-code-XXXXXX";
+    int    fd     = mkstemp(path);
+    FILE * own    = fopen("/proc/self/exe", "re");
+    assert_true(fd >= 0 && own != NULL);
+    fseek(own, 0, SEEK_END);
+    size_t    size  = (size_t) ftell(own);
+    uint8_t * bytes = malloc(size);
+    rewind(own);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, size, own), size);
+    fclose(own);
+    uint64_t sections, seed = 12345;
+    memcpy(&sections, bytes + 0x28, sizeof(sections));
+    for (int k = 0; k < 60; k++) {
+        struct ggs_symbols symbols;
+        uint8_t            kept[16];
+        seed         = seed * 6364136223846793005u + 1442695040888963407u;
+        size_t where = k % 3 == 0 ? (seed >> 33) % 64 : (size_t) sections + (seed >> 33) % 2000;
+        if (where > size - 16) where = size - 16;
+        memcpy(kept, bytes + where, 16);
+        for (unsigned i = 0; i < 8; i++) bytes[where + i] = (uint8_t) (seed >> (8 * i % 56));
+        assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t) size);
+        if (k % 5 == 4) assert_int_equal(ftruncate(fd, (off_t) ((seed >> 20) % size)), 0);
+        if (ggs_symbols_read(&symbols, path, NULL, "code_plain"))
+            for (size_t i = 0; i < symbols.count; i++)
+                assert_in_range(symbols.items[i].name - symbols.names, 0, symbols.names_size);
+        ggs_symbols_release(&symbols);
+        memcpy(bytes + where, kept, 16);
+    }
+    free(bytes);
+    close(fd);
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_real),    cmocka_unit_test(test_random),
+        cmocka_unit_test(test_entries),
+#ifdef __x86_64__
+        cmocka_unit_test(test_displaced), cmocka_unit_test(test_patched), cmocka_unit_test(test_preserving),
+#endif
+        cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

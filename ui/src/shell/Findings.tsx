@@ -1,0 +1,20 @@
+// Findings as a list; a press on one leads to its evidence.
+import type { Finding } from "./recording-findings";
+
+export function Findings({ findings }: { findings: readonly Finding[] }) {
+    return (
+        <ul class="findings">
+            {findings.map(({ text, go, isWarning }) => (
+                <li class={isWarning ? "warning" : undefined}>
+                    {go ? (
+                        <button type="button" class="link" onClick={go}>
+                            {text}
+                        </button>
+                    ) : (
+                        text
+                    )}
+                </li>
+            ))}
+        </ul>
+    );
+}

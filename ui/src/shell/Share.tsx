@@ -1,0 +1,154 @@
+// Three ways to show somebody what is on the screen: a link to this recording alone, a report that opens here, a figure.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Link } from "../api";
+import { useAsk } from "../ask";
+import { chosenSteps, experiment, here, summary } from "../state";
+import { announce } from "./Announce";
+import { kindNames, pictures, saveFigure } from "./Saves";
+
+declare const REPORT: boolean; // set by the build
+
+function Copy({ text, label }: { text: string; label: string }) {
+    const [done, setDone] = useState(false);
+    const field = useRef<HTMLInputElement>(null);
+    // Without a secure context a page may not write to the clipboard: what is selected can be copied by hand.
+    const copy = async () => {
+        field.current!.select();
+        try {
+            await navigator.clipboard.writeText(text);
+            setDone(true);
+            announce(`${label} copied`);
+        } catch {
+            announce("Press Ctrl+C to copy it.");
+        }
+    };
+    return (
+        <div class="share-copy">
+            <input type="text" readOnly value={text} aria-label={label} ref={field} onFocus={(event) => event.currentTarget.select()} />
+            <button type="button" onClick={() => void copy()}>
+                {done ? "copied" : "copy"}
+            </button>
+        </div>
+    );
+}
+
+function LinkPart() {
+    const { data, error } = useAsk<Link>(here("link"));
+    if (error) return <p class="problem">{error.message}</p>;
+    const address = data ? new URL(data.path, location.origin).href + location.hash : "";
+    return (
+        <section aria-labelledby="share-link">
+            <h3 id="share-link">A link to this place</h3>
+            <p class="quiet">Opens this recording and no other one, for as long as the server runs.</p>
+            {data && <Copy text={address} label="Link" />}
+            {data?.loopback && (
+                <p class="share-loopback">
+                    The server listens on this machine only: elsewhere the link opens nothing, unless a tunnel leads here (<code>ssh -L {location.port}:127.0.0.1:{location.port} HOST</code>).
+                </p>
+            )}
+        </section>
+    );
+}
+
+const quoted = (text: string) => (/^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+function ReportPart() {
+    const one = experiment.value;
+    const file = `${one?.name ?? "recording"}.html`;
+    if (REPORT)
+        return (
+            <section aria-labelledby="share-report">
+                <h3 id="share-report">This report, opened here</h3>
+                <p class="quiet">Send the file; behind its address this part leads to what you see:</p>
+                <Copy text={location.hash} label="Place" />
+            </section>
+        );
+    return (
+        <section aria-labelledby="share-report">
+            <h3 id="share-report">A report that opens here</h3>
+            <p class="quiet">One file with this page and its data, for people without the recording. Behind its address, this leads to what you see.</p>
+            <Copy text={`ggscope report ${quoted(one?.directory ?? "DIR")} -o ${quoted(file)}`} label="Command" />
+            <Copy text={`${file}${location.hash}`} label="File and place" />
+        </section>
+    );
+}
+
+// Those of `ggscope figure` that no view shows as they are; whether they are of experts.
+const figures = [
+    ["memory-map", "Memory map", false],
+    ["heat-over-offset", "Accesses over file offset", false],
+    ["heat-rows", "Reads of each token over file offset", false],
+    ["reuse", "Reuse distance", false],
+    ["experts", "Use of experts", true],
+    ["expert-matrix", "Experts by layer", true],
+] as const;
+
+function FigurePart() {
+    const there = [...pictures.values()].filter((picture) => picture.isShown());
+    return (
+        <section aria-labelledby="share-figure">
+            <h3 id="share-figure">A figure</h3>
+            <p class="quiet">Light on white, with title, legend, axes and a line that says of what it is.</p>
+            {there.length === 0 && <p class="quiet">This view has no picture: its tables leave as CSV.</p>}
+            <ul class="share-figures">
+                {there.map(({ title, kinds, save }) => (
+                    <li>
+                        <span>{title}</span>
+                        {kinds.map((kind) => (
+                            <button type="button" class="quiet" onClick={() => void save(kind)} aria-label={`${title} as ${kind === "png4" ? "PNG, 4×" : kindNames[kind]}`}>
+                                {kindNames[kind]}
+                            </button>
+                        ))}
+                    </li>
+                ))}
+            </ul>
+            <details class="share-more">
+                <summary>More figures for a paper</summary>
+                <ul class="share-figures">
+                    {figures
+                        .filter(([, , experts]) => !experts || (summary.value?.model?.experts ?? 0) > 0)
+                        .map(([kind, title]) => (
+                            <li>
+                                <span>{title}</span>
+                                {(["svg", "pdf"] as const).map((format) => (
+                                    <button type="button" class="quiet" onClick={() => void saveFigure(format, kind, { kind, ...chosenSteps() })} aria-label={`${title} as ${kindNames[format]}`}>
+                                        {kindNames[format]}
+                                    </button>
+                                ))}
+                            </li>
+                        ))}
+                </ul>
+            </details>
+        </section>
+    );
+}
+
+export function Share() {
+    const [isOpen, setOpen] = useState(false);
+    const dialog = useRef<HTMLDialogElement>(null);
+    useEffect(() => {
+        if (isOpen && !dialog.current!.open) dialog.current!.showModal();
+    }, [isOpen]);
+    return (
+        <>
+            <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)} title="A link, a report or a figure of what you see">
+                Share
+            </button>
+            <dialog ref={dialog} class="share" aria-labelledby="share-title" onClose={() => setOpen(false)} onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
+                {isOpen && (
+                    <div>
+                        <h2 id="share-title">Share what you see</h2>
+                        {!REPORT && <LinkPart />}
+                        <ReportPart />
+                        <FigurePart />
+                        <form method="dialog">
+                            <p class="buttons">
+                                <button>Close</button>
+                            </p>
+                        </form>
+                    </div>
+                )}
+            </dialog>
+        </>
+    );
+}

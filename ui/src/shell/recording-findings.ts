@@ -1,0 +1,86 @@
+// What matters in this recording, as sentences that lead to their evidence. They come from the numbers of stats and heat.
+import { batch } from "@preact/signals";
+import type { Heat, ModelMap, Summary } from "../api";
+import { useAsk } from "../ask";
+import { bytes, count, plural, share, time } from "../format";
+import { here, select, statsPath, view, type View } from "../state";
+import { stepsWord, stepWord } from "../step";
+import { copiedOf } from "../views/memory/data";
+
+export interface Finding {
+    text: string;
+    isWarning?: boolean;
+    go?(): void; // to the evidence
+}
+
+interface Stats {
+    tokens: number;
+    requests: number;
+    by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
+    streamed?: { run_ns: number; wait_ns: number }; // absent: nothing was streamed
+    processes: { time: { wall_ns: number; client_compute_ns: number; server_compute_ns: number; wire_ns: number; idle_ns: number } } | null;
+    machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null; others_cpu_share: number | null; steal_share: number | null; busy: boolean };
+    model: { stray_weights: number; stray_bytes: number };
+}
+
+const speedOf = ({ tokens_per_second: rate }: Summary): string | null => (rate === null ? null : `${rate < 9.95 ? rate.toFixed(1) : count(rate)} tok/s`);
+
+// "606 of 670 MiB", the unit said once where both have the same.
+const ofBoth = (a: string, b: string) => {
+    const unit = ` ${b.split(" ")[1]!}`;
+    return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a} of ${b}`;
+};
+export const ofBytes = (part: number, whole: number): string => ofBoth(bytes(part), bytes(whole));
+const ofTime = (part: number, whole: number): string => ofBoth(time(part), time(whole));
+
+const to = (shown: View, more?: () => void) => () =>
+    batch(() => {
+        view.value = shown;
+        more?.();
+    });
+
+// What the time goes to: a disk or a wire that is waited for comes before the op that computes longest.
+function ofTimes(stats: Stats): Finding[] {
+    const { machine, streamed, processes, by_op: rows } = stats;
+    const busy = rows.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
+    const wall = rows.reduce((sum, row) => sum + row.wall_ns, 0);
+    const stalled = machine.faults?.in_ops.stalled_ns ?? 0;
+    const generated = machine.block_requests?.by_phase.find((row) => row.phase === "generate");
+    const steps = stats.tokens - 1;
+    const storage = to("storage");
+    const found: Finding[] = [];
+    if (processes) found.push({ text: `${share(processes.time.wire_ns, processes.time.wall_ns)} of the time on the wire`, go: to("statistics") });
+    if (streamed) found.push({ text: `${ofTime(streamed.wait_ns, streamed.run_ns)} waiting for the disk`, go: storage });
+    if (busy > 0 && stalled > 0.05 * busy) found.push({ text: `${ofTime(stalled, busy)} stalled by page faults`, go: storage });
+    if (generated && steps > 0 && generated.bytes > 0) found.push({ text: `${bytes(generated.bytes / steps)} per token from the disk`, go: storage });
+    const top = rows.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
+    const of = processes ? "of computing" : "of time";
+    if (top && wall > 0 && found.length < 2) found.push({ text: `${share(top.wall_ns, wall)} ${of} in ${top.op ?? top.backend}`, go: to("statistics", () => top.op !== null && select({ opType: top.op })) });
+    return found;
+}
+
+// Of a server a step is no token: each has one of several requests, or a piece of a prompt.
+function stepsOf(about: Summary, requests: number): string {
+    const steps = `${count(about.tokens)} ${requests > 1 ? "steps" : about.tokens === 1 ? stepWord() : stepsWord()}`;
+    return requests > 1 ? `${count(requests)} requests in ${steps}` : steps;
+}
+
+export function useFindings(about: Summary | null): Finding[] {
+    const heat = useAsk<Heat>(about?.model ? here("heat") : null, { keep: true }).data;
+    const map = useAsk<ModelMap>(about?.model ? here("map") : null, { keep: true }).data;
+    const stats = useAsk<Stats>(about && about.ops > 0 ? statsPath() : null, { keep: true }).data;
+    if (!about) return [];
+    const copies = map && copiedOf(map);
+    const others = stats?.machine.busy ? stats.machine.others_cpu_share : null;
+    const steal = stats?.machine.steal_share ?? 0;
+    const speed = speedOf(about);
+    return [
+        ...(others !== null ? [{ text: `${steal >= 0.005 ? `the hypervisor gave ${(100 * steal).toFixed(0)} % of the CPUs to other machines, ` : ""}other programs used ${(100 * others).toFixed(0)} % of the CPUs: times say little`, isWarning: true }] : []),
+        ...(stats ? ofTimes(stats) : []),
+        { text: stepsOf(about, stats?.requests ?? 0), go: to("timeline") },
+        ...(speed ? [{ text: speed, go: to("timeline") }] : []),
+        ...(heat ? [{ text: `${ofBytes(heat.model.bytes_touched, heat.model.bytes)} touched`, go: to("memory") }] : []),
+        ...(stats && stats.model.stray_weights > 0 ? [{ text: `origin of ${plural(stats.model.stray_weights, "weight")} (${bytes(stats.model.stray_bytes)}) not seen`, isWarning: true }] : []),
+        ...(copies && copies.copied > 0 ? [{ text: `${share(copies.copied, copies.bytes)} copied at load`, go: to("memory") }] : []),
+    ];
+}
