@@ -1,6 +1,6 @@
 // The timeline as Chrome trace events: a JSON object with one event per line.
 //
-//     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
+//     X a slice with its duration   B, E the ends of an enclosing slice   C a counter   M track names
 //
 // Times are microseconds in steps of 1/1024, rounded up. These are exact in binary, so ts + dur and
 // the differences that readers compute are exact, and a slice ends exactly where its parent or the

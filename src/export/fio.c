@@ -1,6 +1,6 @@
 // The reads of mapped files as an fio iolog, version 3, which fio can replay on any disk.
 //
-//     timestamp filename action [offset length]        timestamps in microseconds, from the first read on
+//     timestamp filename action [offset length]     timestamps in microseconds since the first read
 //
 // Consecutive ranges of one op are one read. Long reads are split, because fio allocates a buffer
 // of the largest.

@@ -1,24 +1,24 @@
 // A recording as tracks with slices, for the formats of timeline viewers.
 //
-//     tokens, context 0      | token 0                  | token 1 |          one track per context
-//     CPU                    |   graph run 1            |   run 2 |          one per backend, and per run at the same time
-//     CPU thread 0           | token 0                  | token 1 |          one per thread: token > graph run > op, wait
-//                            |   graph run 1            |  run 2  |
+//     tokens, context 0      | token 0                  | token 1 |   one track per context
+//     CPU                    |   graph run 1            |   run 2 |   one per backend and concurrent run
+//     CPU thread 0           | token 0                  | token 1 |   one per thread:
+//                            |   graph run 1            |  run 2  |   token > graph run > op, wait
 //                            |   op |op  |wait|op |     |  op |op |
 //     buffer bytes           a counter
 //     bytes read from disk   a counter: as ops address them
-//     page faults 0          | minor fault |   | major fault |               if they were recorded; as many tracks as happen at a time
-//     windows, marks         | recorded |      | recorded |                  if recording was paused, or something was marked
-//     bytes requested ...    a counter: what the disk was asked for, if that was recorded
+//     page faults 0          | minor fault |   | major fault |        if recorded; one per concurrent fault
+//     windows, marks         | recorded |      | recorded |           if recording was paused or marked
+//     bytes requested ...    a counter: block requests, if recorded
 //
 // Each device except the CPU, and each process of a joined experiment except the first, is a group
 // of tracks. A device has:
-//     graph runs             |   run 3            |                          from the call to the results
-//     queue                  | op |op  |   |op |                             the device's own times
-//     kernels                |k|k||k |k|                                     if they were recorded
-//     to it, from it         | transfer |                                    as the host called for them
+//     graph runs             |   run 3            |                   from the call to the results
+//     queue                  | op |op  |   |op |                      the device's own times
+//     kernels                |k|k||k |k|                              if recorded
+//     to it, from it         | transfer |                             at the host's calls
 //     busy                   a counter: percent of the time
-//     memory                 a counter: bytes of the buffers that lie there
+//     memory                 a counter: bytes of the buffers on the device
 //
 // Slices of a track are in order: a slice begins at or after the end of the previous one, inside
 // its parent.

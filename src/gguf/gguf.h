@@ -7,7 +7,7 @@
 //     8     i64              number of tensors
 //     16    i64              number of key-values
 //     24    key-values       each: string key, i32 type, value
-//           tensor infos     each: string name, u32 n_dims, i64 ne[n_dims], i32 type, u64 offset from data
+//           tensor infos     each: string name, u32 n_dims, i64 ne[n_dims], i32 type, u64 offset
 //           padding          to a multiple of general.alignment (32 if the file does not say)
 //     data  tensors          each begins at a multiple of the alignment
 //

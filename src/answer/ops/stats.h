@@ -47,8 +47,8 @@ struct ggs_stats {
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
                        struct ggs_error * error);
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
-// Folds rows by token: `per_row` tokens in each, under the number of the first. The size of a picture then
-// does not grow with the recording.
+// Folds rows by token: `per_row` tokens in each, under the number of the first. The size of a
+// picture then does not grow with the recording.
 void ggs_stats_fold(struct ggs_stats * stats, uint64_t per_row);
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
