@@ -1,4 +1,4 @@
-// ggscope attach PID: records a program that runs already.
+// ggscope attach PID: records a running program.
 #include <argp.h>
 #include <limits.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int attach(void * input, struct ggs_trace * traces, struct ggs_error * er
     return ggs_recording_make(&arguments->recording, NULL, 0);
 }
 
-// Of the options of a recording: those that make sense for a program that runs.
+// The recording options that apply to a running program.
 enum { MOST = 16 };
 static void choose(struct ggs_option * chosen, const struct ggs_option * options, const char * const * names) {
     size_t n = 0;

@@ -1,4 +1,4 @@
-// ggscope extract DIR OP -o FILE: one op of a recording as a file that reproduces it.
+// ggscope extract DIR OP -o FILE: writes one op of a recording to a file that reproduces it.
 #include <stdio.h>
 
 #include "cli/commands.h"
@@ -13,7 +13,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// Nothing of the op was kept: what is written comes from a second recording of the same command.
+// The op was not dumped: the data comes from a second recording of the same command.
 static int extract_again(const struct arguments * a, struct ggs_extract * op, struct ggs_error * error) {
     char               directory[PATH_MAX];
     struct ggs_trace   trace;

@@ -1,4 +1,4 @@
-// ggscope figure DIR --kind KIND -o FILE: a figure for a paper, of one recording or of a study.
+// ggscope figure DIR --kind KIND -o FILE: draws a figure of a recording or a study, for papers.
 #include <argp.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const struct ggs_figure_kind miss_curve = {
 
 static struct ggs_word kind_words(unsigned i) {
     const struct ggs_figure_kind * kind = ggs_figure_kind_at(i);
-    if (kind == NULL && ggs_figure_kind_at(i - 1) != NULL) kind = &miss_curve; // behind the last
+    if (kind == NULL && ggs_figure_kind_at(i - 1) != NULL) kind = &miss_curve; // after the last
     return kind == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){kind->name, kind->text};
 }
 
@@ -53,7 +53,7 @@ static bool take_length(void * member, const char * text, double unit, const cha
     return true;
 }
 
-// "84mm", "8.4cm", "3.3in"; a number alone is millimetres.
+// "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
 static bool take_width(void * member, const char * text) {
     size_t       length = strlen(text);
     const char * end    = length > 2 ? text + length - 2 : text;
@@ -91,7 +91,7 @@ static const struct ggs_option options[] = {
     GGS_OPTION_DAMAGED(4),
     {0}};
 
-// By what the file's name ends in. NULL: neither.
+// Chooses by the file name's extension. NULL: neither.
 static const struct ggs_canvas_output * output_of(const char * path) {
     const char * dot = strrchr(path, '.');
     return dot == NULL ? NULL : ggs_canvas_output_named(dot + 1);
@@ -125,7 +125,7 @@ static void check(const void * input, struct argp_state * state) {
 static int write_file(const char * path, const struct ggs_text * text, struct ggs_error * error) {
     struct ggs_output output;
     if (strcmp(path, "-") == 0) {
-        fwrite(text->data, 1, text->length, stdout); // what fails is told at the end
+        fwrite(text->data, 1, text->length, stdout); // failures are reported at the end
         return 0;
     }
     int status = ggs_output_open(&output, path, error);

@@ -36,7 +36,7 @@ static const struct ggs_option options[] = {
     {0},
 };
 
-// The option of a recording that was given, NULL: none.
+// Returns the recording option that was given, NULL: none.
 static const char * option_of_recording(const struct ggs_recording * r) {
     const struct {
         const char * name;
@@ -69,7 +69,7 @@ static void check(const void * arguments, struct argp_state * state) {
     if (r->prove) argp_error(state, "--prove watches the mapping, which a streamed program does not read");
 }
 
-// Puts `prefix` before the command and becomes it. Returns only on failure.
+// Executes the command with `prefix` in front. Returns only on failure.
 static int execute(const char * path, char ** command, const char ** prefix, const struct ggs_environment * environment,
                    struct ggs_error * error) {
     size_t n = 0, m = 0;
@@ -89,7 +89,7 @@ static int execute(const char * path, char ** command, const char ** prefix, con
     return ggs_fail_errno(error, "cannot start %s", prefix[0]);
 }
 
-// The program takes our place: its input, output, signals and exit status are its own.
+// The program replaces this process, with its own input, output, signals and exit status.
 static int become(const struct request * request, struct ggs_error * error) {
     struct ggs_program     program;
     struct ggs_environment environment = {0};
