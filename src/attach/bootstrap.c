@@ -322,7 +322,7 @@ int ggs_bootstrap_finish(const struct ggs_bootstrap * bootstrap, const struct gg
             return ggs_fail(
                 error, GGS_IO,
                 "process %d (%s) does not answer: one of its threads holds the dynamic linker's lock, or it is "
-                "stopped; what was begun ends by itself once it goes on",
+                "stopped; the thread of ggscope in it ends by itself once it continues",
                 (int) tracee->pid, tracee->name);
         usleep(500);
     }

@@ -355,11 +355,10 @@ static void explain_no_clone(const struct loan * loan, int status, struct ggs_er
     const char * name = loan->tracee->name;
     int          pid  = (int) loan->tracee->pid;
     if (status == GGS_WAIT_LATE)
-        ggs_fail(
-            error, GGS_IO,
-            "process %d (%s) cannot have one more thread: a limit on its processes (ulimit -u, pids.max) or a filter "
-            "on its system calls stands against it",
-            pid, name);
+        ggs_fail(error, GGS_IO,
+                 "process %d (%s) cannot have one more thread: a limit on its processes (ulimit -u, pids.max) or a "
+                 "seccomp filter prevents it",
+                 pid, name);
     else if (status == GGS_WAIT_ENDED)
         ggs_fail(error, GGS_ABSENT, "process %d (%s) ended, or became another program, while ggscope attached to it",
                  pid, name);

@@ -50,9 +50,9 @@ int cmd_attach(int argc, char ** argv) {
         .more     = {{"Recording:", recording, AT(recording)}, {"The machine:", machine, AT(recording)}},
         .run      = attach,
         .text =
-            "Record a program that runs, by its process id or its name. Nothing of it is stopped but one thread, for "
-            "less than a millisecond in most cases. Ctrl-C, ggscope control DIR stop, or the end of --for, --steps or "
-            "--requests detach: the program runs on as before. Its standard error says once that it is recorded."};
+            "Record a running program, given by its process id or its name. One of its threads stops, usually for less "
+            "than a millisecond. Ctrl-C, ggscope control DIR stop, or the end of --for, --steps or --requests detach, "
+            "and the program runs on. Its standard error says once that it is recorded."};
     struct arguments arguments = {.recording = {.summarise = ggs_summary_print}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -51,7 +51,7 @@ static const struct ggs_option options[] = {
     GGS_OPTION_OF("format", 'f', "FORMAT", "What to write", 1, AT(format), ggs_set_text, format_words),
     GGS_OPTION("output", 'o', "OUT", "Write to OUT, a file or directory depending on the format; - is standard output",
                1, AT(output), ggs_set_text, NULL),
-    GGS_OPTION("token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_set_tokens,
+    GGS_OPTION("token", 0, "A..B", "Only these token steps, or one of them", 2, AT(tokens), ggs_set_tokens,
                GGS_EXPECTS_TOKENS),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION_OF("table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables),

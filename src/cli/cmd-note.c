@@ -146,9 +146,8 @@ int cmd_note(int argc, char ** argv) {
                .options  = options,
                .check    = check,
                .run      = note,
-               .text =
-                   "Note a line of text beside an experiment, with the time; without TEXT the notes are shown. The list of experiments that "
-                          "ggscope serve FOLDER opens on shows them too."};
+               .text = "Add a note to an experiment, with the time; without TEXT, list its notes. The list of experiments in "
+                              "ggscope serve FOLDER shows them too."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

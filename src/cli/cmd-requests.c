@@ -147,7 +147,7 @@ static void print_context(const struct ggs_request_context * c) {
            c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
            c->cleared_cells);
     if (!c->changes_seen)
-        puts("            changes of its sequences were not all seen: positions that go back tell of them");
+        puts("            some changes of its sequences were not seen; they are derived from positions");
 }
 
 static void print_memory(const struct ggs_cell_peak * peak) {

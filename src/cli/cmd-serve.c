@@ -250,7 +250,8 @@ int cmd_serve(int argc, char ** argv) {
         .options  = options,
         .run      = start,
         .text =
-            "Show experiments in the browser, also while they are being recorded. A folder that is none shows all experiments below it, those that come later too; without DIR that is ./experiments. Prints the address and serves until Ctrl-C."};
+            "Show experiments in the browser, also while they are being recorded. Any other folder (./experiments without "
+            "DIR) shows all experiments below it, including later ones. Prints the address and serves until Ctrl-C."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

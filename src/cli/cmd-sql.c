@@ -301,7 +301,7 @@ int cmd_sql(int argc, char ** argv) {
         .check    = check,
         .run      = query,
         .text =
-            "Ask the tables of a recording in SQL, without an export: they are virtual tables of SQLite over the trace. SQL is one or more statements, or - for standard input.\vggscope export --tables lists the tables and their columns; those that the examples of the man page use are a good start."};
+            "Query the tables of a recording in SQL, without an export: they are virtual tables of SQLite over the trace. SQL is one or more statements, or - for standard input.\vggscope export --tables lists the tables and their columns; those that the examples of the man page use are a good start."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

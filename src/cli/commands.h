@@ -24,8 +24,8 @@
     ROW(stats, LOOK, true, "add up time and bytes, by op, layer, token and more")                      \
     ROW(log, LOOK, true, "list operations in time order")                                              \
     ROW(graph, LOOK, true, "show the compute graph of a token step")                                   \
-    ROW(requests, LOOK, true, "list what a server answered: prompts, tokens, drafts")                  \
-    ROW(experts, LOOK, true, "show which experts were chosen, and how often again")                    \
+    ROW(requests, LOOK, true, "list the requests of a server: prompts, tokens, drafts")                \
+    ROW(experts, LOOK, true, "show which experts were chosen, and their reuse")                        \
     ROW(buffers, LOOK, true, "list runtime buffers: size, life, peak, transfers")                      \
     ROW(values, LOOK, true, "find NaN, overflows and outliers in what ops computed")                   \
     ROW(paging, LOOK, true, "estimate what less memory than the model would cost")                     \
@@ -33,11 +33,11 @@
     ROW(diff, COMPARE, true, "compare two recordings, or up to twelve")                                \
     ROW(extract, COMPARE, false, "write one op of a recording as a file that reproduces it")           \
     ROW(bench, COMPARE, true, "measure whether a program is faster than a baseline")                   \
-    ROW(sweep, COMPARE, false, "record under many conditions, and table what they cost")               \
+    ROW(sweep, COMPARE, false, "record under many conditions, and tabulate the results")               \
     ROW(tune, COMPARE, true, "find the settings that make a program faster")                           \
     ROW(check, COMPARE, true, "check that a recording is whole and consistent")                        \
     ROW(prove, COMPARE, true, "compare the pages that ops touched with those that the trace predicts") \
-    ROW(note, COMPARE, false, "keep a line of text beside a recording")                                \
+    ROW(note, COMPARE, false, "add notes to a recording")                                              \
     ROW(report, COMPARE, false, "write a recording as one page to share")                              \
     ROW(figure, COMPARE, false, "draw a figure for a paper, as SVG or PDF")                            \
     ROW(export, COMPARE, false, "write a recording in the formats of other programs")                  \

@@ -223,7 +223,7 @@ static int add(struct ggs_experiments * experiments, const char * directory, boo
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
     // A request may come before the next refresh opens it.
-    ggs_error_set(&place->error, GGS_ABSENT, "%s was found a moment ago, and is not open yet", place->path);
+    ggs_error_set(&place->error, GGS_ABSENT, "%s is new and not open yet: try again in a moment", place->path);
     pthread_mutex_lock(&experiments->lock);
     uint64_t * number = ggs_map_put(&experiments->known, ggs_map_key_of(path, strlen(path)));
     bool room = number != NULL && ggs_array_reserve(experiments->places, experiments->capacity, experiments->n + 1u);

@@ -334,7 +334,7 @@ int cmd_doctor(int argc, char ** argv) {
         GGS_SWITCH("bandwidth", 0,
                    "Measure memory and cores of this machine and keep the result; recordings get a copy", 1,
                    offsetof(struct arguments, bandwidth)),
-        GGS_SWITCH("verbose", 'v', "List everything that is fine, too", 1, offsetof(struct arguments, verbose)),
+        GGS_SWITCH("verbose", 'v', "Also list everything that is fine", 1, offsetof(struct arguments, verbose)),
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {

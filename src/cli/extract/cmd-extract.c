@@ -69,9 +69,9 @@ int cmd_extract(int argc, char ** argv) {
         .most     = 2,
         .options  = options,
         .run      = extract,
-        .text = "Write one op, or the group that it was fused into, with its inputs and what came out to a file that "
-                "ggscope-engine replay computes again. OP is as diff --values and values show it, such as "
-                "MUL_MAT:ffn_out-3. If the recording has no dump of it, the recorded command runs again."};
+        .text     = "Write one op, or the group that it was fused into, with its inputs and output, to a file for "
+                    "ggscope-engine replay. OP has the form of diff --values and values, such as MUL_MAT:ffn_out-3. If the "
+                    "recording has no dump of it, the recorded command runs again."};
     struct arguments arguments = {.output = "op.gguf", .token = -1};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

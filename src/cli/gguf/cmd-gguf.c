@@ -29,8 +29,7 @@ static const struct ggs_option options[] = {
     GGS_SWITCH("regions", 0, "Show every region instead: header, key-values, tensor infos, tensors, padding", 2,
                AT(regions)),
     GGS_SWITCH("kv", 0, "Show the metadata instead (long arrays in full with --json)", 2, AT(kv)),
-    GGS_SWITCH("extents", 0, "Show how the file lies on its disk instead: fragments of the file and of each tensor", 2,
-               AT(extents)),
+    GGS_SWITCH("extents", 0, "Show the fragments of the file and of each tensor on the disk instead", 2, AT(extents)),
     {0},
 };
 

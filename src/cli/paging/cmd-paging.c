@@ -145,7 +145,8 @@ int cmd_paging(int argc, char ** argv) {
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
-            "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
+            "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with "
+            "the page cache of Linux, a least-recently-used cache, the best weights pinned, and the optimum."};
     struct arguments arguments = {
         .options = {.last_step = INT64_MAX, .readahead = GGS_READAHEAD_CHOSEN, .policies = {true, true, true, true}}};
     return ggs_verb_run(&verb, argc, argv, &arguments);

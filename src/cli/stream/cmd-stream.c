@@ -26,13 +26,12 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct ggs_option options[] = {
-    GGS_SWITCH("record", 0, "Record it too; then the options of ggscope record, such as -o DIR, may follow", 1,
+    GGS_SWITCH("record", 0, "Also record the program, with the options of ggscope record such as -o DIR", 1,
                AT(record)),
     GGS_SWITCH("dry-run", 0,
-               "Run nothing: say what would be streamed, by the model of the program, a GGUF file or a recording", 1,
+               "Run nothing: predict what is streamed, from the program's model, a GGUF file or a recording", 1,
                AT(dry_run)),
-    GGS_SWITCH("verbose", 0, "Say every 10 s how fast it is, what was waited for and what the disk did", 1,
-               AT(recording.streaming.verbose)),
+    GGS_SWITCH("verbose", 0, "Print speed, waits and reads every 10 s", 1, AT(recording.streaming.verbose)),
     {0},
 };
 

@@ -101,7 +101,7 @@ static int choose_overrides(struct ggs_placement * placement, const char * list,
     for (char * item; (item = strsep(&rest, ",")) != NULL;) {
         char * equals = strrchr(item, '=');
         if (equals == NULL || equals == item)
-            return ggs_fail(error, GGS_USAGE, "--override-tensor wants PATTERN=BUFFER, such as exps=CPU, not '%s'",
+            return ggs_fail(error, GGS_USAGE, "--override-tensor takes PATTERN=BUFFER, such as exps=CPU, not '%s'",
                             item);
         *equals                         = '\0';
         ggml_backend_buffer_type_t type = find_buffer_type(equals + 1, strlen(equals + 1));
