@@ -108,6 +108,7 @@ test("each document begins with what it answers, and README, NEWS and performanc
     assert.ok(lines("README.md") <= 120, "README.md");
     assert.ok(lines("NEWS.md") <= 60, "NEWS.md");
     assert.ok(lines("docs/performance.md") <= 100, "docs/performance.md");
+    assert.ok([...read("docs/glossary.md").matchAll(/^\| (?!word|-)/gm)].length <= 30, "docs/glossary.md");
 });
 
 test("documents list what the tables of the code have", () => {
