@@ -41,5 +41,5 @@ bool ggs_budget_decide(struct ggs_stream * stream);
 // For a model that fits: true if it is time to check again. Once a second; cheap, from any thread.
 bool ggs_budget_is_time(struct ggs_stream * stream);
 
-// True if it does not fit any longer because others took memory.
+// True if others have taken so much memory that it does not fit.
 bool ggs_budget_outgrown(struct ggs_stream * stream);

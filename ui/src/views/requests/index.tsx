@@ -51,7 +51,7 @@ export function RequestsPart() {
         <>
             <Lanes answer={answer.data} several={several} />
             {answer.data.contexts.some((context) => !context.changes_seen) && (
-                <p class="quiet">Changes of sequences were not all seen: positions that go back tell of them.</p>
+                <p class="quiet">Some changes of sequences were not seen; they are derived from positions.</p>
             )}
             <CellsPictures span={[begin, end]} left={nameWidth()} />
             <Table
