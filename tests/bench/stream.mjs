@@ -2,7 +2,7 @@
 //     node tests/bench/stream.mjs [OPTION...] [MODEL...]
 //         --shape NAME          a synthetic model of that shape, made for this and removed (see `shapes`)
 //         --tokens N --runs N --shares 25,50,75 --threads N
-//         --readahead 128,own   the stock engine once with each; KiB, or what the device has
+//         --readahead 128,own   the stock engine once with each; KiB, or what the device has; none: without it
 //         --disk BYTES          holds the disk to so many bytes a second
 //         --used                memory was in use until just before each run (limited.mjs: hold)
 //         --ram                 models lie on a disk in memory (limited.mjs: inMemory)
@@ -57,7 +57,7 @@ if (models.length === 0) models.push(model("tinyllama-1.1b"), model("moe", "--em
 if (flags.has("ram")) models.splice(0, Infinity, ...inMemory(models));
 setDisk(models[0], disk);
 setThreads(threads);
-const own = readahead(models[0]), settings = options.readahead.split(",").map((kib) => (kib === "own" ? own : kib));
+const own = readahead(models[0]), settings = options.readahead.split(",").filter((kib) => kib !== "none").map((kib) => (kib === "own" ? own : kib));
 
 // Bytes per token that an optimal cache of so much memory would read, of a recording of the model in memory.
 function optimum(recording, memory) {
