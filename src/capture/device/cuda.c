@@ -354,17 +354,25 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
         cuda.cuptiActivityFlushAll(0);
     }
     pthread_mutex_lock(&lock);
+    bool known = false;
     qsort(traced->kernels, traced->n_kernels, sizeof(*traced->kernels), by_begin);
     for (uint32_t i = 0; i < traced->n_kernels; i++) {
         const struct ggs_device_kernel * kernel = &traced->kernels[i];
         struct ggs_device_op *           op     = op_of(run, kernel->node);
         if (op == NULL) continue;
+        known = true;
         if (op->begin_ns == 0 || kernel->begin_ns < op->begin_ns) op->begin_ns = kernel->begin_ns;
         if (kernel->end_ns > op->end_ns) op->end_ns = kernel->end_ns;
         op->queue = kernel->stream;
     }
     ggs_kernels_emit(run->run, traced->kernels, traced->n_kernels);
     forget(traced);
+    // A graph that was captured before the recording began has kernels of no known node: until it
+    // is captured again, its runs are seen as a whole.
+    if (run->replayed && !known) {
+        run->timed = false;
+        run->n_ops = 0;
+    }
     pthread_mutex_unlock(&lock);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;
     if ((generating || ++runs_so_far > PROMPT_MOST) && runs_left > 0) runs_left--;
