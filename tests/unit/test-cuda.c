@@ -155,6 +155,17 @@ static void test_captured_unseen(void ** state) {
     assert_false(run.timed); // the run is seen as a whole
     assert_int_equal(run.n_ops, 0);
     assert_int_equal(n_written, 2);
+
+    assert_true(begin()); // captured again, to update what was instantiated
+    node(0);
+    stand_in_capture(1011);
+    stand_in_call(LAUNCH_KERNEL, 34);
+    stand_in_capture(0);
+    stand_in_call(GRAPH_LAUNCH, 35);
+    stand_in_kernel(35, 3001, 990, 995, "unknown");
+    end();
+    assert_false(run.timed);
+    assert_int_equal(run.n_ops, 0);
 }
 
 // Records are asked for when several runs wait for theirs.

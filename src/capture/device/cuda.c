@@ -343,6 +343,12 @@ static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) 
     return i < run->n_ops && run->ops[i].node == node ? &run->ops[i] : NULL;
 }
 
+static bool has_whole_graph(const struct traced * traced) {
+    for (uint32_t i = 0; i < traced->n_launches; i++)
+        if (traced->launches[i].node == WHOLE_GRAPH) return true;
+    return false;
+}
+
 // Asking CUPTI for its records costs as much as half a token, so it is done for several runs at
 // once.
 static bool read_records(struct ggs_device_run * run, unsigned waiting) {
@@ -366,13 +372,13 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
         op->queue = kernel->stream;
     }
     ggs_kernels_emit(run->run, traced->kernels, traced->n_kernels);
-    forget(traced);
-    // A graph that was captured before the recording began has kernels of no known node: until it
-    // is captured again, its runs are seen as a whole.
-    if (run->replayed && !known) {
+    // A graph that was instantiated before the recording began, and since then at most updated, has
+    // kernels of no known node: its runs are seen as a whole.
+    if (!known && has_whole_graph(traced)) {
         run->timed = false;
         run->n_ops = 0;
     }
+    forget(traced);
     pthread_mutex_unlock(&lock);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;
     if ((generating || ++runs_so_far > PROMPT_MOST) && runs_left > 0) runs_left--;
