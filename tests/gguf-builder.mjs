@@ -1,7 +1,8 @@
-// GGUF files made by hand, good and bad, for tests and as seeds of the fuzzer.
+// Builds valid and invalid GGUF files for tests and as seeds of the fuzzer.
 //     gguf({ kv: [["general.name", "string", "x"], ["a.b", "u32", 7], ["list", ["i32"], [1, 2]]],
 //            tensors: [{ name: "output.weight", type: 0, shape: [8, 4], bytes: 128 }] })
-// `offset` of a tensor (from the data's start) is counted up where it is not given. Returns a Buffer.
+// A tensor without `offset` (from the start of the data) follows the previous one. Returns a
+// Buffer.
 
 const types = { u8: 0, i8: 1, u16: 2, i16: 3, u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9, u64: 10, i64: 11, f64: 12 };
 

@@ -1,4 +1,4 @@
-// What the tests that drive whole programs share. Run through `make test`, or one file alone:
+// Shared by the tests that run whole programs. Run them with `make test`, or a single file:
 //     node tests/engine/run.test.mjs
 // Each file is a node:test program; tests/run turns its TAP into the summary line.
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { engineOf, variant } from "./variant.mjs";
 const given = process.env.GGSCOPE_ENGINE;
 if (variant !== "best") process.env.GGSCOPE_ENGINE = engineOf(variant);
 
-// For tests of what is built or installed, which has an engine of its own.
+// For tests of a build or installation that has its own engine.
 export function leaveEngineAlone() {
     if (given === undefined) delete process.env.GGSCOPE_ENGINE;
     else process.env.GGSCOPE_ENGINE = given;
@@ -19,13 +19,13 @@ export function leaveEngineAlone() {
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
-export const sanitized = basename(build) === "asan"; // built with AddressSanitizer, which has needs of its own
+export const sanitized = basename(build) === "asan"; // built with AddressSanitizer
 export const bin = (name) => join(build, "bin", name);
 export const ggscope = bin("ggscope");
 export const engine = bin("ggscope-engine");
 export const vocabularies = join(root, "build", "engine", "source", "models"); // ggml-vocab-*.gguf
 
-// Runs a program to its end. Returns { status, signal, stdout, stderr }, text by default.
+// Runs a program to its end. Returns { status, signal, stdout, stderr }, as text by default.
 export function run(program, args = [], options = {}) {
     const result = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 30, timeout: 600_000, ...options });
     if (result.error) throw result.error;
@@ -40,14 +40,15 @@ export function output(program, args = [], options = {}) {
     return result.stdout;
 }
 
-// What a program shows on a terminal of so many columns, without colour and pager. `script` is in every Debian.
+// The output of a program on a terminal of `columns` columns, without colour and pager. `script` is
+// part of every Debian.
 export function terminal(columns, program, args = [], environment = {}) {
     const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
     const text = output("script", ["-qec", `stty cols ${columns} rows 50; exec ${words.join(" ")}`, "/dev/null"], { env: { ...process.env, NO_COLOR: "1", GGSCOPE_PAGER: "cat", ...environment }, input: "" });
     return text.replaceAll("\r\n", "\n").replace(/^\^D\x08\x08/, "");
 }
 
-// A path in a directory of this test file's own, which is removed when the file ends.
+// A path in a directory of this test file, which is removed when the file ends.
 let scratchDirectory;
 process.on("exit", () => scratchDirectory && rmSync(scratchDirectory, { recursive: true, force: true }));
 export function scratch(name = "") {
@@ -55,7 +56,7 @@ export function scratch(name = "") {
     return join(scratchDirectory, name);
 }
 
-// The path of a synthetic model, written on first use and shared by all test files.
+// The path of a synthetic model, made on first use and shared by all test files.
 //     model("tiny")     model("tiny", "--arch", "gpt2")
 export function model(preset, ...options) {
     const directory = join(root, "build", "models");
@@ -70,8 +71,8 @@ export function model(preset, ...options) {
     return path;
 }
 
-// Why the engine cannot run a model on this CPU variant, with or without us: "" if it can. Some layouts of weights lack operations that
-// some architectures need.
+// Why the engine cannot run a model on this CPU variant, even without ggscope: "" if it can. Some
+// weight layouts lack operations that some architectures need.
 const tried = new Map();
 export function engineFails(path, ...options) {
     const words = ["run", "-m", path, "-p", "Once", "-n", "1", "-t", "1", ...options], key = words.join(" ");
@@ -83,7 +84,7 @@ export function engineFails(path, ...options) {
     return tried.get(key);
 }
 
-// The folder below build/ into which the packages of a lock file are installed; the source tree stays as it is.
+// The folder below build/ with the installed packages of a lock file; the source tree stays clean.
 //     installed(here, "export-readers")     installed(here, "matrix/3.22.1", "--omit=optional")
 export function installed(lock, name, ...options) {
     const folder = join(root, "build", name);

@@ -1,5 +1,6 @@
-// A report without a browser: its engine, taken out of the page as the browser would, and asked directly.
-//     const report = await openReport("report.html");   await report.ask("/api/x/0/summary") -> { status, json, body }
+// Opens a report without a browser: extracts its engine from the page and asks it directly.
+//     const report = await openReport("report.html");
+//     await report.ask("/api/x/0/summary") -> { status, json, body }
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 
@@ -30,7 +31,7 @@ export async function openReport(file) {
     for (const [i, about] of experiments.entries()) await send({ open: { ...about, trace: traces[i] } });
     return {
         experiments,
-        heard, // progress of what was asked
+        heard, // progress of the current question
         async ask(path) {
             const { status, json, body } = await send({ ask: path });
             return { status, json, body: Buffer.from(body) };

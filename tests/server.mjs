@@ -1,12 +1,14 @@
-// A ggscope serve of a test's own, and asking it.
+// Starts a ggscope serve for a test, and sends requests to it.
 //
-//     await browse([directory], async (get, server) => { const answer = await get("/api/experiments"); ... });
+//     await browse([directory], async (get, server) => {
+//         const answer = await get("/api/experiments"); ...
+//     });
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { ggscope } from "./lib.mjs";
 
-// Starts it and returns { process, address }: everything lies below its address.
+// Starts it and returns { process, address }: all paths are below its address.
 export async function serve(...args) {
     const process = spawn(ggscope, ["serve", ...args], { stdio: ["ignore", "pipe", "pipe"] });
     const server = { process, stderr: "" };
@@ -22,7 +24,7 @@ export async function stop(server, signal = "SIGINT") {
     assert.deepEqual(await ended, [0, null], server.stderr);
 }
 
-// The JSON of an answer that must be there, however often one has to ask.
+// The JSON of an answer that must exist, repeating the request while it is being computed.
 export async function ask(server, path) {
     for (;;) {
         const answer = await fetch(new URL(`.${path}`, server.address));

@@ -1,5 +1,5 @@
-// Goes through docs/tutorial.md as its reader does: every command as it stands there, in order, in one directory. What runs until Ctrl-C is started, and
-// ended where the text says so.
+// Runs docs/tutorial.md like its reader: every command as it is written, in order, in one
+// directory. A command that runs until Ctrl-C is started, and ended where the text says so.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -28,11 +28,12 @@ async function freePort() {
     return port;
 }
 
-const until = [[/^ggscope serve /, /http:\/\/\S+\/\s/], [/ llama-server /, /listening on http/]]; // what stays, and what it says when it is ready
+// Commands that run until Ctrl-C, and their ready messages.
+const until = [[/^ggscope serve /, /http:\/\/\S+\/\s/], [/ llama-server /, /listening on http/]];
 const words = (line) => line.replace(/[\d.,▏▎▍▌▋▊▉█]+/g, " ").replace(/\b(us|ms|ns|s|B|KiB|MiB|GiB|K|M)\b/g, " ").replace(/[-+]+ /g, " ").replace(/\s+/g, " ").trim();
 
-// A test for each command of the sections that `wanted` takes. `meanwhile(said)` is called while something that stays is running, before it is ended, with its command and
-// what it said when it was ready.
+// Adds a test for each command of the sections that `wanted` accepts. `meanwhile(said)` is called
+// while a long-running command runs, with the command and its ready message.
 export function follow({ wanted = () => true, path = [], meanwhile = async () => {} } = {}) {
     const directory = scratch("tutorial");
     mkdirSync(directory);
@@ -75,7 +76,7 @@ export function follow({ wanted = () => true, path = [], meanwhile = async () =>
             if (kind !== "sh") continue;
             for (const line of text.trim().replaceAll(/\\\n\s*/g, "").split("\n"))
                 test(line, async () => {
-                    port ??= await freePort(); // not everybody's 8080 is free
+                    port ??= await freePort(); // port 8080 may be in use
                     const command = line.replaceAll("8080", port);
                     const stays = until.find(([which]) => which.test(command));
                     if (stays) return start(command, stays[1]);
@@ -86,7 +87,8 @@ export function follow({ wanted = () => true, path = [], meanwhile = async () =>
                 });
         }
     test("what the tutorial quotes is what the commands say, numbers apart", () => {
-        // Times decide the order of rows, which ops are the slowest and what is noise, so each quoted line is looked for on its own; most must be there.
+        // Times decide the order of rows, the slowest ops and what counts as noise, so each quoted
+        // line is searched on its own; most must be found.
         assert.ok(quoted.length >= 40);
         const missing = quoted.filter((line) => !said.has(line));
         assert.ok(missing.length <= quoted.length / 8, missing.join("\n"));

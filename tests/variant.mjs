@@ -1,9 +1,14 @@
-// The engine that tests run on. llama.cpp picks its CPU library (libggml-cpu-VARIANT.so) by what the processor can do, and with it
-// come other buffers, sizes and kernels. Tests run on one variant that every x86-64 of the last ten years has: a folder of links to
-// the engine's files with a single CPU library.
-//     GGSCOPE_TEST_VARIANT=NAME    that variant (x64, zen4, sapphirerapids, ...); `best`: the engine chooses
-//     GGSCOPE_ENGINE=DIR           that engine; it chooses, unless GGSCOPE_TEST_VARIANT is given too
-// As a program it prints the variants in use, or the reason why the tests cannot run: node tests/variant.mjs
+// The engine of the tests. llama.cpp picks its CPU library (libggml-cpu-VARIANT.so) by the
+// processor, and buffers, sizes and kernels depend on it. Tests run on one variant that every
+// x86-64 processor of the last ten years supports: a folder of links to the engine's files with a
+// single CPU library.
+//     GGSCOPE_TEST_VARIANT=NAME    this variant (x64, zen4, sapphirerapids, ...); `best`: the
+// engine's
+//                                  choice
+//     GGSCOPE_ENGINE=DIR           this engine, with its own choice unless GGSCOPE_TEST_VARIANT is
+// set
+// As a program (node tests/variant.mjs) it prints the variants in use, or the reason why the tests
+// cannot run.
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -19,14 +24,15 @@ export const wholeEngine = process.env.GGSCOPE_ENGINE ? resolve(process.env.GGSC
 const flags = new Set(/^flags\s*:(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1].split(" ") ?? []);
 const has = (...names) => names.every((name) => flags.has(name));
 
-// The variant that tests run on, or "best".
+// The variant of the tests, or "best".
 export const variant = process.env.GGSCOPE_TEST_VARIANT || (wholeEngine !== pinned || !existsSync(pinned) ? "best" : has("avx2", "fma", "f16c", "bmi2") ? "haswell" : "x64");
 
-// The variant for AMX, and whether its tile instructions are executed by tests/engine/tiles.c here: "" if it cannot run at all.
+// The variant for AMX, and whether tests/engine/tiles.c emulates its tile instructions: "" if it
+// cannot run at all.
 export const amx = "sapphirerapids";
 export const amxTiles = has("amx_tile", "amx_int8") ? "native" : has("avx512_vnni", "avx512vbmi", "avx512_bf16") && existsSync(join(built(), "tests", tileLibrary)) ? "emulated" : "";
 
-// A copy that says that it can run here, and that finds tiles and the permission for them in our library.
+// Makes a copy that claims to run here, and that finds tiles and their permission in our library.
 function emulated(path) {
     const bytes = readFileSync(path);
     const score = Number(`0x${/\s([0-9a-f]{16})\s.*\sggml_backend_score$/m.exec(execFileSync("readelf", ["--dyn-syms", "-W", path], { encoding: "utf8" }))[1]}`);
@@ -39,7 +45,7 @@ function emulated(path) {
     return bytes;
 }
 
-// A file in place of another, whoever else does the same now.
+// Replaces a file atomically, also if other processes do the same.
 function replace(place, write) {
     const temporary = `${place}.${process.pid}`;
     rmSync(temporary, { force: true });
@@ -47,7 +53,8 @@ function replace(place, write) {
     renameSync(temporary, place);
 }
 
-// Libraries are links. Programs look for libraries beside the file that a link leads to, so they are copied.
+// Libraries are links. Programs search libraries beside the target of a link, so programs are
+// copied.
 function put(file, from, to) {
     const target = join(realpathSync(from), file), place = join(to, file), isNew = !existsSync(place) || statSync(place).mtimeMs < statSync(target).mtimeMs;
     if (file === `libggml-cpu-${amx}.so` && amxTiles === "emulated") {
@@ -58,7 +65,7 @@ function put(file, from, to) {
     } else if (isNew) replace(place, (path) => copyFileSync(target, path));
 }
 
-// The folder of an engine that has this variant only.
+// The folder of an engine with only this variant.
 //     engineOf("haswell")     engineOf(variant, "/some/engine")
 export function engineOf(name, whole = wholeEngine) {
     if (name === "best") return whole;
@@ -79,7 +86,8 @@ export function loadedVariant(folder) {
     return status === 0 && name ? { name } : { reason: stderr?.trim() || `${engine} does not run` };
 }
 
-// The variants that tests of what must hold on all of them run on: the engine's choice here, and the one for AMX. [{ name, folder }]
+// The variants for tests that must hold on all of them: the engine's choice, and the one for AMX.
+// [{ name, folder }]
 export function otherVariants() {
     const best = { ...loadedVariant(wholeEngine), folder: wholeEngine };
     const list = best.name ? [best] : [];

@@ -1,4 +1,4 @@
-// ggscope bench: what repeated runs came to.
+// ggscope bench: results of repeated runs.
 #pragma once
 
 #include "analyze/diff/figures.h"
@@ -8,13 +8,13 @@
 struct ggs_bench_figure {
     const struct ggs_figure * figure;
     double                    a, b;           // medians; NaN: not seen
-    struct ggs_ratio          ratio, control; // B by A; A by itself
+    struct ggs_ratio          ratio, control; // B by A; A by A
     bool                      differs;        // by more than noise
 };
 
 struct ggs_bench_answer {
     unsigned                        rounds;
-    bool                            baseline; // false: the program is measured against itself
+    bool                            baseline; // false: the program is compared with itself
     const struct ggs_bench_figure * figures;
     unsigned                        n_figures;
     const struct ggs_bench_figure * decides; // of the time per token; NULL: not seen
@@ -23,7 +23,7 @@ struct ggs_bench_answer {
 };
 extern const struct ggs_object ggs_bench_object;
 
-// Which of the mean time per token (token_ns) and that of quiet tokens (token_quiet_ns) tells
-// whether tokens are faster: the one that differs less when the baseline is measured against
-// itself. NULL if neither was seen.
+// Chooses the figure that decides whether tokens are faster, of the mean time per token (token_ns)
+// and that of quiet tokens (token_quiet_ns): the one that varies less when the baseline is compared
+// with itself. NULL if neither was seen.
 const struct ggs_bench_figure * ggs_bench_decides(const struct ggs_bench_figure * figures, unsigned n);

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 
-// ---- what lives in buffers ----
+// ---- contents of buffers ----
 
 struct ggs_buffers_resident {
     uint64_t     buffer, offset, bytes, tensor; // tensor: index in the trace's table
@@ -16,7 +16,7 @@ struct ggs_buffers_resident {
     int          layer;
 };
 
-// What is no scratch: weights that were copied at load, and caches.
+// True for weights copied at load and caches; false for scratch memory.
 static bool lives_in_buffer(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     if (tensor->buffer == 0 || tensor->buffer > trace->n_buffers || tensor->view != 0) return false;
     uint64_t kind = trace->buffers[tensor->buffer - 1].class_;
@@ -41,7 +41,7 @@ static int by_place(const void * a, const void * b) {
     return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
 }
 
-// A tensor that several graphs saw is listed once.
+// Lists a tensor once, even if it is in several graphs.
 static void find_residents(struct ggs_buffers * buffers) {
     const struct ggs_trace *      trace = buffers->trace;
     struct ggs_buffers_resident * list  = buffers->residents;

@@ -1,4 +1,4 @@
-// Runtime buffers, what lives in them, how much they took when, and what was moved.
+// Runtime buffers with their contents, their sizes over time, and transfers.
 #pragma once
 
 #include <stdbool.h>
@@ -9,15 +9,15 @@
 struct ggs_json;
 
 struct ggs_buffers {
-    struct ggs_trace *   trace; // borrowed
-    struct ggs_occupancy occupancy;
-    bool                 transfers; // were they asked for?
-    int *                layers;    // by buffer - 1: the layer that all its tensors belong to; -1 for several, or none
-    struct ggs_buffers_resident * residents; // weights and caches, by place
+    struct ggs_trace *            trace; // borrowed
+    struct ggs_occupancy          occupancy;
+    bool                          transfers; // requested
+    int *                         layers;    // by buffer - 1: the layer of all its tensors; -1 for several, or none
+    struct ggs_buffers_resident * residents; // weights and caches, by offset
     uint64_t                      n_residents;
 };
 
-// Transfers grow with the recording, all else does not.
+// Only the transfers grow with the recording.
 int  ggs_buffers_compute(struct ggs_buffers * buffers, struct ggs_trace * trace, bool transfers,
                          struct ggs_error * error);
 void ggs_buffers_release(struct ggs_buffers * buffers); // a zeroed struct is fine

@@ -1,6 +1,5 @@
-// Answers in binary columns, for what is too much for JSON (docs/http-api.md has the layout). A
-// header in JSON says which columns there are and what else is known; its struct begins with a
-// struct ggs_columns:
+// Answers in binary columns, for data that is too large for JSON (docs/http-api.md has the layout).
+// A JSON header lists the columns and further facts; its struct begins with a struct ggs_columns:
 //
 //     struct ggs_bins_header header = {.level = 3};
 //     ggs_columns_begin(&header.columns, n, base_ns);
@@ -26,7 +25,7 @@ struct ggs_columns {
     } column[GGS_COLUMNS_MOST];
 };
 
-// The members of a header: these first, and last the list of columns.
+// Members of a header: these come first, the list of columns last.
 extern const struct ggs_object ggs_columns_head, ggs_columns_one_object;
 #define GGS_COLUMNS_HEAD GGS_MEMBERS_OF(&ggs_columns_head)
 #define GGS_COLUMNS_LIST(columns_)                                                                        \
@@ -34,14 +33,13 @@ extern const struct ggs_object ggs_columns_head, ggs_columns_one_object;
              .inside = true, .columns = (columns_))
 
 void ggs_columns_begin(struct ggs_columns * columns, uint64_t rows, int64_t base_ns);
-// A column for each field of `object`, of as many structs as there are rows; they lie `stride`
-// bytes apart.
+// Adds a column per field of `object`, with the values of one struct per row, `stride` bytes apart.
 void ggs_columns_add(struct ggs_columns * columns, const struct ggs_object * object, const void * first, size_t stride);
-// The column of one field, whose values lie there.
+// Adds the column of one field with the given values.
 void ggs_columns_add_one(struct ggs_columns * columns, const struct ggs_object * object, const char * key,
                          const void * first, size_t stride);
-// Appends all of it to `out`, and releases it. `header` describes the struct that `columns` is the
-// first member of.
+// Appends everything to `out` and releases the columns. `header` describes the struct whose first
+// member is `columns`.
 int  ggs_columns_end(struct ggs_columns * columns, const struct ggs_object * header, const struct ggs_trace * trace,
                      struct ggs_text * out, struct ggs_error * error);
 void ggs_columns_discard(struct ggs_columns * columns);

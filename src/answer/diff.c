@@ -74,7 +74,7 @@ static const struct ggs_object steps = {.name = "DiffSteps", .fields = steps_fie
 GGS_GET_VIEW(prompt_of, struct ggs_diff, it->prompt.a.n + it->prompt.b.n > 0 ? &it->prompt : NULL)
 GGS_GET_VIEW(generate_of, struct ggs_diff, it->generate.a.n + it->generate.b.n > 0 ? &it->generate : NULL)
 
-// ---- what changed ----
+// ---- differences ----
 
 #define SIDE(member, key, ...) GGS_FIELD(struct ggs_diff_side, member, key, __VA_ARGS__)
 

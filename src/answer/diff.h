@@ -1,4 +1,4 @@
-// What changed between two recordings, and what the conditions of --fail-if came to.
+// The differences between two recordings, and the results of --fail-if.
 #pragma once
 
 #include "analyze/diff/diff.h"

@@ -1,4 +1,4 @@
-// ggscope experts A B...: experts over domains.
+// ggscope experts A B...: the use of experts by domain.
 #pragma once
 
 #include "analyze/experts/domains.h"

@@ -1,8 +1,7 @@
-// What the machine did, in order of time: page faults and requests to disks.
+// Machine events in order of time: page faults and block requests.
 #include "answer/answer.h"
 
-// An event, and the op that its thread was computing. Of the fault or the request only what both
-// have.
+// An event and the op that its thread was computing, with what faults and requests have in common.
 struct event {
     const void *                   row;
     int64_t                        step;

@@ -1,4 +1,4 @@
-// The layout is that of memory-map.json, which readers of it know.
+// The layout is that of memory-map.json, for which readers exist.
 #include "answer/gguf.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ int ggs_gguf_write_lines(struct ggs_json * json, const struct ggs_gguf * gguf, c
 // ---- metadata ----
 
 struct metadata {
-    const struct ggs_gguf * gguf; // NULL: nothing is known but the number of tensors
+    const struct ggs_gguf * gguf; // NULL: only the number of tensors is known
     uint64_t                n_tensors;
 };
 
@@ -134,7 +134,7 @@ void ggs_gguf_write_metadata(struct ggs_json * json, const struct ggs_gguf * ggu
     ggs_object_write(json, "metadata", &metadata, &(struct metadata){gguf, n_tensors}, NULL);
 }
 
-// ---- what all answers have ----
+// ---- common fields ----
 
 struct answer {
     const struct ggs_model *    model;
@@ -414,7 +414,7 @@ int ggs_gguf_write_extents(struct ggs_json * json, const struct ggs_model * mode
     struct ggs_extents * extents = calloc(model->n_files, sizeof *extents);
     if (extents == NULL) return ggs_fail_memory(error);
     int status = 0;
-    // All of them first: half a JSON document helps nobody.
+    // All of them first: half a JSON document is useless.
     for (size_t i = 0; status == 0 && i < model->n_files; i++)
         status = ggs_extents_init(&extents[i], model->files[i]->path, error);
     if (status == 0)

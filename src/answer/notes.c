@@ -12,7 +12,7 @@
 #include "base/system/file.h"
 #include "base/system/terminal.h"
 
-// "2026-11-15T20:42:31Z": is that what the line begins with?
+// True if the line begins with a time such as "2026-11-15T20:42:31Z".
 static bool has_time(const char * line) {
     static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
     for (size_t i = 0; form[i] != '\0'; i++) {

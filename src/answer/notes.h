@@ -1,9 +1,8 @@
-// Notes on an experiment: DIR/notes.txt, a line each, with the time at which it was written in
-// front:
+// Notes on an experiment: DIR/notes.txt, one per line, each preceded by its time:
 //
 //     2026-11-15T20:42:31Z warm page cache, governor set to performance
 //
-// People may edit the file: a line without a time in front is a note whose time is not known.
+// The file may be edited by hand: a line without a time is a note of unknown time.
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +15,7 @@ struct ggs_error;
 enum { GGS_NOTES_MOST = 1 << 20 }; // bytes of the file
 
 struct ggs_note {
-    char   when[21]; // "" if it is not known
+    char   when[21]; // "" if unknown
     char * text;
 };
 
@@ -26,10 +25,10 @@ struct ggs_notes {
     char *            data;
 };
 
-// An experiment without the file has none. A link is refused: an experiment that somebody sent must
-// not show other files.
+// An experiment without the file has no notes. A symbolic link is refused: an experiment from
+// elsewhere must not show other files.
 int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_error * error);
-// For a terminal: control characters become "?".
+// For terminals: control characters become "?".
 void                           ggs_notes_disarm(struct ggs_notes * notes);
 void                           ggs_notes_release(struct ggs_notes * notes);
 extern const struct ggs_object ggs_notes_object; // {notes}, of a struct ggs_notes

@@ -9,7 +9,7 @@ bool ggs_paging_curve_next(struct ggs_paging_curve * curve, const struct ggs_pag
     const struct ggs_paging_lru * lru    = &paging->lru;
     enum ggs_read_class           class_ = ggs_paging_class(paging);
     uint64_t                      gained = 0;
-    if (!curve->begun) { // with no memory at all
+    if (!curve->begun) { // without any memory
         *curve = (struct ggs_paging_curve){.begun = true, .cost = ggs_paging_lru_cost(lru, 0)};
         return true;
     }
@@ -29,7 +29,7 @@ double ggs_paging_miss_ratio(const struct ggs_paging * paging, const struct ggs_
     return all == 0 ? 0 : (double) cost->bytes[class_] / (double) all;
 }
 
-// ---- what a policy costs ----
+// ---- costs of a policy ----
 
 struct cost_row {
     const struct ggs_paging *        paging;
@@ -72,7 +72,7 @@ static const struct ggs_field stream_fields[] = {
 static const struct ggs_object cost   = {.name = "PagingCost", .text = "What a policy reads.", .fields = cost_fields},
                                linux_ = {.fields = linux_fields}, stream = {.fields = stream_fields};
 
-// ---- what to keep in memory ----
+// ---- weights to keep in memory ----
 
 static const char * path_of(const void * at, const void * trace, char * room, size_t * length) {
     (void) room, (void) length;
@@ -95,7 +95,7 @@ struct paging_answer {
     const struct ggs_paging *         paging;
     const struct ggs_paging_options * options;
     const struct ggs_paging_weights * whole; // NULL: they could not be listed
-    struct ggs_text *                 lines; // of the newest budget
+    struct ggs_text *                 lines; // of the current budget
 };
 
 struct budget_row {

@@ -1,5 +1,4 @@
-// What the page draws, as binary columns: the rows of each picture, and what its header says
-// besides.
+// The page's pictures as binary columns: the rows and the header of each.
 #pragma once
 
 #include "analyze/lanes/gaps.h"
@@ -8,25 +7,25 @@
 #include "analyze/memory/occupancy.h"
 #include "answer/columns.h"
 
-// ---- timeline: what the lanes did, op runs one by one or folded into bins ----
+// ---- timeline: activity of lanes, as single op runs or folded into bins ----
 
 struct ggs_timeline_header {
     struct ggs_columns               columns;
-    int64_t                          level; // -1: op runs one by one
+    int64_t                          level; // -1: single op runs
     uint64_t                         bin_ns;
     struct ggs_gaps                  gaps;
     const struct ggs_timeline_view * timeline;
 };
 extern const struct ggs_object ggs_timeline_object, ggs_timeline_bins, ggs_timeline_ops;
 
-// ---- tokens: the token steps, neighbours folded ----
+// ---- tokens: the token steps, folded if there are many ----
 
 struct ggs_token_row {
     double       begin, end;
     uint32_t     first, last, count;
     uint8_t      phase;
     uint64_t     first_token, tokens; // of an unfolded row
-    const char * text;                // NULL: none, or not known
+    const char * text;                // NULL: none, or unknown
     size_t       length;
 };
 
@@ -36,10 +35,10 @@ struct ggs_tokens_header {
 };
 extern const struct ggs_object ggs_tokens_object, ggs_tokens_columns;
 
-// ---- choices: which experts each token took in a layer ----
+// ---- choices: the experts of each token in a layer ----
 
 struct ggs_choice_row {
-    double   weight; // NaN if it is not known
+    double   weight; // NaN if unknown
     uint32_t run, node;
     int32_t  token;
     uint32_t input; // of the token step: a prompt has many
@@ -54,7 +53,7 @@ struct ggs_choices_header {
 };
 extern const struct ggs_object ggs_choices_object, ggs_choices_columns;
 
-// ---- access: where in the model's files ops read over time ----
+// ---- access: reads of the model's files by offset and time ----
 
 struct ggs_access_cell {
     double   amount;
@@ -68,7 +67,7 @@ struct ggs_access_header {
 };
 extern const struct ggs_object ggs_access_object, ggs_access_columns;
 
-// ---- occupancy: the most bytes of each class of buffers in each bin of time ----
+// ---- occupancy: maximum bytes of each class of buffers per time bin ----
 
 struct ggs_occupancy_bin {
     double bytes[GGS_CLASSES];
@@ -81,7 +80,7 @@ struct ggs_occupancy_header {
 };
 extern const struct ggs_object ggs_occupancy_object, ggs_occupancy_columns;
 
-// ---- curves: bytes and faults over time, each a column of its own if it was recorded ----
+// ---- curves: bytes and faults over time, one column each if recorded ----
 
 struct ggs_curves_header {
     struct ggs_columns columns;

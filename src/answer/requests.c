@@ -216,7 +216,7 @@ void ggs_requests_answer_write(struct ggs_json * json, const struct ggs_requests
 
 // ---- computing ----
 
-// Request n is the n-th of the list.
+// Keeps only request `number`.
 static void keep_one(struct ggs_requests * list, uint64_t number) {
     bool is_there = number <= list->n;
     if (is_there) list->request[0] = list->request[number - 1];

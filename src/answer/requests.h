@@ -10,9 +10,9 @@
 enum { GGS_MOMENTS_MOST = 512 }; // of an answer in JSON
 
 struct ggs_requests_options {
-    bool     costs, cells, batches; // what is wanted beside the requests
+    bool     costs, cells, batches; // requested in addition to the requests
     uint64_t most;                  // moments of cells and batches
-    uint64_t request;               // this one alone; 0: all
+    uint64_t request;               // only this one; 0: all
 };
 
 struct ggs_requests_answer {

@@ -1,9 +1,9 @@
-// Answers that only the server gives: which experiments it serves, and why it refuses.
+// Answers of the server only: the served experiments, and errors.
 #pragma once
 
 #include "base/object.h"
 
-// An experiment that is served.
+// A served experiment.
 struct ggs_served {
     uint64_t     index; // N in /api/x/N
     const char * id;    // "" if it cannot be opened
@@ -12,11 +12,11 @@ struct ggs_served {
     const char * state; // "recording", "complete", "interrupted", ...; "gone", "refused"
     bool         live;
     const char * error; // "" if it can be shown
-    bool         found; // below a folder that is served, not named
+    bool         found; // discovered below a served folder, not given on the command line
 };
 extern const struct ggs_object ggs_served_object;
 
-// A link that opens one experiment alone.
+// A link that opens only one experiment.
 struct ggs_link {
     const char * path;     // behind the server's name and port
     bool         loopback; // only this machine can reach the server

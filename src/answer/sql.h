@@ -1,11 +1,11 @@
-// ggscope sql: an object for each statement that gives rows. The rows are written by the verb,
-// between begin and end.
+// ggscope sql: an object per statement that returns rows. The verb writes the rows between begin
+// and end.
 #pragma once
 
 #include "base/object.h"
 
 struct ggs_sql_answer {
-    bool                 partial; // the recording is not whole
+    bool                 partial; // the recording is incomplete
     const char * const * columns;
     uint64_t             n_columns;
 };

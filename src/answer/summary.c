@@ -13,14 +13,14 @@
 #include "base/text.h"
 #include "trace/schema.h"
 
-// A summary, and what is read for it before anything is written.
+// A summary, and everything that is read before writing starts.
 struct facts {
     const struct ggs_summary * summary;
     struct ggs_json_value      root; // of experiment.json
-    struct ggs_text *          text; // the newest text of it
+    struct ggs_text *          text; // the current string of it
     const char *               prompt;
     struct ggs_windows         windows;
-    struct ggs_process_list    processes; // none if there is only one
+    struct ggs_process_list    processes; // empty if there is only one
     const char *               model;     // NULL: none was opened
     uint64_t                   model_bytes;
     uint64_t                   page_bytes, trace_bytes;
@@ -103,7 +103,7 @@ GGS_GET(bool, is_cold, struct facts, ggs_json_is_there(value_of(it, "machine", "
 
 enum { PROMPT_MOST = 4096 };
 
-// What stands behind -p; false if there is no such thing.
+// Reads the value of -p; false if there is none.
 static bool asked_for(struct ggs_json_value command, struct ggs_text * prompt) {
     struct ggs_json_value word = {0};
     char                  option[16];
@@ -115,7 +115,7 @@ static bool asked_for(struct ggs_json_value command, struct ggs_text * prompt) {
     return false;
 }
 
-// The tokens of the first step, as far as their texts are known.
+// Reads the text of the first step's tokens, as far as known.
 static int read_tokens(const struct ggs_trace * trace, struct ggs_text * text, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_token    token;
@@ -141,15 +141,15 @@ static int find_prompt(struct facts * facts, struct ggs_text * text, struct ggs_
 
 // ---- the model ----
 
-// The type that most bytes of the model are of.
+// The type of most bytes of the model.
 static const char * quantization_of(const struct ggs_model_map * map) {
     const char * best = NULL;
     uint64_t     most = 0;
     for (uint64_t i = 0; i < map->n; i++) {
         uint64_t sum = 0;
         if (map->places[i].type[0] == '\0' || map->places[i].type == best) continue;
-        // Equal texts of a map are one text, and there are few of them: most tensors are of the
-        // best already.
+        // Equal strings of a map are one string, and there are few: most tensors match the best
+        // already.
         for (uint64_t k = i; k < map->n; k++)
             sum += map->places[k].type == map->places[i].type ? map->places[k].bytes : 0;
         if (sum > most) most = sum, best = map->places[i].type;
@@ -157,7 +157,7 @@ static const char * quantization_of(const struct ggs_model_map * map) {
     return best;
 }
 
-// The name of its first file, NULL if none was opened, and the bytes of all.
+// Returns the name of the model's first file, NULL if none was opened, and the bytes of all files.
 static void find_model(const struct ggs_trace * trace, const char ** name, uint64_t * bytes) {
     *name  = NULL;
     *bytes = 0;
@@ -247,8 +247,7 @@ GGS_GET(bool, has_prompt, struct facts, it->prompt != NULL)
 
 // ---- lanes ----
 
-// The name of a lane, as sealing wrote it; what it is made of if the trace has none (it was cut
-// off).
+// The name of a lane from the trace, or its parts if the trace has none (it was truncated).
 static void lane_label(char * label, size_t size, const struct ggs_trace * trace,
                        const struct ggs_overview_lane * lane) {
     struct ggs_cursor * cursor;
@@ -307,9 +306,9 @@ static const struct ggs_field lane_fields[] = {
 };
 static const struct ggs_object lane = {.fields = lane_fields};
 
-// ---- what was recorded ----
+// ---- recorded data ----
 
-// Which of the tables that a machine has to tell the recording holds.
+// True if the recording has rows of a table that depends on the machine.
 #define HAS(name, table) GGS_GET(bool, has_##name, void, ggs_reader_rows(trace->reader, table) > 0)
 HAS(faults, GGS_TABLE_FAULTS)
 HAS(block_requests, GGS_TABLE_BLOCK_REQUESTS)

@@ -1,4 +1,4 @@
-// What was recorded, in a sentence or two, without a look at any op run.
+// A short summary of a recording that needs no op runs.
 #pragma once
 
 #include "analyze/ops/overview.h"
@@ -20,6 +20,6 @@ struct ggs_summary {
 };
 
 int ggs_summary_write(struct ggs_json * json, const struct ggs_summary * summary, struct ggs_error * error);
-// The same in short, of trace and overview alone: an entry of the server's library.
+// A shorter form from trace and overview only: an entry of the server's library.
 int ggs_summary_write_entry(struct ggs_json * json, const struct ggs_summary * summary, uint64_t index,
                             const struct ggs_notes * notes, struct ggs_error * error);

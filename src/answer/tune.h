@@ -1,4 +1,4 @@
-// ggscope tune: which remedies make a program faster.
+// ggscope tune: the remedies that make a program faster.
 #pragma once
 
 #include "analyze/explain/tuned.h"

@@ -1,4 +1,4 @@
-// Where two recordings compute something else, and what the conditions came to.
+// Where two recordings compute different values, and the results of the conditions.
 #pragma once
 
 #include "analyze/diff/figures.h"
@@ -14,7 +14,7 @@ struct ggs_values_diff_answer {
 
 extern const struct ggs_object ggs_values_diff_object; // of a struct ggs_values_diff_answer
 
-// "more than rounding explains"; "" for one that is none.
+// "more than rounding explains"; "" for an invalid rule.
 const char * ggs_value_rule_text(enum ggs_value_rule rule);
 // "MUL_MAT:ffn_out-3", and "MUL:(x)~2" for the second of several.
 const char * ggs_value_key(const struct ggs_value_node * node, char * room, size_t size);

@@ -28,8 +28,8 @@
 
 static const uint64_t PATIENCE_NS = 2000000000;
 
-// The region, from low to high: code, struct ggs_stub, the library's image, the bootstrap's stack, its thread-local
-// variables and its thread block.
+// The region, from low to high: code, struct ggs_stub, the library's image, the bootstrap's stack,
+// its thread-local variables and its thread block.
 enum { PAGE = 4096, STACK = 256 << 10, VARIABLES = 4 << 20, BLOCK = 16 << 10 };
 
 struct layout {
@@ -41,8 +41,8 @@ static uint64_t pages(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-// A place in which the kernel does not put mappings by itself: the way out of the bootstrap unmaps it, whatever lies there
-// by then, so it must not be one that another thread could get.
+// Chooses a place where the kernel does not put mappings on its own. The bootstrap's exit path
+// unmaps it regardless of what is there, so no other thread may be able to get this place.
 static bool choose_place(const struct ggs_tracee * tracee, uint64_t size, uint64_t * start) {
     enum { ATTEMPTS = 64 };
     const uint64_t margin = UINT64_C(16) << 30, low = UINT64_C(1) << 40, high = UINT64_C(0x50) << 40;
@@ -78,7 +78,7 @@ struct start {
     const struct ggs_c_library * library;
     struct layout                layout;
     struct ggs_borrowed          borrowed;
-    struct user_regs_struct      registers; // as it was born
+    struct user_regs_struct      registers; // initial registers
     struct ggs_error *           error;
     int                          status;
 };
@@ -88,7 +88,7 @@ static int fail_gone(const struct ggs_tracee * tracee, struct ggs_error * error)
                     (int) tracee->pid, tracee->name);
 }
 
-// A system call of the new thread. Its stack pointer stays where its way out begins.
+// Makes a system call in the new thread. Its stack pointer stays at its exit path.
 static int call(const struct start * start, const long arguments[7], long * result) {
     struct user_regs_struct r      = start->registers;
     pid_t                   thread = start->borrowed.thread;
@@ -131,7 +131,7 @@ static int map_region(const struct start * start) {
     int                            status       = call(start, arguments, &result);
     if (status != 0) return status;
     if (result < 0 && result > -PAGE) return fail_call(start, "it has no room for a mapping", result);
-    // A kernel that does not know the flag takes the address for a wish.
+    // A kernel without the flag takes the address as a hint.
     return (uint64_t) result == region->start ? 0 : fail_call(start, "it has no room where one is wanted", -EEXIST);
 }
 
@@ -144,10 +144,10 @@ static int protect_code(const struct start * start) {
     return status;
 }
 
-// ---- what is written into the region ----
+// ---- contents of the region ----
 
-// The C library knows a thread's number by a member of its block: recursive locks go by it. Where it lies differs by
-// version, and is found in the borrowed thread's own.
+// The C library keeps a thread's id in its block, for recursive locks. The offset depends on the
+// version and is found in the borrowed thread's block.
 static bool find_number(const struct start * start, uint64_t * offset) {
     enum { FIRST = 0x200, LAST = 0x800 };
     int32_t words[LAST / 4] = {0};
@@ -160,8 +160,9 @@ static bool find_number(const struct start * start, uint64_t * offset) {
     return false;
 }
 
-// Pointers to itself, the canary and the pointer guard, which are the process's, and the thread's number; the rest is
-// zeros. That there are several threads must be known: malloc leaves out its locks where there is one.
+// Writes the thread block: pointers to itself, the process's canary and pointer guard, and the
+// thread's id; the rest is zero. The block must say that there are several threads, because malloc
+// skips its locks in a single-threaded process.
 static bool write_block(const struct start * start) {
     enum { SELF = 0, SELF_AGAIN = 0x10, SEVERAL = 0x18, GUARDS = 0x28 };
     const struct ggs_tracee * tracee = start->tracee;
@@ -240,7 +241,7 @@ static int let_go(const struct start * start) {
     struct user_regs_struct r = start->registers;
     r.rip                     = start->layout.region.start + ggs_stub_bootstrap_offset();
     r.rdi                     = start->layout.stub;
-    r.rsp                     = start->layout.stack_end - 8; // as behind a call
+    r.rsp                     = start->layout.stack_end - 8; // as after a call
     r.fs_base                 = start->layout.block;
     r.orig_rax                = (uint64_t) -1;
     r.eflags &= ~0x500ull;
@@ -266,12 +267,12 @@ static int trace(struct start * start) {
     return status != 0 ? status : let_go(start);
 }
 
-// A thread of its own: when it ends, the kernel lets go of all that it traces, however far it came. While a thread of the
-// program stands it should not wait for a processor.
+// Runs as a thread of its own, because the kernel detaches all its tracees when it ends, at any
+// point. It has a high priority, because a thread of the program is stopped meanwhile.
 static void * tracer(void * context) {
     struct start *     start = context;
     struct sched_param first = {.sched_priority = 1};
-    pthread_setschedparam(pthread_self(), SCHED_FIFO, &first); // fails without the right to do so
+    pthread_setschedparam(pthread_self(), SCHED_FIFO, &first); // fails without the privilege
     start->status = trace(start);
     return NULL;
 }
@@ -290,7 +291,7 @@ int ggs_bootstrap_start(struct ggs_bootstrap * bootstrap, const struct ggs_trace
     return start.status;
 }
 
-// The process may be in another PID namespace, where the number means nothing to us: then nothing is waited for.
+// In another PID namespace the number means nothing here: then it does not wait.
 static void wait_for_end(const struct ggs_tracee * tracee, int thread) {
     enum { ROUNDS = 400, NAP_US = 500 };
     for (int i = 0; i < ROUNDS && ggs_tracee_state(tracee, thread) != 'X'; i++) usleep(NAP_US);
@@ -298,8 +299,8 @@ static void wait_for_end(const struct ggs_tracee * tracee, int thread) {
 
 #define OF_STUB(member) bootstrap->stub + offsetof(struct ggs_stub, member)
 
-// A process that is about to end, or to become another program, can have no more threads: that is
-// known a moment later.
+// False if the process is about to exit or exec, which rules out new threads; this shows a moment
+// later.
 static bool stays(const struct ggs_tracee * tracee) {
     enum { ROUNDS = 40, NAP_US = 5000 };
     uint8_t byte;
@@ -321,7 +322,7 @@ int ggs_bootstrap_finish(const struct ggs_bootstrap * bootstrap, const struct gg
             return ggs_fail(
                 error, GGS_IO,
                 "process %d (%s) does not answer: one of its threads holds the dynamic linker's lock, or it is "
-                "stopped; what was begun ends by itself once it goes on",
+                "stopped; the thread of ggscope in it ends by itself once it continues",
                 (int) tracee->pid, tracee->name);
         usleep(500);
     }

@@ -1,4 +1,4 @@
-// Brings a thread of ours into the process, which calls `ggscope_attach` of the capture library there.
+// Starts a thread in the process that calls `ggscope_attach` of the capture library there.
 #pragma once
 
 #include <stddef.h>
@@ -11,20 +11,20 @@ struct ggs_error;
 struct ggs_tracee;
 
 struct ggs_bootstrap {
-    const char *    path;  // of the library, as the process sees it; unused if `image` or `entry` is there
-    const uint8_t * image; // the library itself, NULL: the process sees the file
+    const char *    path;  // of the library, as seen by the process; unused with `image` or `entry`
+    const uint8_t * image; // contents of the library; NULL: the process can open the file
     size_t          image_size;
-    uint64_t        entry;   // address of ggscope_attach if the process has the library already, else 0
+    uint64_t        entry;   // address of ggscope_attach if the library is already loaded, else 0
     const char *    request; // for ggscope_attach
     // results
-    uint64_t stub;     // address of struct ggs_stub in the process, until it is acknowledged
-    uint64_t stood_ns; // how long a thread of the program stood
+    uint64_t stub;     // address of struct ggs_stub in the process, until acknowledged
+    uint64_t stood_ns; // time for which a thread of the program was stopped
 };
 
-// Starts it: when this returns nothing of the process is traced or stopped. If it fails, or ggscope is killed meanwhile,
-// the process is as it was.
+// Starts the thread. On return nothing of the process is traced or stopped. If it fails, or if
+// ggscope is killed meanwhile, the process is unchanged.
 int ggs_bootstrap_start(struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee,
                         const struct ggs_c_library * library, struct ggs_error * error);
-// Waits for ggscope_attach to return, and gets what it returned.
+// Waits for ggscope_attach and reads its result.
 int ggs_bootstrap_finish(const struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee, uint64_t patience_ns,
                          int * result, struct ggs_error * error);

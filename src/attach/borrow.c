@@ -24,7 +24,7 @@
 #include "base/system/clock.h"
 
 enum { CODE_SEGMENT = 0x33, RED_ZONE = 128, THREADS_MOST = 8192, VECTOR_BYTES = 32768 };
-// How the kernel marks a call that a stop has interrupted and that it will resume.
+// Results by which the kernel marks a call that it will restart after a stop.
 enum { RESTART_FIRST = 512, RESTART_LAST = 514, RESTART_BLOCK = 516 };
 static const uint64_t PATIENCE_NS = 1000000000;
 
@@ -57,7 +57,7 @@ int ggs_trace_stop(pid_t thread, uint64_t patience_ns) {
             errno = EBUSY;
             return -1;
         }
-        // A signal came first. It is delivered, and the stop follows.
+        // A signal came first: deliver it; the stop follows.
         if (ptrace(PTRACE_CONT, thread, 0, (void *) (long) WSTOPSIG(status)) != 0) return -1;
     }
 }
@@ -70,15 +70,15 @@ struct loan {
     pid_t                        thread;
     struct user_regs_struct      registers;
     uint64_t                     mask;
-    uint64_t                     frame; // where its signal frame lies
+    uint64_t                     frame; // address of its signal frame
     uint64_t                     stopped_ns;
-    long                         again; // the system call that it makes again if it restores itself
+    long                         again; // the system call to restart when it restores itself
     bool                         last_resort;
     uint8_t *                    vectors;
     size_t                       vectors_size;
 };
 
-// As sigreturn reads it. The kernel's own headers cannot be included beside those of libc.
+// The layout that sigreturn reads. The kernel's headers conflict with libc's.
 struct frame {
     uint64_t restore;
     uint64_t flags, link;
@@ -92,8 +92,8 @@ _Static_assert(sizeof(struct frame) == 8 + 304, "layout");
 
 enum { FRAME_VECTORS = 1, FRAME_SEGMENTS = 6, FRAME_NO_STACK = 4 };
 
-// What the calling convention asks to be kept of vectors: what the kernel has of them, in the form that a signal frame
-// has. Tiles (AMX) are left out unless they are in use: a frame that is larger than the thread may have is not restored.
+// Reads the vector registers in the format of a signal frame. Tiles (AMX) are left out unless in
+// use, because a frame larger than the thread's permission is not restored.
 static bool read_vectors(struct loan * loan) {
     enum { LEGACY = 512, HEADER = 64, TILES = 18, SOFTWARE = 464, MAGIC_1 = 0x46505853, MAGIC_2 = 0x46505845 };
     struct iovec all = {loan->vectors, VECTOR_BYTES};
@@ -125,9 +125,10 @@ static bool read_vectors(struct loan * loan) {
     return true;
 }
 
-// The lowest address of the thread's stack. The C library keeps that in the thread's block, at a place that differs by
-// version: it is the pair of an address and a size that holds both the stack pointer and the block itself. Code that runs
-// on a stack of another kind (a coroutine's, a signal handler's) may have anything below it, and is not borrowed.
+// Finds the lowest address of the thread's stack. The C library keeps it in the thread's block at
+// an offset that depends on the version: it is the pair of an address and a size that contains both
+// the stack pointer and the block. Code on another stack (a coroutine, a signal handler) may have
+// anything below it, so such a thread is not borrowed.
 static bool find_stack(const struct loan * loan, uint64_t * low) {
     enum { BLOCK = 2304, LARGEST = 1 << 30 };
     uint64_t                      words[BLOCK / 8], at = loan->registers.rsp, block = loan->registers.fs_base;
@@ -148,10 +149,10 @@ static bool find_stack(const struct loan * loan, uint64_t * low) {
     return false;
 }
 
-// A thread that is in a restartable sequence must begin it again after a stop: the kernel sees to that as long as nobody
-// changes where it is.
+// A thread inside a restartable sequence must restart it after a stop. The kernel does so only if
+// the instruction pointer is unchanged.
 static bool is_in_sequence(const struct loan * loan) {
-    enum { GET_CONFIGURATION = 0x420f }; // PTRACE_GET_RSEQ_CONFIGURATION, which older headers lack
+    enum { GET_CONFIGURATION = 0x420f }; // PTRACE_GET_RSEQ_CONFIGURATION, missing in older headers
     struct {
         uint64_t address;
         uint32_t size, signature, flags, padding;
@@ -173,9 +174,9 @@ static bool was_interrupted(const struct user_regs_struct * registers, long long
            ((*why >= RESTART_FIRST && *why <= RESTART_LAST) || *why == RESTART_BLOCK);
 }
 
-// The registers with which the thread goes on where it was, if the kernel does not do it: a call that was interrupted is
-// made again. What is left of a relative time to wait is known to the kernel alone, and `resume` asks it to go on with
-// that; by sigreturn that is not possible, and such a call begins anew.
+// Returns the registers to continue with if the kernel does not restore them: an interrupted call
+// is made again. Only the kernel knows the rest of a relative timeout, and `resume` asks it to
+// continue with that. With sigreturn this is impossible, and the timeout starts over.
 static struct user_regs_struct continued(const struct loan * loan, bool resume) {
     struct user_regs_struct to = loan->registers;
     long long               why;
@@ -187,8 +188,9 @@ static struct user_regs_struct continued(const struct loan * loan, bool resume) 
     return to;
 }
 
-// Which call it would make again. One that the kernel has resumed before goes by another number, that of "resume"; its own
-// is in the instruction before. Where it is not, such a call would be seen to be interrupted.
+// Finds the call to make again. A call that the kernel has resumed once has the number of
+// restart_syscall; its original number is in the preceding instruction. If it is not there, the
+// call cannot be restarted unseen.
 static bool find_call(struct loan * loan) {
     static const long resumable[] = {SYS_poll, SYS_nanosleep, SYS_futex, SYS_clock_nanosleep};
     long long         why;
@@ -209,41 +211,42 @@ static bool find_call(struct loan * loan) {
 
 static void fill_frame(struct frame * frame, const struct loan * loan, uint64_t vectors) {
     struct user_regs_struct r = continued(loan, false);
-    *frame                    = (struct frame){
-                           .restore     = loan->library->restore,
-                           .flags       = FRAME_VECTORS | FRAME_SEGMENTS,
-                           .stack_flags = FRAME_NO_STACK, // means nothing to the kernel, which then leaves the alternate stack alone
-                           .r8          = r.r8,
-                           .r9          = r.r9,
-                           .r10         = r.r10,
-                           .r11         = r.r11,
-                           .r12         = r.r12,
-                           .r13         = r.r13,
-                           .r14         = r.r14,
-                           .r15         = r.r15,
-                           .rdi         = r.rdi,
-                           .rsi         = r.rsi,
-                           .rbp         = r.rbp,
-                           .rbx         = r.rbx,
-                           .rdx         = r.rdx,
-                           .rax         = r.rax,
-                           .rcx         = r.rcx,
-                           .rsp         = r.rsp,
-                           .rip         = r.rip,
-                           .eflags      = r.eflags,
-                           .cs          = (uint16_t) r.cs,
-                           .gs          = (uint16_t) r.gs,
-                           .fs          = (uint16_t) r.fs,
-                           .ss          = (uint16_t) r.ss,
-                           .vectors     = vectors,
-                           .mask        = loan->mask};
+    *frame                    = (struct frame){.restore = loan->library->restore,
+                                               .flags   = FRAME_VECTORS | FRAME_SEGMENTS,
+                                               .stack_flags =
+                                                   FRAME_NO_STACK, // invalid for the kernel, which then leaves the alternate stack alone
+                                               .r8      = r.r8,
+                                               .r9      = r.r9,
+                                               .r10     = r.r10,
+                                               .r11     = r.r11,
+                                               .r12     = r.r12,
+                                               .r13     = r.r13,
+                                               .r14     = r.r14,
+                                               .r15     = r.r15,
+                                               .rdi     = r.rdi,
+                                               .rsi     = r.rsi,
+                                               .rbp     = r.rbp,
+                                               .rbx     = r.rbx,
+                                               .rdx     = r.rdx,
+                                               .rax     = r.rax,
+                                               .rcx     = r.rcx,
+                                               .rsp     = r.rsp,
+                                               .rip     = r.rip,
+                                               .eflags  = r.eflags,
+                                               .cs      = (uint16_t) r.cs,
+                                               .gs      = (uint16_t) r.gs,
+                                               .fs      = (uint16_t) r.fs,
+                                               .ss      = (uint16_t) r.ss,
+                                               .vectors = vectors,
+                                               .mask    = loan->mask};
 }
 
-// Writes the frame, and reads it back through the thread: it may have become another program since its memory was opened.
+// Writes the frame and reads it back through the thread, which may have called exec since its
+// memory was opened.
 static bool write_frame(struct loan * loan) {
     struct frame frame;
     uint64_t     low, vectors = (loan->registers.rsp - RED_ZONE - loan->vectors_size) & ~UINT64_C(63);
-    loan->frame = ((vectors - sizeof(frame)) & ~UINT64_C(15)) - 8; // as a handler finds its stack
+    loan->frame = ((vectors - sizeof(frame)) & ~UINT64_C(15)) - 8; // alignment of a handler's stack
     if (!find_stack(loan, &low) || loan->frame < low + 4096) return false;
     fill_frame(&frame, loan, vectors);
     if (!ggs_tracee_write(loan->tracee, vectors, loan->vectors, loan->vectors_size) ||
@@ -255,12 +258,12 @@ static bool write_frame(struct loan * loan) {
 }
 
 static bool set_registers(pid_t thread, struct user_regs_struct registers) {
-    registers.orig_rax = (unsigned long long) -1; // no call that the kernel would make again
-    registers.eflags &= ~0x500ull;                // no single steps, strings upwards
+    registers.orig_rax = (unsigned long long) -1; // no call for the kernel to restart
+    registers.eflags &= ~0x500ull;                // clear the trap and direction flags
     return ptrace(PTRACE_SETREGS, thread, 0, &registers) == 0;
 }
 
-// From here the thread restores itself, if nobody does anything about it any more.
+// From here on the thread restores itself without further help.
 static bool set_return(const struct loan * loan) {
     struct user_regs_struct r = loan->registers;
     r.rip                     = loan->library->restore;
@@ -272,7 +275,7 @@ static bool set_mask(const struct loan * loan, uint64_t mask) {
     return ptrace(PTRACE_SETSIGMASK, loan->thread, (void *) sizeof(mask), &mask) == 0;
 }
 
-// Signals are blocked for the new thread, which inherits the mask.
+// Blocks signals for the new thread, which inherits the mask.
 static bool begin_clone(const struct loan * loan) {
     struct user_regs_struct r = loan->registers;
     if (!set_return(loan) || !set_mask(loan, UINT64_MAX)) return false;
@@ -285,8 +288,8 @@ static bool begin_clone(const struct loan * loan) {
     return set_registers(loan->thread, r) && ptrace(PTRACE_CONT, loan->thread, 0, 0) == 0;
 }
 
-// The clone is done. Mostly the thread is let go, and restores itself. Where the kernel knows how much is left of a time to
-// wait, its registers are set so that it goes on with that.
+// After the clone. Usually the thread is released and restores itself. If the kernel knows the rest
+// of a timeout, the registers are set to continue with that.
 static bool give_back(const struct loan * loan) {
     long long why;
     if (was_interrupted(&loan->registers, &why) && why == RESTART_BLOCK) {
@@ -309,9 +312,10 @@ static int number_inside(const struct ggs_tracee * tracee, pid_t thread) {
     return (int) strtol(last == NULL ? text : last + 1, NULL, 10);
 }
 
-// ---- which thread ----
+// ---- choosing a thread ----
 
-// 0 is best. Calls that a stop interrupts for good (they return EINTR, as they do after SIGSTOP and SIGCONT) come late.
+// 0 is best. Calls that a stop interrupts for good (they return EINTR, as after SIGSTOP and
+// SIGCONT) rank last.
 static int rank(const struct ggs_tracee_thread * thread) {
     static const long interrupted[] = {SYS_epoll_wait,      SYS_epoll_pwait,  SYS_semtimedop, SYS_semop,
                                        SYS_rt_sigtimedwait, SYS_io_getevents, SYS_msgrcv,     SYS_msgsnd,
@@ -326,7 +330,7 @@ static int rank(const struct ggs_tracee_thread * thread) {
 
 enum outcome { TAKEN, UNSUITABLE, REFUSED, DAMAGED };
 
-// Stops the thread and looks whether it can be borrowed; if not, it is let go as it is.
+// Stops the thread and checks whether it can be borrowed; if not, it is released unchanged.
 static enum outcome examine(struct loan * loan, struct ggs_error * error) {
     if (ggs_trace_stop(loan->thread, PATIENCE_NS) != 0) {
         if (errno == EBUSY)
@@ -346,16 +350,15 @@ static enum outcome examine(struct loan * loan, struct ggs_error * error) {
     return good ? TAKEN : UNSUITABLE;
 }
 
-// A thread whose clone was refused has restored itself and runs.
+// A thread whose clone was refused has restored itself and is running.
 static void explain_no_clone(const struct loan * loan, int status, struct ggs_error * error) {
     const char * name = loan->tracee->name;
     int          pid  = (int) loan->tracee->pid;
     if (status == GGS_WAIT_LATE)
-        ggs_fail(
-            error, GGS_IO,
-            "process %d (%s) cannot have one more thread: a limit on its processes (ulimit -u, pids.max) or a filter "
-            "on its system calls stands against it",
-            pid, name);
+        ggs_fail(error, GGS_IO,
+                 "process %d (%s) cannot have one more thread: a limit on its processes (ulimit -u, pids.max) or a "
+                 "seccomp filter prevents it",
+                 pid, name);
     else if (status == GGS_WAIT_ENDED)
         ggs_fail(error, GGS_ABSENT, "process %d (%s) ended, or became another program, while ggscope attached to it",
                  pid, name);
@@ -388,9 +391,10 @@ static enum outcome try_thread(struct loan * loan, struct ggs_borrowed * borrowe
     return TAKEN;
 }
 
-// ---- what a ggscope that was killed has left ----
+// ---- leftovers of a killed ggscope ----
 
-// A thread that is on its way back, or out: with all signals blocked, in our instructions or on our stack.
+// True if a thread is restoring itself or exiting: all signals blocked, in these instructions or on
+// this stack.
 static bool is_on_its_way(const struct loan * loan, pid_t thread) {
     enum { CALL_BYTES = 3, RESTORE_BYTES = 9 };
     char                    blocked[32];
@@ -404,8 +408,8 @@ static bool is_on_its_way(const struct loan * loan, pid_t thread) {
                      r.rip - loan->library->restore < RESTORE_BYTES);
 }
 
-// Its way out lies there still: either its new thread is about to take it, or it was killed before there was one. Waits
-// until nobody can need it any more.
+// An exit path of an earlier attach exists: its new thread is about to use it, or it was killed
+// before there was one. Waits until no thread can need it.
 static bool wait_for_others(struct loan * loan) {
     enum { ROUNDS = 200, NAP_US = 20000 };
     uint64_t                   words[GGS_UNUSED_BYTES / 8];
@@ -416,7 +420,7 @@ static bool wait_for_others(struct loan * loan) {
         if (!ggs_tracee_read(loan->tracee, loan->library->unused, words, sizeof(words))) break;
         under_way    = words[0] != 0;
         uint8_t byte = 0;
-        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue; // its region is there
+        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue; // its region exists
         under_way = false;
         size_t n  = ggs_tracee_threads(loan->tracee, threads, THREADS_MOST);
         for (size_t i = 0; !under_way && i < n; i++) under_way = is_on_its_way(loan, threads[i].id);
@@ -425,7 +429,7 @@ static bool wait_for_others(struct loan * loan) {
     return !under_way;
 }
 
-// The new thread's way out, if it is left alone: munmap(region), exit.
+// Writes the new thread's exit path: munmap(region), exit.
 static bool write_way_out(const struct loan * loan, const struct ggs_stub_region * region) {
     const struct ggs_c_library * library = loan->library;
     uint64_t                     words[] = {library->pop_first, region->start,   library->pop_second,
@@ -445,7 +449,7 @@ static int try_all(struct loan * loan, struct ggs_borrowed * borrowed, struct gg
     if (threads == NULL) return ggs_fail_memory(error);
     enum outcome outcome = UNSUITABLE;
     for (int round = 0; outcome == UNSUITABLE && round < ROUNDS; round++) {
-        if (round > 0) usleep(NAP_US); // threads come out of what they were in
+        if (round > 0) usleep(NAP_US); // lets threads leave their current calls
         loan->last_resort = round + 1 == ROUNDS;
         size_t n          = ggs_tracee_threads(loan->tracee, threads, THREADS_MOST);
         for (int wanted = 0; outcome == UNSUITABLE && wanted <= 3; wanted++) {
@@ -458,7 +462,7 @@ static int try_all(struct loan * loan, struct ggs_borrowed * borrowed, struct gg
     }
     free(threads);
     if (outcome == TAKEN) return 0;
-    if (outcome != DAMAGED) clear_way_out(loan); // no thread was made that may need it
+    if (outcome != DAMAGED) clear_way_out(loan); // no thread was made that needs it
     if (outcome != UNSUITABLE) return GGS_IO;
     return ggs_fail(
         error, GGS_IO,

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/system/file.h"
 
-// Before glibc 2.34 these were four libraries.
+// Up to glibc 2.33 these were four libraries.
 static const char * const parts[] = {"libc.so", "libc-2", "libdl.so", "libdl-2", "libpthread.so", "libpthread-2"};
 
 static bool has_map_named(const struct ggs_tracee * tracee, const char * name) {
@@ -44,9 +44,9 @@ static uint64_t find_code(const struct ggs_tracee * tracee, const void * bytes, 
     return 0;
 }
 
-// The rest of the page behind the last variable of an object is mapped, writable and zero, and nobody knows of it. Only
-// objects count that are never unloaded: the C library, and the program itself unless its heap begins right there. An
-// attacher that was killed may have left `first` there.
+// The rest of the page behind an object's last variable is mapped, writable, zero and unused. Only
+// objects that are never unloaded qualify: the C library, and the program unless its heap starts
+// right there. A killed attach may have left `first` there.
 static bool is_unused(const struct ggs_image * image, uint64_t first, uint64_t * at) {
     uint64_t words[GGS_UNUSED_BYTES / 8], end = (image->data_end + 4095) & ~UINT64_C(4095);
     *at                               = (image->data_end + 31) & ~UINT64_C(15);
@@ -126,7 +126,7 @@ static int find_instructions(struct ggs_c_library * library, const struct ggs_tr
                     (int) tracee->pid, tracee->name);
 }
 
-// The new thread calls malloc, which may be another library's.
+// The new thread calls malloc, which may come from another library.
 static void find_variables(struct ggs_c_library * library, const struct ggs_tracee * tracee) {
     enum { MOST = sizeof(library->variables) / sizeof(library->variables[0]) };
     struct ggs_image image;
@@ -138,8 +138,8 @@ static void find_variables(struct ggs_c_library * library, const struct ggs_trac
     }
 }
 
-// The dynamic linker tells debuggers whether it is at work. While it starts the program, nothing in
-// it can be called; later it may be loading a library, which ends by itself.
+// The dynamic linker tells debuggers whether it is active. At program start nothing can be called
+// yet; later it may be loading a library, which ends by itself.
 static bool is_linked(const struct ggs_tracee * tracee) {
     struct ggs_image image;
     struct r_debug   state;
@@ -149,7 +149,7 @@ static bool is_linked(const struct ggs_tracee * tracee) {
     return state.r_version != 0 && state.r_state == RT_CONSISTENT;
 }
 
-// What it has loaded is listed again once it is through.
+// Lists the mappings again once the linker is done.
 static int await_linker(struct ggs_tracee * tracee, struct ggs_error * error) {
     enum { NAP_US = 5000, NAPS = 1000 };
     for (int i = 0; i < NAPS; i++, usleep(NAP_US))

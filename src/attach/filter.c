@@ -103,7 +103,7 @@ static uint32_t jump(const struct machine * m, const struct sock_filter * i) {
     }
 }
 
-// What is not understood counts as the worst.
+// What is not understood counts as the strictest action.
 static uint32_t run(const struct sock_filter * code, uint32_t n, const struct seccomp_data * call) {
     struct machine m = {.code = code, .n = n, .call = call};
     for (uint32_t at = 0; at < n; at++) {
@@ -129,7 +129,7 @@ static uint32_t run(const struct sock_filter * code, uint32_t n, const struct se
                 break;
             case BPF_JMP:
                 at += jump(&m, i);
-                break; // forwards only: it ends
+                break; // jumps go forward only, so this terminates
             case BPF_RET:
                 return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
             case BPF_MISC:
@@ -157,7 +157,7 @@ static void release(struct filters * filters) {
     for (uint32_t i = 0; i < filters->n; i++) free(filters->code[i]);
 }
 
-// The thread stands. 0 at the end of the list, else errno.
+// The thread must be stopped. Returns 0 at the end of the list, else errno.
 static int read_filters(struct filters * filters, pid_t thread) {
     for (; filters->n < FILTERS_MOST; filters->n++) {
         void * index = (void *) (uintptr_t) filters->n;
@@ -175,7 +175,7 @@ static int read_filters(struct filters * filters, pid_t thread) {
     return 0;
 }
 
-// The action that the kernel takes: the one of the lowest value, as a signed number.
+// Returns the kernel's action: the lowest value as a signed number.
 static uint32_t action_of(const struct filters * filters, const struct seccomp_data * call) {
     int32_t lowest = (int32_t) SECCOMP_RET_ALLOW;
     for (uint32_t i = 0; i < filters->n; i++) {
@@ -188,7 +188,7 @@ static uint32_t action_of(const struct filters * filters, const struct seccomp_d
 static const struct wanted {
     const char * name;
     int          number;
-    bool         needed; // attaching fails without it; else there is another way
+    bool         needed; // attaching fails without it; else there is an alternative
     uint64_t     arguments[6];
 } wanted[] = {
     {"clone", SYS_clone, true, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM}},

@@ -13,7 +13,8 @@ static bool get(const struct ggs_image * image, uint64_t at, void * to, size_t s
     return ggs_tracee_read(image->tracee, at, to, size);
 }
 
-// The dynamic linker has relocated most addresses in a dynamic section; those of the vdso and of musl are as in the file.
+// The dynamic linker has relocated most addresses in a dynamic section; those of the vdso and of
+// musl are as in the file.
 static uint64_t relocated(const struct ggs_image * image, uint64_t value) {
     return value < image->base ? value + image->bias : value;
 }
@@ -94,7 +95,7 @@ static bool is_named(const struct ggs_image * image, const Elf64_Sym * symbol, c
            get(image, image->strings + symbol->st_name, found, length) && memcmp(found, name, length) == 0;
 }
 
-// An old version of a symbol is marked hidden: the default one is wanted, and any if there is none.
+// Old versions of a symbol are marked hidden: prefers the default version, else takes any.
 static uint64_t look_along_chain(const struct ggs_image * image, uint64_t chain, uint32_t index, uint32_t first,
                                  uint32_t hash, const char * name) {
     uint64_t older = 0;
@@ -131,7 +132,8 @@ uint64_t ggs_image_symbol(const struct ggs_image * image, const char * name) {
 
 // ---- thread-local variables ----
 
-// The dynamic linker has written the distance of one variable where code finds it: that of the first follows.
+// The dynamic linker has stored the offset of one variable in the object's relocations: that of the
+// first one follows.
 uint64_t ggs_image_variables_distance(const struct ggs_image * image) {
     enum { BLOCK = 1024 };
     Elf64_Rela entries[BLOCK];

@@ -1,5 +1,6 @@
-// Runs in another process, copied there byte by byte: it may use nothing but what struct ggs_stub holds, no data, no
-// library, no canary. It is compiled with options of its own (CMakeLists.txt), and lies in a section of its own.
+// This code runs in another process, where it is copied byte by byte. It may use only struct
+// ggs_stub: no data, no library, no canary. It has its own compiler options (CMakeLists.txt) and
+// section.
 #include "attach/stub.h"
 
 #if defined(__x86_64__)
@@ -36,11 +37,12 @@ STUB static void copy_text(char * to, size_t size, const char * from) {
     to[i] = '\0';
 }
 
-// A file in memory with the library in it; "/proc/self/fd/N" in `path`. Its number is high, out of the program's way.
+// Makes a memfd with the library and writes "/proc/self/fd/N" to `path`. N is high, to keep the
+// program's low numbers free.
 STUB static int open_image(struct ggs_stub * stub) {
     enum { CLOEXEC = 1, EXECUTABLE = 0x10, DUPFD_CLOEXEC = 1030, OUT_OF_THE_WAY = 700 };
     long fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC | EXECUTABLE, 0, 0);
-    if (fd < 0) fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC, 0, 0); // kernels that do not know the flag
+    if (fd < 0) fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC, 0, 0); // older kernels lack the flag
     if (fd < 0) return -1;
     long high = call(SYS_fcntl, fd, DUPFD_CLOEXEC, OUT_OF_THE_WAY, 0);
     if (high >= 0) {
@@ -56,7 +58,7 @@ STUB static int open_image(struct ggs_stub * stub) {
         done += (uint64_t) n;
     }
     char * to = stub->path;
-    while (*to != '\0') to++; // behind "/proc/self/fd/"
+    while (*to != '\0') to++; // to the end of "/proc/self/fd/"
     long divisor = 1;
     while (fd / divisor >= 10) divisor *= 10;
     for (; divisor > 0; divisor /= 10) *to++ = (char) ('0' + fd / divisor % 10);
@@ -88,7 +90,7 @@ STUB void * ggs_stub_thread(void * argument) {
     if (stub->entry == NULL) load(stub);
     if (stub->entry != NULL) stub->result = stub->entry(stub->request);
     finish(stub, stub->entry != NULL ? GGS_STUB_DONE : GGS_STUB_FAILED);
-    return stub->munmap(stub->region, stub->region_size); // a jump: nothing of this code is needed afterwards
+    return stub->munmap(stub->region, stub->region_size); // a tail call: this code is unmapped
 }
 
 STUB void ggs_stub_bootstrap(struct ggs_stub * stub);
@@ -99,7 +101,7 @@ STUB void ggs_stub_bootstrap(struct ggs_stub * stub) {
     if (stub->result == 0)
         for (;;) call(SYS_exit, 0, 0, 0, 0);
     finish(stub, GGS_STUB_FAILED);
-    // The way out that lies there unmaps the region, this code included, and ends the thread.
+    // The exit path there unmaps the region, with this code, and ends the thread.
     __asm__ volatile("mov %0, %%rsp; ret" : : "r"(stub->unused));
     __builtin_unreachable();
 }

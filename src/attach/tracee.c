@@ -20,7 +20,7 @@
 
 // ---- /proc ----
 
-// A small file below /proc/PID, as a string. False if it cannot be read.
+// Reads a small file below /proc/PID as a string. False if it is not readable.
 static bool read_small(int proc, const char * name, char * text, size_t size) {
     int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
@@ -30,7 +30,8 @@ static bool read_small(int proc, const char * name, char * text, size_t size) {
     return n > 0;
 }
 
-// The fields of a stat file behind the name, which may hold blanks and brackets itself: "S 1 2 ...".
+// Returns the fields of a stat file behind the name, which may contain blanks and parentheses: "S 1
+// 2 ...".
 static const char * stat_fields(int proc, const char * name, char text[1024]) {
     if (!read_small(proc, name, text, 1024)) return NULL;
     const char * bracket = strrchr(text, ')');
@@ -38,7 +39,7 @@ static const char * stat_fields(int proc, const char * name, char text[1024]) {
 }
 
 static uint64_t start_time(int proc) {
-    enum { FIELD = 22, FIRST = 3 }; // proc(5) counts from 1, and ours begin with the state
+    enum { FIELD = 22, FIRST = 3 }; // proc(5) counts from 1; these fields begin with the state
     char         text[1024];
     const char * at = stat_fields(proc, "stat", text);
     for (int i = FIRST; at != NULL && i < FIELD; i++) {
@@ -54,7 +55,7 @@ static int open_proc(pid_t pid) {
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// ---- which process ----
+// ---- finding the process ----
 
 static bool has_name(pid_t pid, const char * name) {
     char text[256], path[64], target[4096];
@@ -65,7 +66,7 @@ static bool has_name(pid_t pid, const char * name) {
         text[strcspn(text, "\n")] = '\0';
         same                      = strcmp(text, name) == 0;
     }
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid); // the name that the kernel keeps is cut
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid); // the name kept by the kernel is truncated
     ssize_t n = same ? -1 : readlink(path, target, sizeof(target) - 1);
     close(proc);
     if (n <= 0) return same;
@@ -130,9 +131,9 @@ static int fail_permission(const struct ggs_tracee * tracee, struct ggs_error * 
             (int) tracee->pid, tracee->name, (unsigned) tracee->user);
     if (scope >= 1)
         return ggs_fail(error, GGS_USAGE,
-                        "not permitted to attach to process %d (%s): kernel.yama.ptrace_scope is %d, which asks for %s",
+                        "not permitted to attach to process %d (%s): kernel.yama.ptrace_scope is %d, which %s",
                         (int) tracee->pid, tracee->name, scope,
-                        scope >= 3 ? "nobody to attach to anything" : "CAP_SYS_PTRACE: run ggscope as root");
+                        scope >= 3 ? "permits no attaching at all" : "requires CAP_SYS_PTRACE: run ggscope as root");
     return ggs_fail(error, GGS_USAGE,
                     "not permitted to attach to process %d (%s): ggscope needs to be the same user with no fewer "
                     "capabilities, or to have CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)",
@@ -152,7 +153,8 @@ static void read_identity(struct ggs_tracee * tracee) {
         text[strcspn(text, "\n")] = '\0';
         snprintf(tracee->name, sizeof(tracee->name), "%.31s", text);
     }
-    // A process that may not be dumped has files of root's in /proc; its status tells the user all the same.
+    // The /proc files of a process that is not dumpable belong to root; its status still has its
+    // user.
     unsigned real, effective;
     if (ggs_tracee_status(tracee, tracee->pid, "Uid", text, sizeof(text)) &&
         sscanf(text, "%u %u", &real, &effective) == 2)
@@ -181,7 +183,7 @@ int ggs_tracee_open(struct ggs_tracee * tracee, pid_t pid, struct ggs_error * er
     if (pid == getpid()) return ggs_fail(error, GGS_USAGE, "process %d is this ggscope itself", (int) pid);
     tracee->proc = open_proc(pid);
     if (tracee->proc < 0) return ggs_fail(error, GGS_ABSENT, "there is no process %d", (int) pid);
-    tracee->pidfd = (int) syscall(SYS_pidfd_open, pid, 0); // fails for the number of a thread that is no process
+    tracee->pidfd = (int) syscall(SYS_pidfd_open, pid, 0); // fails for the id of a thread that is not a process
     if (tracee->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
         return ggs_fail(error, GGS_USAGE, "%d is a thread of another process: give the number of the process",
                         (int) pid);

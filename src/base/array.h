@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Room for `needed` elements in all; capacity at least doubles, so that pushing is linear. New
+// Makes room for `needed` elements in total. Capacity at least doubles, so pushing is linear. New
 // memory is not zeroed.
 #define ggs_array_reserve(array, capacity, needed)                                                               \
     __extension__({                                                                                              \
@@ -29,6 +29,6 @@
 #define ggs_array_push(array, count, capacity, ...) \
     (ggs_array_reserve((array), (capacity), (uint64_t) (count) + 1) && ((array)[(count)++] = (__VA_ARGS__), true))
 
-// The memory, moved if it had to be and *capacity set; the old memory with *capacity as it was if
-// it could not grow.
+// Returns the memory, possibly moved, and sets *capacity. On failure it returns the old memory and
+// leaves *capacity alone.
 void * ggs_array_grow(void * memory, uint64_t * capacity, uint64_t needed, size_t size);

@@ -25,7 +25,7 @@ static inline bool ggs_align(uint64_t value, uint64_t alignment, uint64_t * resu
     return ggs_add(value, rest == 0 ? 0 : alignment - rest, result);
 }
 
-// Is [offset, offset + length) inside [0, size)? Never overflows.
+// True if [offset, offset + length) lies inside [0, size). Never overflows.
 static inline bool ggs_inside(uint64_t offset, uint64_t length, uint64_t size) {
     return offset <= size && length <= size - offset;
 }

@@ -14,11 +14,11 @@
 
 enum ggs_status {
     GGS_OK          = 0,
-    GGS_IO          = -1, // the operating system said no (text carries strerror)
+    GGS_IO          = -1, // a system call failed (the text has strerror)
     GGS_FORMAT      = -2, // the input's bytes are wrong
     GGS_MEMORY      = -3, // out of memory
-    GGS_USAGE       = -4, // the caller (or the command line) asked for something impossible
-    GGS_UNSUPPORTED = -5, // fine input, but this build or machine cannot do it
+    GGS_USAGE       = -4, // the caller (or the command line) asked for the impossible
+    GGS_UNSUPPORTED = -5, // valid input that this build or machine cannot handle
     GGS_ABSENT      = -6, // what was asked for is not there
 };
 
@@ -27,20 +27,20 @@ struct ggs_error {
     char text[768]; // a finished sentence, cut (never overrun) if it is longer
 };
 
-// Fills `error` (may be NULL) and gives `status`, so that `return ggs_fail(...)` reads well.
-// Macros, so that a reader of the caller, an analyzer too, sees that the value is negative.
+// Fills `error` (may be NULL) and evaluates to `status`, for `return ggs_fail(...)`. These are
+// macros so that static analyzers see a negative value at the caller.
 #define ggs_fail(error, status, ...) (ggs_error_set((error), (status), __VA_ARGS__), ggs_error_status(status))
 
-// The same with ": " and strerror(errno) appended; gives GGS_IO (GGS_MEMORY for ENOMEM).
+// The same with ": " and strerror(errno) appended; evaluates to GGS_IO (GGS_MEMORY for ENOMEM).
 #define ggs_fail_errno(error, ...) \
     ggs_error_status(ggs_error_set_errno((error), __VA_ARGS__) == GGS_MEMORY ? GGS_MEMORY : GGS_IO)
 
-// The sentence for an allocation that failed; gives GGS_MEMORY.
+// A failed allocation; evaluates to GGS_MEMORY.
 #define ggs_fail_memory(error) ggs_fail((error), GGS_MEMORY, "out of memory")
 
 __attribute__((format(printf, 3, 4))) void ggs_error_set(struct ggs_error * error, int status, const char * format,
                                                          ...);
 __attribute__((format(printf, 2, 3))) int  ggs_error_set_errno(struct ggs_error * error, const char * format, ...);
-static inline int ggs_error_status(int status) { // its value may be left unused, unlike that of an expression
+static inline int ggs_error_status(int status) { // a function, because callers may ignore its value without a warning
     return status;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- checking: each returns where it ended, NULL if the text is wrong ----
+// ---- validating: each returns the end of what it read, NULL if the text is invalid ----
 
 static const char * skip_blanks(const char * at, const char * end) {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
@@ -20,7 +20,7 @@ static int hexadecimal(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// The 16 bits of four digits; -1 if they are none.
+// Returns the 16 bits of four hexadecimal digits, -1 if they are not digits.
 static long read_unit(const char * at, const char * end) {
     long unit = 0;
     if (end - at < 4) return -1;
@@ -107,7 +107,7 @@ struct ggs_json_value ggs_json_read(const char * text, size_t length) {
     return (struct ggs_json_value){at, after};
 }
 
-// ---- looking: the text is known to be valid ----
+// ---- lookups: the text is known to be valid ----
 
 static bool begins_with(struct ggs_json_value value, char c) {
     return value.at != NULL && *value.at == c;
@@ -165,7 +165,7 @@ static void append_code(struct ggs_text * text, uint32_t code) {
     while (more-- > 0) ggs_text_putc(text, (char) (0x80 | (code >> 6 * more & 0x3f)));
 }
 
-// Appends what stands behind "\u", and returns where that ended.
+// Appends the character of the escape behind "\u" and returns where the escape ends.
 static const char * append_units(struct ggs_text * text, const char * at, const char * end) {
     long code = read_unit(at, end), low = -1;
     at += 4;

@@ -44,7 +44,7 @@ static void put_string(struct ggs_json * json, const char * s, size_t length) {
     put_char(json, '"');
     size_t i = 0;
     while (i < length) {
-        // The long stretch that needs nothing goes out in one piece.
+        // Bytes that need no escape go out in one piece.
         size_t plain = i;
         while (plain < length) {
             unsigned char c = (unsigned char) s[plain];
@@ -89,7 +89,7 @@ static void put_string(struct ggs_json * json, const char * s, size_t length) {
     put_char(json, '"');
 }
 
-// Everything that stands before a value: comma, line break, key.
+// Writes what precedes a value: comma, line break, key.
 static void begin_value(struct ggs_json * json, const char * key) {
     if (json->depth > 0) {
         unsigned level    = json->depth - 1;

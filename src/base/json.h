@@ -11,9 +11,9 @@
 //     ggs_json_end(&json);
 //     if (ggs_json_finish(&json) != 0) ...        // true only if every byte was written
 //
-// `key` is NULL inside arrays and for the outermost value. A sink failure sticks and shows in
-// ggs_json_finish. Nesting deeper than GGS_JSON_DEPTH is a programming error and sticks the same
-// way.
+// `key` is NULL inside arrays and for the outermost value. A failure of the sink sticks and shows
+// in ggs_json_finish. Nesting deeper than GGS_JSON_DEPTH is a programming error and sticks
+// likewise.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@
 
 enum { GGS_JSON_DEPTH = 32, GGS_JSON_BUFFER = 16384 };
 
-// Takes `length` bytes; returns 0, or anything else for failure.
+// Writes `length` bytes; returns 0 on success.
 typedef int (*ggs_json_sink)(void * context, const char * data, size_t length);
 
 struct ggs_json {
@@ -32,8 +32,8 @@ struct ggs_json {
     bool          failed;
     unsigned      depth;
     char          closer[GGS_JSON_DEPTH];  // '}' or ']' of each open level
-    bool          filled[GGS_JSON_DEPTH];  // has this level a member already?
-    bool          inlined[GGS_JSON_DEPTH]; // is this level kept on one line though pretty?
+    bool          filled[GGS_JSON_DEPTH];  // true if this level has a member
+    bool          inlined[GGS_JSON_DEPTH]; // true if this level stays on one line although `pretty`
     size_t        used;
     char          buffer[GGS_JSON_BUFFER];
 };
@@ -44,23 +44,23 @@ void ggs_json_object(struct ggs_json * json, const char * key);
 void ggs_json_array(struct ggs_json * json, const char * key);
 void ggs_json_array_inline(struct ggs_json * json, const char * key); // stays on one line: for [1, 2, 3]
 void ggs_json_object_inline(struct ggs_json * json, const char * key);
-void ggs_json_end(struct ggs_json * json); // closes the innermost of either
+void ggs_json_end(struct ggs_json * json); // closes the innermost object or array
 
-void ggs_json_string(struct ggs_json * json, const char * key, const char * value); // NULL gives null
+void ggs_json_string(struct ggs_json * json, const char * key, const char * value); // NULL writes null
 void ggs_json_string_n(struct ggs_json * json, const char * key, const char * value, size_t length);
 void ggs_json_u64(struct ggs_json * json, const char * key, uint64_t value);
 void ggs_json_i64(struct ggs_json * json, const char * key, int64_t value);
-void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // negative gives null
+void ggs_json_natural(struct ggs_json * json, const char * key, int64_t value); // a negative value writes null
 void ggs_json_double(struct ggs_json * json, const char * key,
-                     double value); // shortest text that reads back equal; NaN and infinities give null
+                     double value); // shortest text that reads back equal; NaN and infinities write null
 void ggs_json_bool(struct ggs_json * json, const char * key, bool value);
 void ggs_json_null(struct ggs_json * json, const char * key);
 
-// Was an object or array begun?
+// True if an object or array was begun.
 bool ggs_json_begun(const struct ggs_json * json);
 // Flushes, adds a final newline if pretty, returns 0 or -1 if any byte was lost.
 int ggs_json_finish(struct ggs_json * json);
 
-// Ready-made sinks: context is a FILE * or a struct ggs_text *.
+// Sinks whose context is a FILE * or a struct ggs_text *.
 int ggs_json_to_file(void * file, const char * data, size_t length);
 int ggs_json_to_text(void * text, const char * data, size_t length);

@@ -44,8 +44,8 @@ uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key) {
     return &slot->value;
 }
 
-// The slots behind the removed one move up, as far as their own place in the table allows: a search
-// stops at a free slot.
+// Slots behind the removed one move up as far as their hash allows, because a search stops at a
+// free slot.
 void ggs_map_remove(struct ggs_map * map, struct ggs_map_key key) {
     if (map->capacity == 0) return;
     struct ggs_map_slot * removed = find(map, key);

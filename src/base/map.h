@@ -1,5 +1,5 @@
-// A hash table from 128-bit keys (a hash of contents, a number, a pointer) to 64-bit values, which
-// are never 0.
+// A hash table from 128-bit keys (a hash of contents, a number, a pointer) to 64-bit values other
+// than 0.
 #pragma once
 
 #include <stddef.h>
@@ -23,15 +23,15 @@ struct ggs_map {
 };
 
 void ggs_map_release(struct ggs_map * map);
-// The value, 0 if there is none.
+// Returns the value, 0 if there is none.
 uint64_t ggs_map_get(const struct ggs_map * map, struct ggs_map_key key);
-// The place of the key's value, which is 0 if the key is new and must be set then. NULL when out of
-// memory. Lives until the next call.
+// Returns where the key's value is stored, NULL if out of memory. The value of a new key is 0: the
+// caller must set it. The pointer is valid until the next call.
 uint64_t * ggs_map_put(struct ggs_map * map, struct ggs_map_key key);
 // Does nothing if there is no such key.
 void ggs_map_remove(struct ggs_map * map, struct ggs_map_key key);
 
-// By contents.
+// A key made of the contents of `data`.
 static inline struct ggs_map_key ggs_map_key_of(const void * data, size_t length) {
     XXH128_hash_t hash = XXH3_128bits(data, length);
     return (struct ggs_map_key){hash.low64, hash.high64};

@@ -22,7 +22,7 @@ char * ggs_format_bytes(char buffer[GGS_NUMBER_LENGTH], uint64_t bytes) {
     }
     double value = (double) bytes / 1024.0;
     size_t unit  = 0;
-    // 1023.5 would be shown as "1024", so the next unit takes over there.
+    // 1023.5 would print as "1024", so the next unit is used from there on.
     while (value >= 1023.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
         value /= 1024.0;
         unit++;
@@ -67,7 +67,7 @@ char * ggs_format_percent(char buffer[GGS_NUMBER_LENGTH], uint64_t part, uint64_
     return buffer;
 }
 
-// strtoull accepts blanks and signs in front; a command line must not.
+// strtoull accepts leading blanks and signs; options must not.
 static bool starts_with_digit(const char * string) {
     return string[0] >= '0' && string[0] <= '9';
 }

@@ -16,7 +16,7 @@ static bool is_unsigned(enum ggs_field_type type) {
     return type == GGS_FIELD_U64 || type == GGS_FIELD_U32 || type == GGS_FIELD_U16 || type == GGS_FIELD_U8;
 }
 
-// A number that is a member; one that is unsigned comes as it is.
+// Reads a member as a number; unsigned ones keep their bits.
 static int64_t number_at(enum ggs_field_type type, const void * at) {
     switch (type) {
         case GGS_FIELD_U32:
@@ -121,7 +121,7 @@ static void put_rows(struct ggs_json * json, const char * key, const struct ggs_
     ggs_json_end(json);
 }
 
-// An array for each field, into an object that is open.
+// Writes an array per field into the open object.
 static void put_columns(struct ggs_json * json, const struct ggs_object * object, struct ggs_list list,
                         const void * context) {
     for (const struct ggs_field * field = object->fields; !ggs_field_ends(field); field++) {

@@ -1,7 +1,6 @@
-// JSON objects as tables: a table says once which keys an object has, where their values come from
-// and what they mean.
-// Writers walk it, and so does the program that writes schemas, types and docs/json.md
-// (src/contract).
+// JSON objects as tables: a table defines the keys of an object, the source of each value and its
+// meaning. The JSON writers walk it, and so does the program that generates schemas, types and
+// docs/json.md (src/contract).
 //
 //     #define GROUP(member, key, ...) GGS_FIELD(struct ggs_group, member, key, __VA_ARGS__)
 //     static const struct ggs_field group_fields[] = {
@@ -14,10 +13,9 @@
 //     ...
 //         GGS_ROWS(struct ggs_groups, group, n, "by_layer", &group, "sums by layer"),
 //
-// The text of a field says what its key does not: unit and type follow from the key's ending and
-// the member's declaration.
-// Behind the text any other member of struct ggs_field may follow: `.least = 1`, `.asked =
-// has_costs`.
+// The text of a field states what its key does not: unit and type follow from the key's ending and
+// the member's declaration. Any other member of struct ggs_field may follow the text: `.least = 1`,
+// `.asked = has_costs`.
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +25,7 @@
 struct ggs_json;
 struct ggs_field;
 
-// ---- what a value is ----
+// ---- types of values ----
 
 enum ggs_field_type {
     // members of the struct
@@ -40,84 +38,84 @@ enum ggs_field_type {
     GGS_FIELD_U8,
     GGS_FIELD_BOOL,
     GGS_FIELD_DOUBLE,
-    GGS_FIELD_STRING, // const char *; NULL gives null
+    GGS_FIELD_STRING, // const char *; NULL writes null
     GGS_FIELD_CHARS,  // char [N]
     GGS_FIELD_FLAG,   // uint64_t as true or false
-    // what a function says
+    // results of functions
     GGS_FIELD_INTEGER,
     GGS_FIELD_REAL,
     GGS_FIELD_TEXT,
     GGS_FIELD_TEST,
-    GGS_FIELD_TRUE, // nothing but true
+    GGS_FIELD_TRUE, // always true
     // more than one value
     GGS_FIELD_OBJECT,  // an object, or null
-    GGS_FIELD_MEMBERS, // the members of an object, among those around it; has no key
+    GGS_FIELD_MEMBERS, // the members of an object, merged into the enclosing one; has no key
     GGS_FIELD_ROWS,    // an array of objects
-    GGS_FIELD_STREAM,  // the same, a row at a time: see ggs_object_begin
-    // an object with an array for each field: a long table. Without a key: among the members around
-    // it
+    GGS_FIELD_STREAM,  // the same, one row at a time: see ggs_object_begin
+    // an object with an array per field, for long tables. Without a key: merged into the enclosing
+    // one
     GGS_FIELD_COLUMNS,
-    GGS_FIELD_LIST,  // an array of numbers or texts
-    GGS_FIELD_PAIRS, // an object {a, b} for each field: its values in two structs
-    GGS_FIELD_ANY,   // whatever a function writes
+    GGS_FIELD_LIST,  // an array of numbers or strings
+    GGS_FIELD_PAIRS, // an object {a, b} per field: its values in two structs
+    GGS_FIELD_ANY,   // anything that a function writes
 };
 
 struct ggs_object {
-    const char *             name;   // of its type in TypeScript, and in docs/json.md; NULL if it is used once
+    const char *             name;   // its name in TypeScript and docs/json.md; NULL if it is used once
     const char *             text;   // one or two sentences
-    const struct ggs_field * fields; // a field without a key and of type 0 ends them
-    bool                     lines;  // a line for each member where output is indented; else all on one line
+    const struct ggs_field * fields; // ended by a field without a key and of type 0
+    bool                     lines;  // one line per member if output is indented; else all on one line
     bool                     tuple;  // an array of the values, without keys
 };
 
 struct ggs_list {
     const void * first;
     uint64_t     n;
-    size_t       stride; // from one to the next
+    size_t       stride; // bytes from one row to the next
 };
 
 enum { GGS_ROOM = 512 };
 
-// `it`: the struct that is written. `context`: what the caller gave, for values that the struct
-// alone does not tell; in src/answer it is the trace. `room`: GGS_ROOM bytes for what is made on
-// the way; they stay until the value is written.
+// `it`: the struct that is written. `context`: passed through from the caller, for values that the
+// struct alone does not have; in src/answer it is the trace. `room`: GGS_ROOM bytes of scratch
+// space, valid until the value is written.
 struct ggs_field {
     const char *        key;
     enum ggs_field_type type : 8;
     enum ggs_field_type element : 8;    // of a list
-    enum ggs_field_type count_type : 8; // of the member that says how many rows or entries there are
-    bool                inside : 1;     // these lie in the member itself, not where it points to
-    bool                each : 1;       // of a list: `next` gives its entries
-    bool                one_line : 1;   // of a list of texts: numbers always are
+    enum ggs_field_type count_type : 8; // of the member with the number of rows or entries
+    bool                inside : 1;     // rows lie in the member itself, not behind a pointer
+    bool                each : 1;       // of a list: `next` yields its entries
+    bool                one_line : 1;   // of a list of strings: on one line (lists of numbers always are)
     bool     or_null : 1;   // null for "none": a negative integer, an unsigned 0, "", a NaN. Of a list: its entries
-    bool     from_0 : 1;    // of a number whose type does not say so: it is never negative
+    bool     from_0 : 1;    // of a signed number: never negative
     uint32_t offset;        // of the member
-    uint32_t count, stride; // of the member that says how many; from one row or entry to the next
+    uint32_t count, stride; // of the member with the number of rows; bytes from one row or entry to the next
     union {
         int64_t (*integer)(const void * it, const void * context);
         double (*real)(const void * it, const void * context);
         bool (*test)(const void * it, const void * context);
         // Sets *length if the text does not end in NUL.
         const char * (*string)(const void * it, const void * context, char * room, size_t * length);
-        // The struct that is meant; NULL: none.
+        // Returns the struct to write, NULL for none.
         const void * (*view)(const void * it, const void * context, void * room);
-        // The next row, NULL behind the last. *i, which begins at 0, and the room are the
-        // function's own.
+        // Returns the next row, NULL at the end. *i starts at 0; it and `room` are for the function
+        // to use.
         const void * (*next)(const void * it, const void * context, uint64_t * i, void * room);
         struct ggs_list (*list)(const void * it, const void * context, void * room);
         void (*put)(struct ggs_json * json, const char * key, const void * it, const void * context);
     };
     const struct ggs_object * object;                              // of what has members
-    const char * (*number)(const void * context, uint64_t number); // of a uint64_t: the text that it is the number of
-    const char * (*word)(uint64_t number); // of a number: what it is called; "" or NULL for one that is none
-    // If it says false the key is null, or left out.
+    const char * (*number)(const void * context, uint64_t number); // of a uint64_t: the string with that number
+    const char * (*word)(uint64_t number);                         // of a number: its name; "" or NULL if it has none
+    // False makes the key null, or omits it.
     bool (*known)(const void * it, const void * context);
     bool (*asked)(const void * it, const void * context);
-    // For the contract alone.
-    const struct ggs_object * columns;     // of the list of binary columns (answer/columns.h): all that there may be
-    const char * const *      words;       // of a text: all that it can be, ended by NULL
+    // Used by the contract generator only.
+    const struct ggs_object * columns;     // of the list of binary columns (answer/columns.h): all possible columns
+    const char * const *      words;       // of a string: all possible values, ended by NULL
     float                     least, most; // of a number
-    uint32_t                  items;       // of a list: the most
+    uint32_t                  items;       // of a list: its maximum length
     const char *              pattern;     // of a text
     const char *              text;
 };
@@ -127,7 +125,7 @@ struct ggs_field {
 #else
 #define GGS_FIELD_SIZE // size_t is uint64_t
 #endif
-// A pointer to char is told from an array by its address.
+// A pointer to char and an array of char differ in the type of their address.
 #define GGS_FIELD_TYPE(expression) \
     _Generic(&(expression), char ** : GGS_FIELD_STRING, default : GGS_FIELD_TYPE_OF(expression))
 #define GGS_FIELD_TYPE_OF(expression) \
@@ -146,7 +144,7 @@ struct ggs_field {
         char *: GGS_FIELD_CHARS)
 #define GGS_MEMBER_AT(type_, member_) .type = GGS_FIELD_TYPE(((type_ *) 0)->member_), .offset = offsetof(type_, member_)
 
-// Text, and what follows it. The module of a report has no use for texts.
+// The text and what follows it. Reports do not need texts, so their module omits them.
 #ifdef __wasm__
 #define GGS_SAY(...)            GGS_SAY_NOT(__VA_ARGS__, )
 #define GGS_SAY_NOT(text_, ...) .text = NULL, __VA_ARGS__
@@ -173,12 +171,12 @@ struct ggs_field {
     { .key = (key_), .type = GGS_FIELD_INTEGER, .integer = (get_), GGS_SAY(__VA_ARGS__) }
 #define GGS_COUNT(key_, get_, ...) \
     { .key = (key_), .type = GGS_FIELD_INTEGER, .integer = (get_), .from_0 = true, GGS_SAY(__VA_ARGS__) }
-// A negative number gives null.
+// A negative number writes null.
 #define GGS_NATURAL(key_, get_, ...) \
     { .key = (key_), .type = GGS_FIELD_INTEGER, .integer = (get_), .or_null = true, GGS_SAY(__VA_ARGS__) }
 #define GGS_REAL(key_, get_, ...) \
     { .key = (key_), .type = GGS_FIELD_REAL, .real = (get_), GGS_SAY(__VA_ARGS__) }
-// NaN gives null.
+// NaN writes null.
 #define GGS_REAL_OR_NULL(key_, get_, ...) \
     { .key = (key_), .type = GGS_FIELD_REAL, .real = (get_), .or_null = true, GGS_SAY(__VA_ARGS__) }
 #define GGS_TEXT(key_, get_, ...) \
@@ -200,13 +198,13 @@ struct ggs_field {
         .key = (key_), .type = GGS_FIELD_OBJECT, .offset = offsetof(type_, member_), .object = (object_), \
         GGS_SAY(__VA_ARGS__)                                                                              \
     }
-// Of the same struct.
+// Another object of the same struct.
 #define GGS_OBJECT_OF(key_, object_, ...) \
     { .key = (key_), .type = GGS_FIELD_OBJECT, .object = (object_), GGS_SAY(__VA_ARGS__) }
-// Of a struct that a function finds or makes.
+// An object of a struct that a function returns.
 #define GGS_OBJECT_VIEW(key_, view_, object_, ...) \
     { .key = (key_), .type = GGS_FIELD_OBJECT, .view = (view_), .object = (object_), GGS_SAY(__VA_ARGS__) }
-// The same; none gives null.
+// The same; NULL writes null.
 #define GGS_OBJECT_OR_NULL(key_, view_, object_, ...)                                                   \
     {                                                                                                   \
         .key = (key_), .type = GGS_FIELD_OBJECT, .view = (view_), .object = (object_), .or_null = true, \
@@ -224,7 +222,7 @@ struct ggs_field {
 #define GGS_MANY(type_, pointer_, count_)                                                                              \
     .offset = offsetof(type_, pointer_), .stride = sizeof(*((type_ *) 0)->pointer_), .count = offsetof(type_, count_), \
     .count_type = GGS_FIELD_TYPE(((type_ *) 0)->count_)
-// Of structs that a member points to, as many as another member says.
+// An array of structs behind a pointer member, with the count in another member.
 #define GGS_ROWS(type_, pointer_, count_, key_, object_, ...)                                          \
     {                                                                                                  \
         .key = (key_), .type = GGS_FIELD_ROWS, GGS_MANY(type_, pointer_, count_), .object = (object_), \
@@ -260,19 +258,19 @@ struct ggs_field {
 
 // ---- writing ----
 
-// An object, under `key` or, inside an array and as the outermost value, without one.
+// Writes an object under `key`; without a key inside an array and as the outermost value.
 void ggs_object_write(struct ggs_json * json, const char * key, const struct ggs_object * object, const void * it,
                       const void * context);
-// The members, into an object that is open.
+// Writes the members into an open object.
 void ggs_object_members(struct ggs_json * json, const struct ggs_object * object, const void * it,
                         const void * context);
 
-// An object with a stream: begin writes the members before it, end those behind it, each from what
-// `it` holds then.
+// Writes an object that contains a stream. ggs_object_begin writes the members ahead of the stream,
+// ggs_object_end those after it, each from the state of `it` at the call.
 void ggs_object_begin(struct ggs_json * json, const struct ggs_object * object, const void * it, const void * context);
 void ggs_object_row(struct ggs_json * json, const struct ggs_object * object, const void * row, const void * context);
 void ggs_object_end(struct ggs_json * json, const struct ggs_object * object, const void * it, const void * context);
 
-// May it be null?
+// True if the field can be null.
 bool ggs_field_nullable(const struct ggs_field * field);
 bool ggs_field_ends(const struct ggs_field * field);

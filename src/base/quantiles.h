@@ -1,7 +1,7 @@
-// Quantiles of weighted numbers, in memory that does not grow with how many there are.
+// Quantiles of weighted numbers in constant memory.
 //
-// Exact as long as there are at most GGS_QUANTILES_EXACT different numbers. Beyond that numbers
-// keep their 12 leading bits, rounded down: a quantile is then at most 1/2048 too small.
+// They are exact for up to GGS_QUANTILES_EXACT different numbers. Beyond that, numbers keep their
+// 12 leading bits, rounded down: a quantile is at most 1/2048 too small.
 #pragma once
 
 #include <stdbool.h>
@@ -9,18 +9,18 @@
 
 enum { GGS_QUANTILES_EXACT = 1 << 19 };
 
-// A zeroed struct is ready for use.
+// A zeroed struct is valid and empty.
 struct ggs_quantiles {
     struct ggs_weighted {
         uint64_t value, weight;
-    } * entries; // the first `sorted` ascending, all different; behind them as they came
+    } * entries; // the first `sorted` are ascending and distinct; the rest is in order of arrival
     uint64_t n, capacity, sorted;
-    uint64_t weight; // of all
+    uint64_t weight; // total weight
     bool     is_rounded;
 };
 
 void ggs_quantiles_release(struct ggs_quantiles * quantiles);
-bool ggs_quantiles_add(struct ggs_quantiles * quantiles, uint64_t value, uint64_t weight); // false: out of memory
-// The smallest number such that it and those below it have at least `percent` of the weight. 0 if
-// there are none.
+bool ggs_quantiles_add(struct ggs_quantiles * quantiles, uint64_t value, uint64_t weight); // false if out of memory
+// Returns the smallest number such that it and all smaller ones have at least `percent` of the
+// weight. 0 if empty.
 uint64_t ggs_quantiles_at(struct ggs_quantiles * quantiles, unsigned percent);

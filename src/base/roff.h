@@ -3,5 +3,5 @@
 
 #include <stdio.h>
 
-// Writes a text as lines of roff: a sentence each, nothing in it is a macro.
+// Writes text as lines of roff, one sentence per line, with macros escaped.
 void ggs_roff_put(FILE * file, const char * text);

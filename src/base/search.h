@@ -1,10 +1,10 @@
-// Searching sorted arrays by halving:
+// Binary search in sorted arrays:
 //
 //     uint64_t i = ggs_search(n, at, rows[at].begin < begin); // the first row that begins at
 //         `begin` or behind it; n if there is none
 //
-// The condition names the index `at`; it holds for the front of the array and not for the rest, and
-// the result is where the rest begins.
+// The condition uses the index `at`. It must hold for the front of the array and not for the rest;
+// the result is the first index for which it does not hold.
 #pragma once
 
 #include <stdint.h>

@@ -13,8 +13,8 @@ static bool is_one_of(const char * word, const char * const * list) {
     return *list != NULL;
 }
 
-// The last two words of a name, in small letters: "AWS_SECRET_ACCESS_KEY" has "access" and "key".
-// False if it is no name.
+// Finds the last two words of a name, in lower case: "AWS_SECRET_ACCESS_KEY" has "access" and
+// "key". False if it is not a name.
 static bool split_name(const char * name, size_t length, char copy[NAME_MOST], const char ** before,
                        const char ** last) {
     while (length > 0 && *name == '-') name++, length--;
@@ -59,7 +59,7 @@ static enum ggs_secret_name judge_name(const char * name, size_t length) {
 
 // ---- values ----
 
-// No number, no path, and not short.
+// True unless the value is a number, a path or short.
 static bool looks_secret(const char * value, size_t length) {
     enum { SHORT = 8 };
     if (length < SHORT || strspn(value, "0123456789.,:+-%kKmMgGx") >= length) return false;
@@ -74,7 +74,7 @@ bool ggs_secrets_is(const char * name, size_t length, const char * value) {
     return is_secret(judge_name(name, length), value, strlen(value));
 }
 
-// Tokens that say themselves what they are.
+// Tokens with a known prefix.
 static size_t known_token(const char * text) {
     static const char * const begins[] = {"sk-",    "hf_",   "ghp_",  "gho_", "ghs_", "github_pat_",
                                           "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJ"};
@@ -107,13 +107,13 @@ static void hide(struct copy * copy) {
     copy->secrets->hidden++;
 }
 
-// The user and password before the @ of an address, whose "://" lies just before `at`.
+// Hides the user and password before the @ of a URL, whose "://" ends at `at`.
 static const char * copy_user(struct copy * copy, const char * at) {
     enum { MOST_USER = 16 };
     size_t length = strcspn(at, "@/?# \t\n\"'");
     if (at[length] != '@') return at;
     const char * colon = memchr(at, ':', length);
-    if (colon == NULL && length < MOST_USER) return at; // a user by itself, not a token
+    if (colon == NULL && length < MOST_USER) return at; // a user without a password, not a token
     if (colon != NULL) keep(copy, at, (size_t) (colon + 1 - at));
     hide(copy);
     return at + length;
@@ -123,9 +123,8 @@ static bool follows(const char * at, const char * word) {
     return strncasecmp(at, word, strlen(word)) == 0;
 }
 
-// A header such as "Authorization: Bearer x": its value up to the end of the line, or to the quote
-// that it stands in. Some names are words of prose too: these count at the beginning of a text
-// alone.
+// Hides the value of a header such as "Authorization: Bearer x", up to the end of the line or the
+// closing quote. Names that are also words of prose count only at the beginning of a text.
 static const char * copy_header(struct copy * copy, const char * at, bool first) {
     static const char * const names[] = {"authorization:", "x-api-key:", "api-key:", "cookie:"};
     static const char * const kinds[] = {"bearer ", "basic ", "token "};
@@ -148,7 +147,8 @@ static bool is_name(char c) {
     return isalnum((unsigned char) c) || c == '_' || c == '-' || c == '.';
 }
 
-// NAME=VALUE within an address or a script, or "NAME": "VALUE": `at` is where the name begins.
+// Hides the value of NAME=VALUE in a URL or script, or of "NAME": "VALUE". `at` is the start of the
+// name.
 static const char * copy_assigned(struct copy * copy, const char * at) {
     size_t name = 0;
     while (is_name(at[name])) name++;
@@ -168,10 +168,9 @@ static const char * copy_assigned(struct copy * copy, const char * at) {
     return value + length;
 }
 
-// Copies a text that is no option: addresses, headers, assignments and tokens wherever they are in
-// it.
+// Copies a text that is not an option, hiding secrets in URLs, headers, assignments and tokens.
 static void copy_text(struct copy * copy, const char * text) {
-    bool begins = true; // of a word
+    bool begins = true; // true at the start of a word
     for (const char * at = text; *at != '\0';) {
         const char * after = at;
         if (begins && known_token(at) > 0) {
@@ -191,7 +190,7 @@ static void copy_text(struct copy * copy, const char * text) {
     }
 }
 
-// Copies one word of a command line, without quotes around it.
+// Copies one word of a command line, without quotes.
 static void copy_word(struct copy * copy, const char * word) {
     struct ggs_secrets * secrets = copy->secrets;
     size_t               length  = strlen(word);
@@ -213,7 +212,7 @@ static void copy_word(struct copy * copy, const char * word) {
     copy_text(copy, word);
 }
 
-// The words of a shell script. False without memory.
+// Copies the words of a shell script. False if out of memory.
 static bool copy_script(struct copy * copy, const char * text) {
     copy->secrets->value = GGS_SECRET_NO;
     while (*text != '\0') {
@@ -245,7 +244,7 @@ static bool takes_script(const char * word) {
 
 char * ggs_secrets_hide(struct ggs_secrets * secrets, const char * word) {
     size_t length = strlen(word), most = 0;
-    // What is hidden is one character at least, and becomes those of GGS_SECRET.
+    // A hidden value has at least one character and becomes GGS_SECRET.
     if (__builtin_mul_overflow(length + 1, sizeof(GGS_SECRET), &most)) return NULL;
     char * hidden = malloc(most);
     if (hidden == NULL) return NULL;

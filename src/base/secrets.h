@@ -1,6 +1,6 @@
-// What looks like a secret in a command line: values of options and variables whose names say so
-// (--api-key, HF_TOKEN=...), passwords in addresses, Authorization headers, and tokens of a form
-// that services give out. Recordings are shared; these must not be in them.
+// Finds likely secrets in a command line: values of options and variables with telling names
+// (--api-key, HF_TOKEN=...), passwords in URLs, Authorization headers, and tokens of well-known
+// services. Recordings are shared, so they must not contain them.
 //
 //     struct ggs_secrets secrets = {0};
 //     for (; *argv != NULL; argv++) {
@@ -9,8 +9,7 @@
 //     }
 //     if (secrets.hidden > 0) ...
 //
-// Where it is not certain, a value is hidden if it is no number, no path and not short: --token 5
-// is kept.
+// In doubtful cases a value is hidden unless it is a number, a path or short: --token 5 is kept.
 #pragma once
 
 #include <stdbool.h>
@@ -23,11 +22,11 @@ enum ggs_secret_name { GGS_SECRET_NO, GGS_SECRET_PERHAPS, GGS_SECRET_YES };
 struct ggs_secrets {
     enum ggs_secret_name value;  // the next word is the value of an option
     bool                 script; // the next word is a shell script
-    unsigned             hidden; // so many so far
+    unsigned             hidden; // number of secrets hidden so far
 };
 
-// The next word of a command line, as it may be kept.
+// Returns the next word of a command line with its secrets hidden.
 char * ggs_secrets_hide(struct ggs_secrets * secrets, const char * word);
 
-// Is this the value of a variable or an option with that name?
+// True if this is a secret as the value of a variable or option of that name.
 bool ggs_secrets_is(const char * name, size_t length, const char * value);

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104): what the server derives links from.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104). The server derives its links with them.
 #pragma once
 
 #include <stddef.h>

@@ -10,9 +10,9 @@ uint64_t ggs_stream_reserve(uint64_t limit) {
     return 8 * MIB + (share < 256 * MIB ? share : 256 * MIB);
 }
 
-// The ring: large enough for what goes through it while the disk is busy with what comes next,
-// small beside what could be kept instead. The largest weights are kept if they can be, so that it
-// need not hold them. 0: `budget` is too little.
+// Returns the size of the ring: large enough to keep the disk busy with the next reads, small
+// compared to what could be kept instead. The largest weights are kept if possible, so that the
+// ring need not hold them. 0: `budget` is too small.
 static uint64_t ring_for_dense(const struct ggs_stream_plan * plan, uint64_t budget) {
     uint64_t ring = budget / 5 < 24 * MIB ? budget / 5 : 24 * MIB, large = 0, largest = 0;
     for (uint64_t i = 0; i < plan->n_dense; i++) {
@@ -31,8 +31,8 @@ static uint64_t dense_above(const struct ggs_stream_plan * plan, uint64_t least)
     return bytes;
 }
 
-// What a prompt needs of one weight beside the slots that there are; of two weights, so that one is
-// read while the other is used, if that is little.
+// Returns the bytes that a prompt needs for one weight beyond its slots; for two weights if that is
+// cheap, so that one is read while the other is in use.
 static uint64_t spare_for(const struct ggs_stream_plan * plan, uint64_t slots, uint64_t budget) {
     if (plan->largest_experts == 0 || slots >= plan->all_slots) return 0;
     uint64_t one = (uint64_t) ((double) plan->largest_experts * (1 - (double) slots / (double) plan->all_slots)) + MIB;
@@ -41,7 +41,7 @@ static uint64_t spare_for(const struct ggs_stream_plan * plan, uint64_t slots, u
 
 static bool divide(struct ggs_stream_plan * plan, uint64_t budget, uint64_t least) {
     uint64_t dense = dense_above(plan, 0) - dense_above(plan, plan->mapped_above), slots = least;
-    for (int i = 0; i < 3; i++) { // more slots need less beside them
+    for (int i = 0; i < 3; i++) { // more slots need less spare memory
         plan->ring  = 0;
         plan->spare = spare_for(plan, slots, budget);
         if (least + plan->spare >= budget) return false;
@@ -64,15 +64,15 @@ static bool divide_somehow(struct ggs_stream_plan * plan, uint64_t budget) {
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     plan->mapped_above = UINT64_MAX;
     if (divide_somehow(plan, budget)) return true;
-    // A weight that memory cannot hold, the output matrix mostly, comes through the page cache,
-    // which needs some for it.
+    // A weight larger than memory, usually the output matrix, is read through the page cache, which
+    // needs a share.
     plan->mapped_above = budget / 2;
     uint64_t mapped = dense_above(plan, plan->mapped_above), all = dense_above(plan, 0) + plan->least_slots;
     return mapped > 0 && mapped <= all / 4 && divide_somehow(plan, budget - budget / 4);
 }
 
 bool ggs_stream_nearly_all(uint64_t n, uint64_t used, uint64_t tokens) {
-    double none = 1; // chance that an expert is not chosen
+    double none = 1; // probability that an expert is not chosen
     for (uint64_t i = 0; i < tokens && none > 1 - NEARLY_ALL; i++) none *= 1 - (double) used / (double) n;
     return none <= 1 - NEARLY_ALL;
 }

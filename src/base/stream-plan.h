@@ -1,48 +1,48 @@
-// How `ggscope stream` divides memory between weights that are kept, a ring that others go through,
-// and slots of experts: for the library that does it, and for the analysis that predicts it.
+// How `ggscope stream` divides memory between kept weights, a ring for the other weights, and slots
+// for experts. Shared by the preload library and by the analysis that predicts it.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GGS_STREAM_SMALL = 64 << 10 }; // weights below are left to the page cache
+enum { GGS_STREAM_SMALL = 64 << 10 }; // smaller weights are left to the page cache
 
 struct ggs_stream_plan {
-    // Given. Bytes include what alignment costs.
+    // Input. Bytes include alignment.
     const uint64_t * dense; // of each weight that every token uses
     uint64_t         n_dense;
-    uint64_t         largest_experts; // of the largest weight that holds experts, all of them; 0 without experts
-    uint64_t         one_slot_each;   // of one slot in every layer
-    uint64_t         all_slots;       // of slots for all experts
-    uint64_t         least_slots;     // of the slots that one token needs
-    // Decided.
+    uint64_t         largest_experts; // all experts of the largest weight with experts; 0 without experts
+    uint64_t         one_slot_each;   // one slot in every layer
+    uint64_t         all_slots;       // slots for all experts
+    uint64_t         least_slots;     // the slots that one token needs
+    // Result.
     uint64_t ring;  // 0: everything is kept
     uint64_t spare; // for graphs that choose more experts of a layer than it has slots
-    uint64_t kept;  // at most
-    // At least, and what is not kept: the same number of slots for every layer, and if that leaves
-    // something, one more for some of them. 0 with experts: memory is too little for that, and all
-    // of them go through spare memory.
+    uint64_t kept;  // maximum
+    // Minimum, plus what is not kept: the same number of slots for every layer, and one more for
+    // some layers if memory is left. 0 with experts: memory is too small for slots, and all experts
+    // go through spare memory.
     uint64_t slots;
-    uint64_t mapped_above; // dense weights of more bytes are left to the mapping: nothing could be streamed beside them
+    uint64_t mapped_above; // larger dense weights stay mapped: nothing could be streamed beside them
 };
 
-// Divides `budget`. False if it is too little to stream with.
+// Divides `budget`. False if it is too small for streaming.
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
-// Which expert gives way: the one that was chosen least often, where older choices count less and
-// less. A choice adds `weight` to its expert's score; this is called before those of a token, and
-// has the weight grow, which is the same as all scores shrinking.
+// Ages the scores that decide which expert is evicted: the least often chosen one, with older
+// choices counting less. A choice adds `weight` to its expert's score. Call this before the choices
+// of a token: it increases the weight, which has the effect of shrinking all scores.
 void ggs_stream_age(double * weight, double * scores, uint64_t n);
 
-// What is left alone of a limit, for what is not counted: libraries, page tables, small weights,
-// work memory that grows with the batch.
+// Returns the part of a limit that streaming leaves free for uncounted memory: libraries, page
+// tables, small weights, work memory that grows with the batch.
 uint64_t ggs_stream_reserve(uint64_t limit);
 
-// Is the i-th of n layers, whose slot has `bytes`, one of those that get one slot more, of `rest`
-// bytes that are too few for all? They are spread over the model. `used`: of the rest so far, 0 at
-// first.
+// True if the i-th of n layers, with slots of `bytes`, gets one slot more out of `rest` bytes,
+// which do not suffice for all layers. The extra slots are spread over the model. `used`: bytes of
+// the rest in use, 0 at first.
 bool ggs_stream_one_more(uint64_t rest, uint64_t * used, uint64_t i, uint64_t n, uint64_t bytes);
 
-// Will nearly all of `n` experts be chosen by `tokens` that choose `used` each? Then they are read
-// before they are.
+// True if `tokens` that choose `used` experts each will choose nearly all of `n` experts. They are
+// then read ahead of the choice.
 bool ggs_stream_nearly_all(uint64_t n, uint64_t used, uint64_t tokens);

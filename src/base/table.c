@@ -33,7 +33,7 @@ void ggs_table_free(struct ggs_table * table) {
     free(table);
 }
 
-// A copy in which control characters cannot reach the terminal.
+// Returns a copy without control characters.
 static char * harmless_copy(const char * string) {
     char * copy = strdup(string);
     if (copy != NULL) ggs_terminal_disarm(copy);
@@ -111,8 +111,7 @@ static size_t total_of(const struct ggs_table * table, const size_t * widths) {
     return total - 2;
 }
 
-// Leaves out what can be spared, then takes columns from the widest left-aligned column until the
-// table fits.
+// Omits spare columns, then narrows the widest left-aligned column until the table fits.
 static void shrink(const struct ggs_table * table, size_t * widths, unsigned limit) {
     for (size_t c = table->n_columns; c-- > 1 && total_of(table, widths) > limit;)
         if (table->spare[c]) widths[c] = LEFT_OUT;
@@ -141,7 +140,7 @@ static size_t bytes_for_columns(const char * s, size_t columns) {
     return i;
 }
 
-// The tail of `s` that takes at most `columns` columns.
+// Returns the longest tail of `s` that fits into `columns` columns.
 static const char * tail_of_columns(const char * s, size_t columns) {
     size_t skip = ggs_terminal_columns(s) - columns;
     size_t at   = bytes_for_columns(s, skip);

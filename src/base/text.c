@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Makes room for `extra` bytes and a NUL. False (and failed) if there is none to be had.
+// Makes room for `extra` bytes and a NUL. On failure it sets `failed` and returns false.
 static bool reserve(struct ggs_text * text, size_t extra) {
     if (text->failed) return false;
     size_t needed;

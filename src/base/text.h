@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct ggs_text {
-    char * data;   // NUL-terminated once anything was appended; NULL before
+    char * data;   // NUL-terminated; NULL until the first append
     size_t length; // without the NUL
     size_t capacity;
     bool   failed;
@@ -15,7 +15,7 @@ struct ggs_text {
 
 // A zeroed struct is an empty text: `struct ggs_text text = {0};`
 void ggs_text_release(struct ggs_text * text); // frees the memory, leaves an empty text
-void ggs_text_clear(struct ggs_text * text);   // forgets the contents, keeps the memory
+void ggs_text_clear(struct ggs_text * text);   // empties the text, keeps the memory
 
 void                                       ggs_text_append(struct ggs_text * text, const char * data, size_t length);
 void                                       ggs_text_puts(struct ggs_text * text, const char * string);
@@ -23,9 +23,9 @@ void                                       ggs_text_putc(struct ggs_text * text,
 void                                       ggs_text_repeat(struct ggs_text * text, const char * string, size_t times);
 __attribute__((format(printf, 2, 3))) void ggs_text_printf(struct ggs_text * text, const char * format, ...);
 void ggs_text_vprintf(struct ggs_text * text, const char * format, va_list arguments);
-// A paragraph in lines of at most 100 columns (a word of more stays whole), and a line break. Lines
-// after the first begin with `indent` blanks; the first one goes on where the text ends.
+// Appends a paragraph in lines of at most 100 columns (a longer word stays whole) and a line break.
+// Lines after the first are indented by `indent` blanks.
 void ggs_text_paragraph(struct ggs_text * text, const char * words, unsigned indent);
 
-// The string itself, "" if it is empty. Valid until the next append.
+// Returns the string, "" if it is empty. Valid until the next append.
 const char * ggs_text_string(const struct ggs_text * text);

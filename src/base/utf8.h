@@ -1,12 +1,12 @@
-// Walking bytes that claim to be UTF-8.
+// Decoding of bytes that may not be valid UTF-8.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Decodes the character at data[0..length), length > 0. Returns the bytes it takes (1 to 4) and
-// stores its code point, or returns 0 if the bytes are not UTF-8 (overlong forms, surrogates and
-// values above U+10FFFF are not).
+// Decodes the character at data[0..length), length > 0. Returns its length in bytes (1 to 4) and
+// stores the code point. Returns 0 for invalid UTF-8, including overlong forms, surrogates and
+// values above U+10FFFF.
 static inline size_t ggs_utf8_decode(const char * data, size_t length, uint32_t * point) {
     const uint8_t * s = (const uint8_t *) data;
     if (s[0] < 0x80) {

@@ -1,4 +1,4 @@
-// ggscope attach PID: records a program that runs already.
+// ggscope attach PID: records a running program.
 #include <argp.h>
 #include <limits.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int attach(void * input, struct ggs_trace * traces, struct ggs_error * er
     return ggs_recording_make(&arguments->recording, NULL, 0);
 }
 
-// Of the options of a recording: those that make sense for a program that runs.
+// The recording options that apply to a running program.
 enum { MOST = 16 };
 static void choose(struct ggs_option * chosen, const struct ggs_option * options, const char * const * names) {
     size_t n = 0;
@@ -50,9 +50,9 @@ int cmd_attach(int argc, char ** argv) {
         .more     = {{"Recording:", recording, AT(recording)}, {"The machine:", machine, AT(recording)}},
         .run      = attach,
         .text =
-            "Record a program that runs, by its process id or its name. Nothing of it is stopped but one thread, for "
-            "less than a millisecond in most cases. Ctrl-C, ggscope control DIR stop, or the end of --for, --steps or "
-            "--requests detach: the program runs on as before. Its standard error says once that it is recorded."};
+            "Record a running program, given by its process id or its name. One of its threads stops, usually for less "
+            "than a millisecond. Ctrl-C, ggscope control DIR stop, or the end of --for, --steps or --requests detach, "
+            "and the program runs on. Its standard error says once that it is recorded."};
     struct arguments arguments = {.recording = {.summarise = ggs_summary_print}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

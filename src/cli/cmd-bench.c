@@ -56,8 +56,8 @@ static bool is_folder(const char * path) {
     return path != NULL && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// The model of a command for the shell: the word behind its -m or --model, without quotes; else that
-// of the program. The caller frees nothing.
+// Returns the model of a shell command: the word behind its -m or --model, without quotes; else
+// that of the program. The caller must not free it.
 static const char * model_of_baseline(const struct arguments * arguments) {
     static char  words[4096], *list[MOST_WORDS];
     const char * found = NULL;
@@ -228,7 +228,8 @@ static void print_text(const struct bench * bench, const struct ggs_bench_figure
     ggs_table_free(table);
 }
 
-// The time per token twice: by its mean, which everything on the machine moves, and by quiet tokens.
+// Prints the time per token twice: its mean, which any load of the machine affects, and that of
+// quiet tokens.
 static void print_decision(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
     const struct ggs_bench_figure * best = ggs_bench_decides(outcomes, n);
     if (!bench->compares || best == NULL) return;

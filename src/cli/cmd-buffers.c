@@ -1,4 +1,4 @@
-// ggscope buffers DIR: what memory the engine took, when and for what.
+// ggscope buffers DIR: the engine's buffers over time and by class.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void print_peaks(const struct ggs_occupancy * o) {
     putchar('\n');
 }
 
-// A line of the plot: what of the curve reaches into it.
+// Prints a line of the plot: the part of the curve within it.
 static void print_row(const uint64_t * curve, unsigned width, double from, double to) {
     static const char * const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     unsigned                  last     = 0;

@@ -1,4 +1,4 @@
-// ggscope check DIR: is this experiment whole and consistent?
+// ggscope check DIR: checks that an experiment is complete and consistent.
 #include <stdio.h>
 
 #include "analyze/check/check-json.h"

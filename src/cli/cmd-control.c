@@ -1,5 +1,5 @@
-// ggscope control DIR start | stop | toggle | status | mark TEXT | snapshot: steers a recording
-// that goes on.
+// ggscope control DIR start | stop | toggle | status | mark TEXT | snapshot: controls a live
+// recording.
 #include <argp.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct arguments {
 
 // ---- snapshots ----
 
-// OUT, or the first of DIR-snapshot-1, -2, ... that is not there.
+// Creates OUT, or the first of DIR-snapshot-1, -2, ... that does not exist.
 static int make_directory(const char * directory, const char * wanted, char path[PATH_MAX - 32],
                           struct ggs_error * error) {
     enum { MOST = 10000 };
@@ -66,16 +66,16 @@ static int take_snapshot(const struct arguments * arguments, struct ggs_error * 
     snprintf(to, sizeof(to), "%s/experiment.json", out);
     if (status == 0) status = copy_file(from, to, error);
     if (status < 0) {
-        rmdir(out); // stays if it holds something
+        rmdir(out); // stays if it is not empty
         return status;
     }
     snprintf(line, sizeof(line), "mark snapshot %s", out);
-    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // a note, if anybody takes it
+    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // notifies the recorder, if there is one
     printf("%s\n", out);
     return 0;
 }
 
-// ---- the rest ----
+// ---- other commands ----
 
 static int control(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     const struct arguments * arguments = input;

@@ -1,4 +1,4 @@
-// ggscope explain DIR: why is it slow, what helps, and does it really?
+// ggscope explain DIR: causes of slowness, remedies, and commands that verify them.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// ggscope export [DIR] --format F -o OUT: a recording in the formats of other programs.
+// ggscope export [DIR] --format F -o OUT: writes a recording in formats of other programs.
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static const struct ggs_option options[] = {
     GGS_OPTION_OF("format", 'f', "FORMAT", "What to write", 1, AT(format), ggs_set_text, format_words),
     GGS_OPTION("output", 'o', "OUT", "Write to OUT, a file or directory depending on the format; - is standard output",
                1, AT(output), ggs_set_text, NULL),
-    GGS_OPTION("token", 0, "A..B", "Only these token steps; one number for one of them", 2, AT(tokens), ggs_set_tokens,
+    GGS_OPTION("token", 0, "A..B", "Only these token steps, or one of them", 2, AT(tokens), ggs_set_tokens,
                GGS_EXPECTS_TOKENS),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION_OF("table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables),
@@ -91,7 +91,7 @@ static void check(const void * input, struct argp_state * state) {
     if (ggs_export_refuse(&wanted, &error) < 0) argp_error(state, "%s", error.text);
 }
 
-// The formats stand behind the options in --help.
+// --help lists the formats after the options.
 static char * filter_help(int key, const char * text, void * input) {
     (void) input;
     if (key != ARGP_KEY_HELP_POST_DOC) return (char *) text;
@@ -107,7 +107,7 @@ static int list_tables(void) {
     struct ggs_text text = {0};
     ggs_tables_describe(&text);
     bool failed = text.failed;
-    if (!failed) fwrite(text.data, 1, text.length, stdout); // what fails is told at the end
+    if (!failed) fwrite(text.data, 1, text.length, stdout); // failures are reported at the end
     ggs_text_release(&text);
     return failed ? 1 : 0;
 }

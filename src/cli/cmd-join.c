@@ -1,4 +1,4 @@
-// ggscope join A B... -o C: several recordings into one experiment.
+// ggscope join A B... -o C: joins several recordings into one experiment.
 #include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// How far the times of a recording may be off.
+// The uncertainty of a recording's times.
 static const char * error_text(char * text, const struct ggs_join_source * source) {
     if (source->clock == GGS_CLOCK_OWN) return "-";
     if (source->line.error_ns < 0) return "not known";

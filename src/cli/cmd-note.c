@@ -1,4 +1,4 @@
-// ggscope note DIR [TEXT]: what people want to remember about an experiment.
+// ggscope note DIR [TEXT]: notes on an experiment.
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,13 +21,13 @@ enum { TEXT_MOST = 4000 };
 
 struct arguments {
     struct ggs_input input;
-    uint64_t         remove; // counted from 1; 0: none
+    uint64_t         remove; // from 1; 0: none
 };
 
 // ---- writing ----
 
-// Opens the notes and locks them against others who write. The lock belongs to a file that is
-// replaced, not changed: whoever had to wait for it looks again.
+// Opens the notes and locks them against other writers. The file is replaced, not changed, so a
+// process that waited for the lock must open it again.
 static int lock_notes(int * lock, const char * path, struct ggs_error * error) {
     for (;;) {
         struct stat mine, there;
@@ -35,7 +35,7 @@ static int lock_notes(int * lock, const char * path, struct ggs_error * error) {
         if (fd < 0 && errno == ELOOP)
             return ggs_fail(error, GGS_FORMAT, "%s is a link: notes are kept in a file of the experiment", path);
         if (fd < 0) return ggs_fail_errno(error, "cannot write %s", path);
-        flock(fd, LOCK_EX); // if there are no locks, the last one wins
+        flock(fd, LOCK_EX); // without locks the last writer wins
         if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_dev == there.st_dev &&
             mine.st_ino == there.st_ino) {
             *lock = fd;
@@ -64,7 +64,7 @@ static int rewrite(const struct arguments * arguments, const char * path, struct
     }
     if (status == 0) status = ggs_output_open(&output, path, error);
     if (status == 0) {
-        fchmod(fileno(output.file), 0600); // what people note may be as private as a prompt
+        fchmod(fileno(output.file), 0600); // notes may be as private as a prompt
         for (uint64_t i = 0; i < notes.n; i++)
             if (i + 1 != arguments->remove) write_line(output.file, notes.note[i].when, notes.note[i].text);
         gmtime_r(&now, &parts);
@@ -146,9 +146,8 @@ int cmd_note(int argc, char ** argv) {
                .options  = options,
                .check    = check,
                .run      = note,
-               .text =
-                   "Note a line of text beside an experiment, with the time; without TEXT the notes are shown. The list of experiments that "
-                          "ggscope serve FOLDER opens on shows them too."};
+               .text = "Add a note to an experiment, with the time; without TEXT, list its notes. The list of experiments in "
+                              "ggscope serve FOLDER shows them too."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

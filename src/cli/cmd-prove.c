@@ -1,4 +1,4 @@
-// ggscope prove DIR: were the bytes that the trace claims the ones that the machine touched?
+// ggscope prove DIR: compares the bytes in the trace with the pages that the machine touched.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static const char * file_path(const struct ggs_trace * trace, uint64_t file) {
     return file == 0 || file > trace->n_files ? "" : ggs_reader_string(trace->reader, trace->files[file - 1].path);
 }
 
-// 100 % is said only if nothing is missing.
+// Shows 100 % only if nothing is missing.
 static void percent_cell(struct ggs_table * table, uint64_t part, uint64_t whole) {
     if (whole == 0) {
         ggs_table_cell(table, "-");

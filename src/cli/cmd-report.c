@@ -1,4 +1,4 @@
-// ggscope report DIR -o FILE.html: an experiment as one page to share.
+// ggscope report DIR -o FILE.html: writes an experiment as one page to share.
 #include <argp.h>
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ static int write_report(void * input, struct ggs_trace * traces, struct ggs_erro
     struct ggs_experiments * experiments;
     struct ggs_output        output;
     struct ggs_progress      progress;
-    int status = ggs_reader_verify(traces[0].reader, NULL, NULL, error); // the page holds the trace as it is
+    int status = ggs_reader_verify(traces[0].reader, NULL, NULL, error); // the page contains the trace as it is
     if (status != 0) return status;
     status = ggs_experiments_new(&experiments, &path, 1, NULL, error);
     if (status != 0) return status;

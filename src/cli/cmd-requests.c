@@ -1,4 +1,4 @@
-// ggscope requests DIR: what a server answered, one line for each request, as in an access log.
+// ggscope requests DIR: the requests of a server, one per line like an access log.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool shown(const struct ggs_asked * choice, const struct ggs_request * re
            (choice->sequence == 0 || (int64_t) choice->sequence - 1 == request->sequence);
 }
 
-// Leaves what is to be shown.
+// Keeps the requests to show.
 static void filter(const struct arguments * arguments, struct ggs_requests * requests) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < requests->n && kept < arguments->limit; i++)
@@ -45,7 +45,7 @@ struct columns {
     bool context, drafts, decoded, unused, costs;
 };
 
-// Mostly all generated tokens but the last are fed back, and all outputs of these are read.
+// Usually all generated tokens except the last are fed back, and all their outputs are read.
 static struct columns find_columns(const struct ggs_requests * requests, bool several) {
     struct columns columns = {.context = several, .costs = requests->has_costs};
     for (uint64_t i = 0; i < requests->n; i++) {
@@ -147,7 +147,7 @@ static void print_context(const struct ggs_request_context * c) {
            c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
            c->cleared_cells);
     if (!c->changes_seen)
-        puts("            changes of its sequences were not all seen: positions that go back tell of them");
+        puts("            some changes of its sequences were not seen; they are derived from positions");
 }
 
 static void print_memory(const struct ggs_cell_peak * peak) {
@@ -229,7 +229,7 @@ static void print_text(const struct ggs_requests * requests, const struct argume
 
 // ---- csv: the columns of the table requests (docs/tables.md) ----
 
-// Nothing for what is not known.
+// Empty for an unknown value.
 static void csv_number(int64_t number) {
     if (number >= 0) printf("%" PRId64, number);
     putchar(',');

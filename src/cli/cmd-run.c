@@ -1,5 +1,5 @@
-// ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program that a settings
-// file names.
+// ggscope run -m MODEL -p PROMPT -n N: records the built-in runner, or the program of a settings
+// file.
 #include <argp.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -23,13 +23,13 @@
 struct request {
     struct ggs_input     input;
     struct ggs_recording recording;
-    const char *         given[GGS_SETTINGS]; // on the command line; they win
+    const char *         given[GGS_SETTINGS]; // on the command line; override the file
     const char *         settings_file;
     struct ggs_settings  settings; // from the file
     char *               words[64];
     size_t               n_words;
     char                 runner[PATH_MAX];
-    bool                 misuse; // the command line is to blame
+    bool                 misuse; // the command line is at fault
 };
 
 // ---- the command line ----
@@ -41,7 +41,7 @@ static bool take_switch(void * member, const char * text) {
     return ggs_set_text(member, "1");
 }
 
-// The runner's options, and those of this verb.
+// The options of the runner and of this verb.
 static const struct ggs_option * list_options(void) {
     static struct ggs_option options[GGS_RUN_OPTIONS + 3] = {
         [GGS_RUN_OPTIONS] =
@@ -64,8 +64,8 @@ static const struct ggs_option * list_options(void) {
     return options;
 }
 
-// The first value that is none. No number at all is a wrong command line; a number out of range is
-// told like other bad input.
+// Finds the first invalid value. A malformed number is a usage error; one that is out of range is
+// reported like other bad input.
 static int check_values(const struct request * request, struct ggs_error * error) {
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {
         if (request->given[i] == NULL) continue;
@@ -93,8 +93,7 @@ static const char * value_of(const struct request * request, int setting) {
     return request->given[setting] != NULL ? request->given[setting] : request->settings.values[setting];
 }
 
-// What the command line left open comes from the settings file, and then from the user's config
-// file.
+// Values missing on the command line come from the settings file, then from the user's config file.
 static int read_settings(struct request * request, struct ggs_error * error) {
     struct ggs_settings config;
     if (request->settings_file != NULL) {
@@ -136,7 +135,7 @@ static int complete(struct request * request, struct ggs_error * error) {
     return 0;
 }
 
-// Whatever can be wrong with the model is found here, before anything is made.
+// Detects problems with the model before anything is created.
 static int check_model(const struct request * request, struct ggs_error * error) {
     struct ggs_model * model;
     int                status = ggs_model_open(&model, value_of(request, GGS_RUN_MODEL), error);
@@ -153,7 +152,7 @@ static void add(struct request * request, const char * word) {
     request->words[request->n_words++] = (char *) word;
 }
 
-// Adds the options that have a value, as the program spells them.
+// Adds the options that have a value, in the program's spelling.
 static void add_options(struct request * request, bool llama) {
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {
         const struct ggs_runner_form * form  = &ggs_runner_forms[i];
@@ -203,7 +202,7 @@ static int prepare(struct request * request, struct ggs_error * error) {
     return status;
 }
 
-// What the settings file wants besides the recording itself.
+// Writes the exports of the settings file.
 static int export_all(const struct request * request, const char * directory) {
     static const struct {
         enum ggs_setting setting;

@@ -1,4 +1,4 @@
-// ggscope seal DIR: makes the trace of an experiment that has none yet.
+// ggscope seal DIR: makes the trace of an experiment that has none.
 #include <stdio.h>
 
 #include "base/number.h"

@@ -1,4 +1,4 @@
-// ggscope serve DIR...: experiments in the browser.
+// ggscope serve DIR...: shows experiments in the browser.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -40,9 +40,9 @@ static bool take_port(void * member, const char * text) {
     return ggs_parse_u64(text, 0, 65535, member);
 }
 
-// ---- which experiments ----
+// ---- experiments ----
 
-// Seals what nobody records to any more, and refuses what is no experiment.
+// Seals a recording without a recorder, and refuses anything that is not an experiment.
 static int prepare(const char * directory, struct ggs_error * error) {
     struct stat info;
     if (stat(directory, &info) != 0) return ggs_fail_errno(error, "cannot open the experiment %s", directory);
@@ -51,12 +51,12 @@ static int prepare(const char * directory, struct ggs_error * error) {
 }
 
 struct looking {
-    struct ggs_live_context live; // comes first: its functions get the same context
+    struct ggs_live_context live; // must be first: its functions get the same context
     bool                    serving;
 };
 
-// What killed recordings left below a folder is sealed once, before the server starts; it writes
-// nothing itself.
+// Recordings below a folder that were killed are sealed once, before the server starts; the server
+// itself writes nothing.
 static enum ggs_found classify_folder(void * context, const char * directory) {
     const struct looking * looking = context;
     struct ggs_error       error   = {0};
@@ -97,8 +97,8 @@ static int add_all(struct ggs_experiments ** out, const struct arguments * argum
 
 // ---- the browser ----
 
-// The address has the token in it, and other users can see the arguments of a process: the browser
-// gets a private page that leads there.
+// The URL contains the token, and other users can see the arguments of a process: the browser gets
+// a private page that redirects there.
 static bool write_redirect(char path[PATH_MAX], const char * address) {
     const char * parent = getenv("XDG_RUNTIME_DIR");
     if (parent == NULL || parent[0] != '/' || access(parent, W_OK | X_OK) != 0) parent = getenv("TMPDIR");
@@ -118,7 +118,7 @@ static bool write_redirect(char path[PATH_MAX], const char * address) {
     return good;
 }
 
-// `path` gets the page to be removed at the end, "" for none.
+// `path` receives the page to remove at the end, "" for none.
 static void open_browser(const char * address, char path[PATH_MAX]) {
     if (!write_redirect(path, address)) {
         path[0] = '\0';
@@ -127,7 +127,7 @@ static void open_browser(const char * address, char path[PATH_MAX]) {
     }
     pid_t child = fork();
     if (child != 0) return;
-    // A grandchild, so that nobody has to wait for it; without our signals and our output.
+    // A grandchild, which needs no waiting; without our signals and output.
     if (fork() == 0) {
         sigset_t none;
         sigemptyset(&none);
@@ -138,7 +138,7 @@ static void open_browser(const char * address, char path[PATH_MAX]) {
     _exit(0);
 }
 
-// ---- the end ----
+// ---- shutdown ----
 
 enum { PATIENCE_MS = 400 };
 
@@ -147,8 +147,8 @@ struct ending {
     sem_t                          ended;
 };
 
-// Work that cannot be interrupted (sorting, a snapshot of a long recording) does not keep us from
-// ending at once.
+// Work that cannot be interrupted (sorting, a snapshot of a long recording) must not delay the
+// exit.
 static void * end_anyway(void * context) {
     struct ending * ending = context;
     struct timespec until  = ggs_clock_in_ms(CLOCK_REALTIME, PATIENCE_MS);
@@ -191,7 +191,7 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
     if (status == 0) {
         int signal;
         printf("%s\n", ggs_server_address(server));
-        if (ggs_file_flush(stdout) != 0) { // an address that nobody knows is of no use
+        if (ggs_file_flush(stdout) != 0) { // a URL that was not printed is useless
             status = ggs_fail_errno(error, "cannot write the address to standard output");
         } else {
             if (isatty(STDERR_FILENO)) fputs("ggscope: serving until Ctrl-C\n", stderr);
@@ -220,7 +220,7 @@ static int start(void * input, struct ggs_trace * traces, struct ggs_error * err
         paths->paths  = paths->own;
         paths->n      = 1;
     }
-    // Blocked before the first thread is made: all of them inherit it, and sigwait gets the
+    // Blocked before the first thread starts, so that all threads inherit it and sigwait gets the
     // signals.
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -250,7 +250,8 @@ int cmd_serve(int argc, char ** argv) {
         .options  = options,
         .run      = start,
         .text =
-            "Show experiments in the browser, also while they are being recorded. A folder that is none shows all experiments below it, those that come later too; without DIR that is ./experiments. Prints the address and serves until Ctrl-C."};
+            "Show experiments in the browser, also while they are being recorded. Any other folder (./experiments without "
+            "DIR) shows all experiments below it, including later ones. Prints the address and serves until Ctrl-C."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,4 +1,4 @@
-// ggscope sql DIR 'SELECT ...': asks the tables of a recording, without an export.
+// ggscope sql DIR 'SELECT ...': queries the tables of a recording without an export.
 #include <argp.h>
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -20,11 +20,11 @@
 struct arguments {
     struct ggs_input input;
     bool             csv;
-    bool             partial; // the recording is not whole
+    bool             partial; // the recording is incomplete
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// ---- csv and json, row by row ----
+// ---- csv and json: row by row ----
 
 static void put_csv(const char * text) {
     if (text == NULL) return;
@@ -77,7 +77,7 @@ static void json_row(struct ggs_json * json, sqlite3_stmt * statement) {
     ggs_json_end(json);
 }
 
-// ---- a box: all rows are needed to know how wide it is ----
+// ---- box: its width depends on all rows ----
 
 struct box {
     char **  cells;
@@ -90,7 +90,8 @@ struct box {
 static bool box_add(struct box * box, const char * text) {
     char * copy = strdup(text == NULL ? "" : text);
     for (char * c = copy; c != NULL && *c != '\0'; c++) {
-        if ((unsigned char) *c < 0x20 || *c == 0x7f) *c = ' '; // a line is a line, and a name cannot drive the terminal
+        if ((unsigned char) *c < 0x20 || *c == 0x7f)
+            *c = ' '; // keeps a row on one line, and names from controlling the terminal
     }
     if (copy == NULL || !ggs_array_push(box->cells, box->n, box->capacity, copy)) {
         free(copy);
@@ -153,8 +154,8 @@ static void box_release(struct box * box) {
 
 // ---- statements ----
 
-// What a statement would change is in memory alone, and gone when it is answered: nobody is left to
-// believe otherwise.
+// Refuses statements that change data: the change would exist only in memory until the end of the
+// query.
 static int allow(void * nothing, int action, const char * name, const char * of, const char * schema,
                  const char * trigger) {
     (void) nothing, (void) name, (void) of, (void) trigger;
@@ -300,7 +301,7 @@ int cmd_sql(int argc, char ** argv) {
         .check    = check,
         .run      = query,
         .text =
-            "Ask the tables of a recording in SQL, without an export: they are virtual tables of SQLite over the trace. SQL is one or more statements, or - for standard input.\vggscope export --tables lists the tables and their columns; those that the examples of the man page use are a good start."};
+            "Query the tables of a recording in SQL, without an export: they are virtual tables of SQLite over the trace. SQL is one or more statements, or - for standard input.\vggscope export --tables lists the tables and their columns; those that the examples of the man page use are a good start."};
     struct arguments arguments = {0};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

@@ -1,4 +1,4 @@
-// ggscope DIR: the summary that was shown when the recording ended.
+// ggscope DIR: the summary that is shown at the end of a recording.
 #include <stdio.h>
 
 #include "cli/commands.h"

@@ -1,4 +1,4 @@
-// ggscope top DIR: what a recording that goes on does just now, drawn again and again.
+// ggscope top DIR: shows the activity of a live recording, updated continuously.
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -27,8 +27,8 @@ struct arguments {
 // ---- the screen ----
 
 static struct termios        before;
-static volatile sig_atomic_t changed; // the terminal is ours, and looks different from before
-static volatile sig_atomic_t ended;   // by a signal: its number
+static volatile sig_atomic_t changed; // the terminal was resized
+static volatile sig_atomic_t ended;   // number of the signal that ended it
 static volatile sig_atomic_t stopped; // Ctrl-Z
 static const char            enter_screen[] = "\x1b[?1049h\x1b[?25l";
 static const char            leave_screen[] = "\x1b[?25h\x1b[?1049l";
@@ -53,7 +53,7 @@ static void enter(void) {
     struct termios raw;
     if (tcgetattr(STDIN_FILENO, &before) == 0) {
         raw = before;
-        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO); // keys at once; Ctrl-C and Ctrl-Z stay what they are
+        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO); // unbuffered keys; Ctrl-C and Ctrl-Z keep their meaning
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
     changed = 1;
@@ -81,7 +81,7 @@ static void stop_here(void) {
     enter();
 }
 
-// ---- what is shown ----
+// ---- contents ----
 
 static double per_second(uint64_t now, uint64_t then, double seconds) {
     return seconds <= 0 || now < then ? 0 : (double) (now - then) / seconds;
@@ -179,8 +179,7 @@ static void describe(struct ggs_text * out, const struct ggs_follow * follow, co
 
 // ---- drawing ----
 
-// Line by line, each cut at the terminal's width and cleared behind; what is left of the screen is
-// cleared too.
+// Writes line by line, each truncated to the terminal's width, and clears the rest of the screen.
 static void draw(const char * text, unsigned columns, unsigned rows) {
     struct ggs_text out = {0};
     ggs_text_printf(&out, "\x1b[H");
@@ -215,7 +214,7 @@ static void show(const struct ggs_follow * follow, const char * directory, bool 
     ggs_text_release(&text);
 }
 
-// Waits for the next time, a key or a signal. True if it is enough.
+// Waits for the next update, a key or a signal. True to quit.
 static bool wait_for(uint64_t ns, bool screen) {
     uint64_t      begin = ggs_clock_now();
     struct pollfd keys  = {.fd = screen && isatty(STDIN_FILENO) ? STDIN_FILENO : -1, .events = POLLIN};
@@ -225,7 +224,7 @@ static bool wait_for(uint64_t ns, bool screen) {
         int ready = poll(&keys, 1, (int) ((ns - gone) / 1000000u) + 1);
         if (ended) return true;
         if (stopped) stop_here();
-        if (ready < 0) return false; // the window has another size
+        if (ready < 0) return false; // the window was resized
         if (ready == 0 || keys.revents == 0) continue;
         char    key;
         ssize_t n = read(STDIN_FILENO, &key, 1);
@@ -253,11 +252,11 @@ static int watch(void * input, struct ggs_trace * traces, struct ggs_error * err
         if (!screen) break;
     }
     leave();
-    bool over = status == GGS_ABSENT; // it has ended meanwhile: that is no failure
+    bool over = status == GGS_ABSENT; // the recording has ended: not a failure
     if (!screen && status == 0 && !enough) show(follow, directory, false);
     if (over) printf("%s: the recording has ended\n", directory);
     ggs_follow_close(follow);
-    if (ended) { // as who started us expects it
+    if (ended) { // ends by the signal, as the parent expects
         signal(ended, SIG_DFL);
         raise(ended);
     }

@@ -46,7 +46,7 @@ static const struct ggs_command * find(const char * name) {
     return NULL;
 }
 
-// Is the word among the options? What follows "--" is not.
+// True if the word is among the options, which end at "--".
 static bool has_option(int argc, char ** argv, const char * option) {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], option) == 0) return true;
@@ -55,7 +55,7 @@ static bool has_option(int argc, char ** argv, const char * option) {
 }
 
 static int run(const struct ggs_command * command, int argc, char ** argv, bool pages) {
-    char program[64]; // how argp calls us in its messages
+    char program[64]; // name in argp's messages
     snprintf(program, sizeof(program), "ggscope %s", command->name);
     argv[0]              = program;
     argp_err_exit_status = 2;
@@ -65,7 +65,7 @@ static int run(const struct ggs_command * command, int argc, char ** argv, bool 
     return command->function(argc, argv);
 }
 
-// A path that is no verb: a recording, a trace or a model. NULL: nothing of the kind.
+// Handles a path in place of a verb: a recording, a trace or a model. NULL: none of them.
 static const struct ggs_command * of_path(const char * path) {
     static const struct ggs_command summary = {"DIR", cmd_summary, "", "", false};
     char                            magic[4];
@@ -82,7 +82,7 @@ static int no_verb(const char * word) {
     static const char * const own[]   = {"--help", "--version", "--no-pager"};
     struct ggs_nearest        nearest = {.word = word};
     bool                      option  = word[0] == '-';
-    if (!option && strpbrk(word, "./") != NULL) { // what was meant is a recording or a model
+    if (!option && strpbrk(word, "./") != NULL) { // a recording or a model was meant
         char here[PATH_MAX];
         bool relative = word[0] != '/' && getcwd(here, sizeof(here)) != NULL;
         fprintf(stderr, "ggscope: there is no %s%s%s\n", relative ? here : "", relative ? "/" : "", word);
@@ -109,7 +109,8 @@ static int help(int argc, char ** argv, bool pages) {
     return command == NULL ? no_verb(argv[1]) : run(command, 2, words, pages);
 }
 
-// Help and the like are written by libc, too. A verb that failed has said so, and nothing is left.
+// Checks that all output was written, including libc's help. A verb that failed to write has
+// already reported it.
 static void finish_stdout(void) {
     if (ggs_file_flush(stdout) == 0) return;
     fprintf(stderr, "ggscope: cannot write to standard output: %s\n", strerror(errno));
@@ -120,9 +121,8 @@ static void go_on(int number) {
     (void) number;
 }
 
-// A file beyond the limit of `ulimit -f` is an error of write(), whose sentence says which file. A
-// handler, because programs that we start inherit what is ignored and get the default for what is
-// handled.
+// With a file size limit (ulimit -f), write() must fail with a sentence that names the file. A
+// handler, because child processes inherit ignored signals, but not handlers.
 static void survive_file_limit(void) {
     struct sigaction before;
     struct sigaction wanted = {.sa_handler = go_on, .sa_flags = SA_RESTART};
@@ -132,7 +132,7 @@ static void survive_file_limit(void) {
 int main(int argc, char ** argv) {
     atexit(finish_stdout);
     survive_file_limit();
-    // A reader that goes away (| head) ends us quietly, as it does other filters.
+    // A closed pipe (| head) ends the program quietly, like other filters.
     signal(SIGPIPE, SIG_DFL);
     bool pages = true;
     for (; argc > 1 && (strcmp(argv[1], "--no-pager") == 0 || strcmp(argv[1], "-P") == 0); argc--, argv++)

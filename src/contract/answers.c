@@ -1,4 +1,4 @@
-// All answers. A new one is a row here: schemas, the page's types and the documents then have it.
+// All answers. A new row here adds an answer to schemas, the page's types and the documents.
 #include "answer/answer.h"
 #include "answer/bench.h"
 #include "answer/buffers.h"

@@ -11,7 +11,7 @@ static unsigned add_keys(const struct ggs_object * object, struct ggs_key around
             key.column |= field->type == GGS_FIELD_COLUMNS;
             n = add_keys(field->object, key, parts, keys, n);
         } else {
-            if (n == GGS_KEYS_MOST) abort(); // a table of ours that is too long
+            if (n == GGS_KEYS_MOST) abort(); // a table in the code is too long
             keys[n++] = key;
         }
     }

@@ -1,5 +1,5 @@
-// The contract for people: docs/json.md and ggscope-json(5), with the same words. Objects that have
-// a name are described once.
+// The contract for people: docs/json.md and ggscope-json(5), with the same text. Named objects are
+// described once.
 #include <ctype.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@ static const char * const rules[] = {
 };
 enum { N_RULES = sizeof(rules) / sizeof(rules[0]) };
 
-// ---- going through an object ----
+// ---- walking an object ----
 
 struct row {
     const char *              path; // of the key; "" for all keys of an object
     const struct ggs_field *  field;
-    const struct ggs_object * object; // that is described elsewhere; NULL: none
-    const char *              cell;   // type of a binary column; NULL: it is none
+    const struct ggs_object * object; // a named object, described separately; NULL: none
+    const char *              cell;   // type of a binary column; NULL: not one
     bool                      column, optional;
 };
 
@@ -76,7 +76,7 @@ static void put_keys(const struct writer * writer, const struct ggs_object * obj
     for (unsigned i = 0; i < n; i++) put_key(writer, &keys[i], path, columns);
 }
 
-// `name`: what an object that is described elsewhere is called there.
+// `name`: the title of a separately described object.
 static void put_type(FILE * file, const struct row * row, const char * name) {
     static const char * const names[][2] = {{"integer", "integers"},
                                             {"number", "numbers"},

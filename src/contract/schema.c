@@ -1,4 +1,4 @@
-// JSON Schema, 2020-12. Every object names all the keys that it may have.
+// JSON Schema, 2020-12. Every object lists all its possible keys.
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void put_scalar(struct ggs_json * json, const struct ggs_field * field, b
     if (field->most > 0) ggs_json_double(json, "maximum", field->most);
 }
 
-// A row of a query: as many values as there are columns.
+// A row of a query: one value per column.
 static void put_any_row(struct ggs_json * json) {
     put_type(json, "array", false);
     ggs_json_object(json, "items");
@@ -55,7 +55,7 @@ static void put_any_row(struct ggs_json * json) {
     ggs_json_end(json);
 }
 
-// The list of binary columns: the names that there may be are words.
+// A list of binary columns: possible names as an enum.
 static void put_columns(struct ggs_json * json, const struct ggs_field * field) {
     const char *     names[GGS_KEYS_MOST + 1] = {NULL};
     struct ggs_field fields[8]                = {{0}};
@@ -100,7 +100,7 @@ static void put_pairs(struct ggs_json * json, const struct ggs_object * object) 
     ggs_json_bool(json, "additionalProperties", false);
 }
 
-// What a value must be, into an object that is open.
+// Writes the type of a value into an open object.
 static void put_value(struct ggs_json * json, const struct ggs_field * field) {
     bool or_null = ggs_field_nullable(field);
     switch (field->type) {

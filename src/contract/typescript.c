@@ -1,4 +1,4 @@
-// Types for the page: an interface for each object that has a name.
+// Types for the page: an interface per named object.
 #include <ctype.h>
 
 #include "analyze/ops/groups.h"
@@ -95,7 +95,7 @@ static void put_object(FILE * file, const struct ggs_object * object, bool colum
     fprintf(file, "%*s}", 4 * (int) depth, "");
 }
 
-// Words that columns have as numbers.
+// Words of columns that hold numbers.
 static void put_list(FILE * file, const char * name, const char * (*word)(uint64_t), unsigned n) {
     fprintf(file, "\nexport const %s = [", name);
     for (unsigned i = 0; i < n; i++) fprintf(file, "%s\"%s\"", i == 0 ? "" : ", ", word(i));

@@ -23,8 +23,8 @@ const char * ggs_engine_log_cause(const struct ggs_engine_log * log, const char 
     return log->first[0] != '\0' ? log->first : otherwise;
 }
 
-// "llama_model_load: error loading model: unknown ..." -> "unknown ...": names of functions and the
-// engine's own "error loading ..." levels tell a user nothing.
+// "llama_model_load: error loading model: unknown ..." -> "unknown ...". Function names and "error
+// loading ..." prefixes mean nothing to users.
 static const char * skip_prefixes(const char * text) {
     for (;;) {
         const char * colon = strstr(text, ": ");
@@ -45,7 +45,7 @@ static void keep_first_error(struct ggs_engine_log * log, const char * text) {
     size_t end      = strcspn(log->first, "\n");
     log->continues  = log->first[end] == '\0';
     log->first[end] = '\0';
-    // Names from the model's file may be in it, and must not drive the terminal.
+    // The text may contain names from the model's file, which must not control the terminal.
     for (char * c = log->first; *c != '\0'; c++) {
         if ((unsigned char) *c < 0x20 || *c == 0x7f) *c = '?';
     }
@@ -57,11 +57,10 @@ static void on_log(enum ggml_log_level level, const char * text, void * context)
     if (level == GGML_LOG_LEVEL_ERROR || (level == GGML_LOG_LEVEL_CONT && log->continues)) keep_first_error(log, text);
 }
 
-// ---- opening ----
+// ---- libraries ----
 
-// Opens a library, and what it needs from the same folders if it does not find that by itself: a
-// folder of copied libraries often has lost its run path. Returns NULL with dlerror's words in
-// `reason`.
+// Opens a library. If a dependency is not found, it is opened from the same folders: copied
+// libraries often lack their run path. Returns NULL with dlerror's text in `reason`.
 static void * open_library(const struct ggs_engine_paths * paths, const char * path, char reason[256]) {
     enum { MOST_DEPENDENCIES = 32 };
     for (int i = 0; i < MOST_DEPENDENCIES; i++) {
@@ -70,7 +69,7 @@ static void * open_library(const struct ggs_engine_paths * paths, const char * p
         const char * text = dlerror();
         snprintf(reason, 256, "%s", text != NULL ? text : "no reason given");
 
-        // "libggml-cpu.so.0: cannot open shared object file: ...": the missing one comes first.
+        // "libggml-cpu.so.0: cannot open shared object file: ...": the missing library comes first.
         size_t length = strcspn(reason, ":");
         if (length == 0 || memchr(reason, '/', length) != NULL) return NULL;
         const char * folders[] = {paths->directory, paths->backends};
@@ -87,8 +86,8 @@ static void * open_library(const struct ggs_engine_paths * paths, const char * p
 }
 
 static int open_libraries(struct ggs_engine * engine, void ** llama, struct ggs_error * error) {
-    // From the ground up, by path: what is open already is not looked for again by its short name,
-    // so that another llama.cpp of the system cannot slip in.
+    // Opens dependencies first, by path: an open library is not searched by its short name, so
+    // another llama.cpp of the system cannot be loaded instead.
     const char * order[] = {engine->paths.ggml_base, engine->paths.ggml, engine->paths.llama};
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         if (order[i][0] == '\0') continue;
@@ -102,7 +101,7 @@ static int open_libraries(struct ggs_engine * engine, void ** llama, struct ggs_
 
 // ---- versions ----
 
-// Old releases lack these functions, so they are looked up instead of called.
+// Looked up and not linked, because old releases lack these functions.
 static const char * ask_version(void * library, const char * function) {
     const char * (*version)(void);
     *(void **) &version = dlsym(library, function);
@@ -110,18 +109,17 @@ static const char * ask_version(void * library, const char * function) {
     return text != NULL && text[0] != '\0' ? text : "unknown";
 }
 
-// The size that the library gives a parameter struct, or `expected` if that cannot be found out.
-// The function is called with a buffer of ours as the place for its result, which the x86-64
-// calling convention takes like a first argument; how far it writes is how large its struct is.
-// This catches revisions of one version number that differ, and releases that have no version
-// number.
+// Returns the library's size of a parameter struct, or `expected` if it cannot be determined. The
+// function is called with a buffer for its result, which the x86-64 calling convention passes as a
+// hidden first argument; the bytes it writes are the size. This detects builds of one version with
+// different structs, and covers releases without a version.
 static size_t returned_size(void * library, const char * function, size_t expected) {
 #ifdef __x86_64__
     void * (*defaults)(void * result);
     *(void **) &defaults = dlsym(library, function);
     if (defaults == NULL) return expected;
     size_t size = 0;
-    // A field that happens to hold the filling looks untouched, hence two fillings.
+    // A field that equals the filling looks untouched, hence two fillings.
     static const uint8_t fillings[] = {0x5a, 0xa5};
     for (size_t i = 0; i < sizeof(fillings); i++) {
         _Alignas(64) uint8_t bytes[4096];
@@ -138,7 +136,7 @@ static size_t returned_size(void * library, const char * function, size_t expect
 #endif
 }
 
-// "0.5.0-dev", which every build from a checkout says, is 0.5.0 as far as its headers go.
+// Builds from a checkout report "0.5.0-dev"; their headers are those of 0.5.0.
 static bool same_version(const char * found, const char * wanted) {
     size_t length = strcspn(wanted, "-");
     return strcspn(found, "-") == length && strncmp(found, wanted, length) == 0;
@@ -184,7 +182,7 @@ static int note_cpu_library(struct dl_phdr_info * info, size_t size, void * cont
     return 1;
 }
 
-// Releases that do not tell leave it empty.
+// Empty for releases that do not report features.
 static void note_cpu_features(struct ggs_engine * engine) {
     ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
     ggml_backend_get_features_t ask;
@@ -198,7 +196,7 @@ static void note_cpu_features(struct ggs_engine * engine) {
     }
 }
 
-// ---- all of it ----
+// ---- opening ----
 
 int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool verbose, struct ggs_error * error) {
     memset(engine, 0, sizeof(*engine));
@@ -212,9 +210,9 @@ int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool ver
     if (status < 0) return status;
 
     llama_log_set(on_log, &engine->log);
-    // In some releases the first of the two does not reach ggml's own log.
+    // In some releases llama_log_set does not reach ggml's log.
     ggml_log_set(on_log, &engine->log);
-    // A CPU backend that is linked in has registered itself; loading it a second time would fail.
+    // A linked-in CPU backend has registered itself; loading it again would fail.
     if (ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) == NULL) {
         ggml_backend_load_all_from_path(engine->paths.backends[0] != '\0' ? engine->paths.backends
                                                                           : engine->paths.directory);
@@ -231,7 +229,7 @@ int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool ver
 }
 
 int ggs_engine_load(const char * directory, struct ggs_error * error) {
-    // The engine keeps a pointer to its log for the life of the process, and so must this.
+    // The engine keeps a pointer to its log for the life of the process.
     static struct ggs_engine engine;
     return ggs_engine_open(&engine, directory, false, error);
 }

@@ -13,11 +13,11 @@
 #include "base/error.h"
 #include "base/text.h"
 
-// Below the directory that the user named, in this order. Patterns of glob(7).
+// Relative to the directory given by the user, in this order. Patterns of glob(7).
 static const char * const library_places[] = {
     "", "bin", "lib", "lib64", "lib/*-linux-gnu", "build/bin", "build/lib", "src", "build/src", "bins/*",
 };
-// Some builds keep ggml apart from llama, and Debian keeps the backends apart from ggml.
+// Some builds separate ggml from llama, and Debian separates the backends from ggml.
 static const char * const ggml_places[] = {
     "",
     "bin",
@@ -42,8 +42,7 @@ int ggs_engine_library_rank(const char * name, const char * stem) {
     return -1;
 }
 
-// A pattern for glob(3) that means exactly `directory`, whatever characters that has, then `place`
-// below it.
+// Makes a glob(3) pattern of `directory`, with special characters escaped, and `place`.
 static char * glob_pattern(const char * directory, const char * place) {
     struct ggs_text pattern = {0};
     for (const char * c = directory; *c != '\0'; c++) {
@@ -61,8 +60,8 @@ static bool join(char * path, const char * folder, const char * name) {
     return length > 0 && length < PATH_MAX;
 }
 
-// The best file of library `stem` in `folder` goes to path[PATH_MAX]. Newer versions sort last and
-// win.
+// Writes the best file of library `stem` in `folder` to path[PATH_MAX]. Newer versions sort last
+// and win.
 static bool find_library(const char * folder, const char * stem, char * path) {
     DIR * entries = opendir(folder);
     if (entries == NULL) return false;
@@ -85,7 +84,7 @@ static bool find_library(const char * folder, const char * stem, char * path) {
     return best[0] != '\0' && join(path, folder, best);
 }
 
-// CPU backends come as one libggml-cpu.so or as one library per kind of processor
+// The CPU backend is one libggml-cpu.so, or one library per kind of processor
 // (libggml-cpu-haswell.so).
 static bool find_cpu_backend(const char * folder, const char * stem, char * path) {
     static const char prefix[] = "libggml-cpu";
@@ -103,7 +102,7 @@ static bool find_cpu_backend(const char * folder, const char * stem, char * path
 
 typedef bool (*find_in_folder)(const char * folder, const char * stem, char * path);
 
-// Runs `find` on every existing folder that `places` name below `directory` until one has it.
+// Runs `find` on every existing folder of `places` below `directory` until one succeeds.
 static bool search(const char * directory, const char * const * places, size_t count, find_in_folder find,
                    const char * stem, char * path) {
     for (size_t i = 0; i < count; i++) {
@@ -127,7 +126,7 @@ static bool search(const char * directory, const char * const * places, size_t c
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-// The engine below `directory`: libllama decides, its own folder is the first place for all others.
+// Finds the engine below `directory`: libllama's folder is the first place for all other libraries.
 static bool locate_below(const char * directory, struct ggs_engine_paths * paths) {
     static const char * const beside[] = {""};
     memset(paths, 0, sizeof(*paths));
@@ -153,8 +152,7 @@ static bool locate_below(const char * directory, struct ggs_engine_paths * paths
     return true;
 }
 
-// The engine that `make install` puts beside the program: PREFIX/bin/ggscope-engine,
-// PREFIX/lib/ggscope/engine.
+// The engine installed with this program: PREFIX/bin/ggscope-engine, PREFIX/lib/ggscope/engine.
 static bool installed_directory(char directory[PATH_MAX]) {
     char    program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -182,7 +180,7 @@ static int locate_named(const char * directory, const char * origin, struct ggs_
         directory, origin);
 }
 
-// What pkg-config knows as llama, if it is there.
+// Asks pkg-config for llama.
 static bool locate_by_pkg_config(struct ggs_engine_paths * paths) {
     char   folder[PATH_MAX] = "";
     FILE * answer           = popen("pkg-config --variable=libdir llama 2>/dev/null", "re");
@@ -193,7 +191,7 @@ static bool locate_by_pkg_config(struct ggs_engine_paths * paths) {
     return folder[0] == '/' && locate_below(folder, paths);
 }
 
-// Where people put their builds.
+// Usual folders of local builds.
 static bool locate_by_custom(struct ggs_engine_paths * paths) {
     static const char * const prefixes[] = {"/usr/local", "/usr", "/opt/llama.cpp", "/opt/llama"};
     char                      own[PATH_MAX];

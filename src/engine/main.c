@@ -79,7 +79,8 @@ static int version_main(int argc, char ** argv) {
 
 // ---- dispatch ----
 
-// Help is written by libc, too. A verb that failed to write has said so, and nothing is left.
+// Checks that all output was written, including libc's help. A verb that failed to write has
+// already reported it.
 static void finish_stdout(void) {
     if (ggs_file_flush(stdout) == 0) return;
     fprintf(stderr, "ggscope-engine: cannot write to standard output: %s\n", strerror(errno));
@@ -88,8 +89,7 @@ static void finish_stdout(void) {
 
 int main(int argc, char ** argv) {
     atexit(finish_stdout);
-    // A reader that goes away (`| head`) ends the program quietly, also where the parent ignores
-    // the signal.
+    // A closed pipe (`| head`) ends the program quietly, even if the parent ignores the signal.
     signal(SIGPIPE, SIG_DFL);
     argp_err_exit_status = EXIT_USAGE;
     if (argc < 2) {

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/number.h"
 
-// Far above the context of any model, and small enough that the engine's tables for it fit into
-// memory: it fills them before it finds out whether the context itself does.
+// Far above the context of any model, but small enough for memory: the engine fills tables of this
+// size before it knows whether the context fits.
 enum { MOST_TOKENS = 1 << 24, MOST_THREADS = 512 };
 
 #define TEXT               GGS_VALUE_TEXT, 0, 0, NULL
@@ -34,7 +34,7 @@ const struct ggs_runner_form ggs_runner_forms[GGS_RUN_OPTIONS] = {
     [GGS_RUN_IGNORE_EOS]  = {"ignore-eos", "--ignore-eos", "--ignore-eos", "ignore_eos", NULL,
                              "Ignore the end-of-text token", 1, SWITCH},
 
-    // The largest value means "a random seed" to the engine.
+    // The engine takes the largest value as "a random seed".
     [GGS_RUN_SEED]        = {"seed", "--seed", "--seed", "seed", "S",
                              "Sample with this seed instead of taking the likeliest token", 2, WHOLE(0, UINT32_MAX - 1)},
     [GGS_RUN_TEMPERATURE] = {"temp", "--temp", "--temp", "temperature", "T",

@@ -1,5 +1,5 @@
-// The options of the built-in runner, in one table: `ggscope-engine run` reads them, `ggscope run`
-// and its settings files take them and pass them on, to llama.cpp's own programs too.
+// The options of the built-in runner in one table: `ggscope-engine run` parses them; `ggscope run`
+// and its settings files pass them on, also to llama.cpp's own programs.
 #pragma once
 
 #include <stdint.h>
@@ -47,21 +47,21 @@ enum ggs_value_kind {
 
 struct ggs_runner_form {
     const char *        name;
-    const char *        shown; // as people type it: "-n", "--ctx"; one letter is the option's letter
-    const char *        llama; // as llama.cpp's own programs spell it, NULL: they have none
-    const char *        key;   // in a settings file, NULL: it has none
-    const char *        value; // as --help names it, NULL: a switch
+    const char *        shown; // as typed: "-n", "--ctx"; a single letter is the option's letter
+    const char *        llama; // llama.cpp's own spelling, NULL: none
+    const char *        key;   // in a settings file, NULL: none
+    const char *        value; // its name in --help, NULL: a switch
     const char *        help;
     int                 group; // in --help
     enum ggs_value_kind kind;
     int64_t             minimum, maximum;
-    ggs_words           words; // all values; NULL: it takes others
+    ggs_words           words; // all possible values; NULL: other values are possible
 };
 extern const struct ggs_runner_form ggs_runner_forms[GGS_RUN_OPTIONS];
 
 // The letter of an option, 0 if it has none.
 int ggs_runner_letter(enum ggs_runner_option option);
 
-// Is this text a value for that option? Names `shown` (an option or a key of a file) in its
-// sentence. GGS_FORMAT: no such value at all; GGS_USAGE: out of range, or empty.
+// Validates the value of an option; the sentence calls it `shown` (an option or a key of a file).
+// GGS_FORMAT: not a valid value; GGS_USAGE: out of range, or empty.
 int ggs_runner_check(enum ggs_runner_option option, const char * shown, const char * value, struct ggs_error * error);

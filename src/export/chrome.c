@@ -1,12 +1,11 @@
-// The timeline as Chrome's trace events: a JSON object with one event a line.
+// The timeline as Chrome trace events: a JSON object with one event per line.
 //
-//     X a slice with its duration   B, E the ends of a slice that encloses others   C a counter   M names of tracks
+//     X a slice with its duration   B, E the ends of an enclosing slice   C a counter   M track names
 //
-// Times are microseconds, but in steps of 1/1024, rounded up: these are exact in binary, so that ts
-// + dur, and differences that a
-// reader takes, are exact too, and a slice ends where its parent or the next one says; and cut to
-// nanoseconds they are the recording's own. An E repeats name and arguments of its B, by which some
-// readers find it.
+// Times are microseconds in steps of 1/1024, rounded up. These are exact in binary, so ts + dur and
+// the differences that readers compute are exact, and a slice ends exactly where its parent or the
+// next slice says. Truncated to nanoseconds they equal the recording. An E event repeats the name
+// and arguments of its B event, because some readers match them by these.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "export/formats.h"
 #include "export/timeline.h"
 
-// A slice that is open on a track.
+// An open slice of a track.
 struct open_slice {
     enum ggs_slice_kind kind;
     char                name[64];
@@ -37,7 +36,7 @@ struct chrome {
     struct ggs_json     json;
     struct open_track * tracks; // by id
     uint64_t            n_tracks, capacity;
-    uint64_t            groups; // bits of those whose name was written
+    uint64_t            groups; // bit set of groups whose name was written
 };
 
 static int result_of(struct chrome * c, struct ggs_error * error) {
@@ -52,7 +51,7 @@ static void put_time(struct ggs_json * json, const char * key, int64_t steps) {
     ggs_json_double(json, key, (double) steps / 1024);
 }
 
-// A device is a process of its own: its tracks are shown together under its name.
+// Each device is a process of the trace, so that its tracks are shown together under its name.
 static void begin_event(struct chrome * c, const char * phase, const char * name,
                         const struct ggs_timeline_track * track) {
     ggs_json_object_inline(&c->json, NULL);
@@ -76,7 +75,7 @@ static int put_track(void * context, const struct ggs_timeline_track * track, st
     if (track->group != 0 && (track->group >= 64 || (c->groups >> track->group & 1) == 0))
         put_named(c, "process_name", track, track->group_name);
     if (track->group < 64) c->groups |= 1ull << track->group;
-    if (track->kind == GGS_TRACK_COUNTER) return result_of(c, error); // counters are known by their name alone
+    if (track->kind == GGS_TRACK_COUNTER) return result_of(c, error); // counters are identified by their name
     put_named(c, "thread_name", track, track->name);
     begin_event(c, "M", "thread_sort_index", track);
     ggs_json_object_inline(&c->json, "args");
@@ -236,7 +235,7 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
         status = ggs_timeline_write(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
-        if (status == 0) ggs_json_finish(&c->json); // a failure is in the target
+        if (status == 0) ggs_json_finish(&c->json); // failures are kept in the target
         status = ggs_export_close(export, &c->target, status, error);
     }
     free(c->tracks);

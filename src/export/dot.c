@@ -1,4 +1,4 @@
-// The graphs of token steps for Graphviz: a box for each node, a cluster for each layer.
+// The graphs of token steps for Graphviz: a box per node, a cluster per layer.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ struct dot {
     struct ggs_export * export;
     struct ggs_target target;
     struct ggs_text   text;
-    uint32_t *        node; // by tensor: its node + 1 in the graph at hand
-    uint8_t *         leaf; // by tensor: 1: it has been written
+    uint32_t *        node; // by tensor: its node + 1 in the current graph
+    uint8_t *         leaf; // by tensor: 1 if it was written
     uint64_t          first;
 };
 
-// Inside quotes, quotes and backslashes are escaped; control characters become blanks.
+// Escapes quotes and backslashes; control characters become blanks.
 static void put_quoted(struct dot * d, const char * text) {
     ggs_text_clear(&d->text);
     for (; *text != '\0'; text++) {
@@ -59,7 +59,7 @@ static void put_node(struct dot * d, const struct ggs_graph * graph, uint64_t n)
     ggs_target_text(&d->target, "\"]\n");
 }
 
-// The nodes of one layer (-1: of none), in a cluster of their own.
+// Writes the nodes of one layer (-1: without a layer) as a cluster.
 static void put_layer(struct dot * d, const struct ggs_graph * graph, int layer) {
     bool any = false;
     for (uint64_t n = 0; n < graph->n_nodes; n++) {
@@ -118,7 +118,7 @@ static void put_graph(struct dot * d, const struct ggs_graph * graph) {
     d->first += graph->n_nodes;
 }
 
-// The distinct graphs of a step, in the order of its runs.
+// The distinct graphs of a step in order of its runs.
 struct graphs {
     uint64_t * graph;
     uint64_t   n, capacity;

@@ -37,7 +37,7 @@ const struct ggs_export_format * ggs_export_format(unsigned i) {
     return i < N_FORMATS ? &formats[i] : NULL;
 }
 
-// ---- what the formats call ----
+// ---- functions for the formats ----
 
 int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct ggs_error * error) {
     const struct ggs_export_options * o = export->options;
@@ -69,7 +69,7 @@ int ggs_export_next_step(const struct ggs_export * export, struct ggs_cursor * c
     return more;
 }
 
-// OUT, or OUT/NAME with an extension; the caller frees.
+// Returns OUT, or OUT/NAME with an extension. The caller frees it.
 static char * path_of(const struct ggs_export * export, const char * name, const char * extension) {
     char * path = NULL;
     int    n    = name == NULL ? asprintf(&path, "%s%s", export->options->output, extension)
@@ -80,13 +80,14 @@ static char * path_of(const struct ggs_export * export, const char * name, const
 int ggs_export_open(struct ggs_export * export, struct ggs_target * target, const char * name,
                     struct ggs_error * error) {
     size_t length = name == NULL ? 0 : strlen(name);
-    bool   sql    = length > 4 && strcmp(name + length - 4, ".sql") == 0; // read by programs that want text
+    bool   sql    = length > 4 && strcmp(name + length - 4, ".sql") == 0; // its readers need plain text
     bool   gzip   = export->options->gzip && !sql;
     char * path   = path_of(export, name, gzip && name != NULL ? ".gz" : "");
     char * same   = name == NULL ? NULL : path_of(export, name, gzip ? "" : ".gz");
     int    status = path == NULL || (name != NULL && same == NULL) ? ggs_fail_memory(error)
                                                                    : ggs_target_open(target, path, gzip, error);
-    if (status == 0 && same != NULL) unlink(same); // what an earlier export left, which this file takes the place of
+    if (status == 0 && same != NULL)
+        unlink(same); // an earlier export's file, compressed or not, that this one replaces
     free(path);
     free(same);
     return status;
@@ -120,7 +121,7 @@ int ggs_export_mkdir(struct ggs_export * export, const char * name, struct ggs_e
     return status;
 }
 
-// "token-00007" or "token_00007" followed by the extension: its number, else -1.
+// Returns the number in "token-00007" or "token_00007" followed by the extension, else -1.
 static int64_t number_of(const char * file, char separator, const char * extension) {
     if (strncmp(file, "token", 5) != 0 || file[5] != separator) return -1;
     char *    end;
@@ -157,7 +158,7 @@ void ggs_export_sweep(struct ggs_export * export, const char * name, const char 
     free(path);
 }
 
-// ---- the whole ----
+// ---- exporting ----
 
 static const struct ggs_export_format * find_format(const char * name) {
     for (unsigned i = 0; i < N_FORMATS; i++) {
@@ -166,7 +167,7 @@ static const struct ggs_export_format * find_format(const char * name) {
     return NULL;
 }
 
-// One table alone is one stream, although the format writes a file for each.
+// A single table is one stream, although the format writes a file per table.
 static bool is_stream(const struct ggs_export_format * format, const struct ggs_export_options * o) {
     if (o->lake) return false;
     return format->shape == GGS_EXPORT_FILE ||
@@ -204,7 +205,7 @@ int ggs_export_refuse(const struct ggs_export_options * o, struct ggs_error * er
     return 0;
 }
 
-// The UTC time of 0 ns, of the first process.
+// UTC time of 0 ns, from the first process.
 static int64_t start_utc(struct ggs_reader * reader) {
     struct ggs_process process;
     if (ggs_reader_rows(reader, GGS_TABLE_PROCESSES) == 0) return -1;
@@ -225,7 +226,7 @@ static int open_names(struct ggs_export * export, struct ggs_error * error) {
     return ggs_facts_open(&export->facts, &export->trace, error);
 }
 
-// Steps that were asked for by number must be there, at least one of them.
+// At least one of the requested steps must exist.
 static int check_steps(struct ggs_export * export, struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_step     step;
@@ -260,7 +261,7 @@ void ggs_export_end(struct ggs_export * export) {
     ggs_trace_close(&export->trace);
 }
 
-// The folder that OUT lies in, with all above it.
+// Creates the folder of OUT and its parents.
 static int make_parents(const char * output, struct ggs_error * error) {
     const char * end = output + strlen(output);
     while (end > output + 1 && end[-1] == '/') end--;

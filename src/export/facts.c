@@ -12,9 +12,9 @@
 #include "gguf/vocabulary.h"
 
 struct ggs_facts {
-    struct json_object *    root; // NULL if the text was no JSON
+    struct json_object *    root; // NULL if the text is not JSON
     struct ggs_gguf *       gguf;
-    struct ggs_vocabulary * vocabulary; // NULL if the model is gone or has none
+    struct ggs_vocabulary * vocabulary; // NULL if the model is missing or has none
     char *                  prompt;
 };
 
@@ -83,7 +83,7 @@ static const char * prompt_of_command(const struct ggs_facts * facts) {
     return NULL;
 }
 
-// The tokens that were fed in the first step, as text.
+// Decodes the tokens of the first step.
 static void prompt_of_tokens(struct ggs_facts * facts, struct ggs_trace * trace) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_token    row;
@@ -97,7 +97,7 @@ static void prompt_of_tokens(struct ggs_facts * facts, struct ggs_trace * trace)
     ggs_text_release(&text);
 }
 
-// The first file of a model has its vocabulary. That it is gone by now is no failure.
+// The first file of a model has its vocabulary. A missing file is not a failure.
 static void open_vocabulary(struct ggs_facts * facts, struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_files && facts->vocabulary == NULL; i++) {
         if (trace->files[i].gguf == 0) continue;

@@ -1,4 +1,4 @@
-// What an experiment says about itself: experiment.json, the prompt, and the text of tokens.
+// Metadata of an experiment: experiment.json, the prompt, and the text of tokens.
 #pragma once
 
 #include <stddef.h>
@@ -12,19 +12,19 @@ struct ggs_facts;
 int  ggs_facts_open(struct ggs_facts ** out, struct ggs_trace * trace, struct ggs_error * error);
 void ggs_facts_free(struct ggs_facts * facts); // NULL is fine
 
-// A value of experiment.json by its path ("host.cores"). Text: NULL if it is absent or no text.
-// Lives as long as the facts.
+// Looks up a value of experiment.json by path ("host.cores"). NULL if it is missing or not a
+// string. Lives as long as the facts.
 const char * ggs_facts_text(const struct ggs_facts * facts, const char * path);
-// False if it is absent or no number.
+// False if it is missing or not a number.
 int ggs_facts_number(const struct ggs_facts * facts, const char * path, int64_t * value);
-// The same for a number that may have a fraction, and for true and false.
+// The same for numbers with fractions, and for booleans.
 int ggs_facts_real(const struct ggs_facts * facts, const char * path, double * value);
 int ggs_facts_boolean(const struct ggs_facts * facts, const char * path, int64_t * value);
-// The words of the command, NULL beyond the last.
+// Returns the words of the command, NULL beyond the last.
 const char * ggs_facts_command(const struct ggs_facts * facts, size_t i);
 
-// What was asked of the model: the command's -p, else the tokens of the first step as text. NULL if
-// neither is known.
+// Returns the prompt: the command's -p, else the text of the first step's tokens. NULL if both are
+// unknown.
 const char * ggs_facts_prompt(const struct ggs_facts * facts);
 
 // Appends a token's text. Returns 0 if the model's vocabulary cannot be read.

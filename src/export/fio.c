@@ -1,9 +1,9 @@
-// The reads of mapped files as an fio iolog, version 3: a trace that any disk can replay.
+// The reads of mapped files as an fio iolog, version 3, which fio can replay on any disk.
 //
-//     timestamp filename action [offset length]        timestamps in microseconds, from the first read on
+//     timestamp filename action [offset length]     timestamps in microseconds since the first read
 //
-// Ranges that follow each other in one op are one read; long ones are cut, because fio allocates a
-// buffer of the largest.
+// Consecutive ranges of one op are one read. Long reads are split, because fio allocates a buffer
+// of the largest.
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct fio {
     bool              any;
 };
 
-// fio takes words apart at blanks, and knows no way to quote them.
+// fio splits words at blanks and has no quoting.
 static int check_name(const char * path, struct ggs_error * error) {
     size_t length = strlen(path);
     for (size_t i = 0; i < length; i++) {
@@ -59,7 +59,7 @@ static int put_reads(struct fio * f, const struct ggs_walk * walk, const struct 
     if (!f->any) f->begin_ns = walk->op.begin_ns;
     f->any     = true;
     int64_t us = (walk->op.begin_ns - f->begin_ns) / 1000;
-    if (us > f->last_us) f->last_us = us; // times never go back, also if contexts run at the same time
+    if (us > f->last_us) f->last_us = us; // times never decrease, even if contexts run concurrently
     int status = open_file(f, t->file, error);
     for (uint32_t i = 0; status == 0 && i < access->n_ranges; i++) {
         uint64_t at = t->file_offset + access->ranges[i].offset, left = access->ranges[i].length;

@@ -1,10 +1,10 @@
-// Events as ggml-viz has them (GGMLVIZ1), little endian:
+// Events in ggml-viz's format (GGMLVIZ1), little endian:
 //
 //     "GGMLVIZ1", u32 version = 1, then events:
 //     u8 type | u64 timestamp_ns | u32 thread | 32 bytes of body | u8 has_label | u32 length, bytes
 //
-// Events of a graph run are sorted by time, and runs come one after the other; buffers come at
-// their time.
+// Events of a graph run are sorted by time, runs follow each other, and buffer events are merged by
+// time.
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ enum event_type {
 
 struct event {
     int64_t      ns;
-    uint64_t     order; // of events at the same time
+    uint64_t     order; // tie-breaker for events at the same time
     uint32_t     thread;
     uint8_t      type;
     uint64_t     word[4];
@@ -100,14 +100,14 @@ static void put_buffers(struct ggmlviz * g, int64_t until) {
 
 // ---- runs ----
 
-// A number for the backend where others have a pointer; the CPU's is NULL.
+// A number for the backend, in place of ggml-viz's pointer; 0 for the CPU.
 static uint64_t backend_of(const struct ggmlviz * g, const struct ggs_walk * walk) {
     const char * name = ggs_reader_string(g->export->trace.reader, walk->run.backend);
     return strcmp(name, "CPU") == 0 || name[0] == '\0' ? 0 : walk->run.backend;
 }
 
-// One pair of events for an op, whatever threads it ran on: readers pair them by tensor alone. A
-// barrier stands for the wait that follows.
+// Writes one pair of events per op, because readers pair them by tensor and not by thread. A
+// barrier event stands for the wait that follows.
 static bool add_op(struct ggmlviz * g, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     uint64_t                   address = op->result == NULL ? 0 : op->result->address;
@@ -133,7 +133,8 @@ static int put_run(struct ggmlviz * g, struct ggs_walk * walk, struct ggs_error 
         if (!add_op(g, walk)) return ggs_fail_memory(error);
     }
     put_buffers(g, run->begin_ns - 1);
-    while (g->next_buffer < g->n_buffers && g->buffers[g->next_buffer].ns <= run->end_ns) { // in the middle of the run
+    while (g->next_buffer < g->n_buffers &&
+           g->buffers[g->next_buffer].ns <= run->end_ns) { // buffer events within the run
         if (!add(g, g->buffers[g->next_buffer++])) return ggs_fail_memory(error);
     }
     if (g->n > 0) qsort(g->events, g->n, sizeof(*g->events), by_time);

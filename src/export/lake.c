@@ -32,14 +32,14 @@ int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char 
     if (!force && lstat(entry->place, &info) == 0)
         return ggs_fail(error, GGS_USAGE, "the experiment is in the lake already, as %s: replace it with --force",
                         entry->place);
-    remove_all(entry->temporary); // of one that was killed, and had our number
+    remove_all(entry->temporary); // left by a killed export with the same process id
     if (mkdir(entry->temporary, 0777) != 0)
         return ggs_fail_errno(error, "cannot create the directory %s", entry->temporary);
     return 0;
 }
 
 int ggs_lake_end(struct ggs_lake_entry * entry, int status, struct ggs_error * error) {
-    // Folders can be exchanged in one step; then what was there has the hidden name.
+    // Folders can be exchanged atomically; the old one then has the hidden name.
     if (status == 0 && renameat2(AT_FDCWD, entry->temporary, AT_FDCWD, entry->place, RENAME_NOREPLACE) != 0) {
         bool taken = errno == EEXIST;
         if (taken && !entry->force)

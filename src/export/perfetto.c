@@ -1,8 +1,7 @@
 // The timeline as Perfetto's protobuf: a sequence of packets, strings interned.
 //
-// Only what is needed of the messages is written, by the field numbers that Perfetto documents. A
-// string is written once, in the interned_data of the packet that uses it first, and named by its
-// number from then on.
+// Writes only the fields that are needed, by the numbers that Perfetto documents. A string is
+// written once, in the interned_data of the packet that uses it first, and referenced by number.
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,16 +78,16 @@ static const char * const annotation_names[A_COUNT] = {
 static const char * const categories[GGS_SLICES] = {"token", "graph run", "op",       "wait",
                                                     "fault", "kernel",    "transfer", "window"};
 
-enum { ROOT = 1000000 }; // uuid of the process's track; others have their own ids
+enum { ROOT = 1000000 }; // uuid of the process's track; other tracks have their ids
 
 struct perfetto {
     struct ggs_export * export;
     struct ggs_target target;
     struct ggs_text   packet, event, interned, scratch, value;
-    uint8_t *         known;        // by tensor: its name has been interned
+    uint8_t *         known;        // by tensor: 1 if its name was interned
     uint8_t *         known_ops;    // by op
-    unsigned          known_phases; // bits
-    uint64_t          groups;       // bits: the tracks that enclose those of a device were written
+    unsigned          known_phases; // bit set
+    uint64_t          groups;       // bit set of devices whose enclosing track was written
 };
 
 // ---- protobuf ----
@@ -129,7 +128,7 @@ static void intern(struct perfetto * p, unsigned table, uint64_t iid, const char
     put_message(&p->interned, table, &p->scratch);
 }
 
-// Numbers of interned strings: 1.. are phases, then tensors.
+// Ids of interned strings: phases from 1 on, then tensors.
 enum { FIRST_TENSOR = 16, FIRST_OP = 16, NAME_WAIT = 1 };
 
 static uint64_t tensor_iid(struct perfetto * p, const struct ggs_tensor * tensor) {
@@ -176,7 +175,7 @@ static int put_event(struct perfetto * p, int64_t ns, struct ggs_error * error) 
     return put_packet(p, error);
 }
 
-// The first packet clears the reader's state and has the strings that are always the same.
+// The first packet resets the reader's state and has the constant strings.
 static int put_start(struct perfetto * p, struct ggs_error * error) {
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->interned);
@@ -205,7 +204,7 @@ static int put_start(struct perfetto * p, struct ggs_error * error) {
     return put_packet(p, error);
 }
 
-// The tracks of a device are together under its name, beside the process's.
+// Groups the tracks of a device under its name, beside those of the process.
 static int put_group(struct perfetto * p, const struct ggs_timeline_track * track, struct ggs_error * error) {
     if (track->group == 0 || track->group >= 64 || (p->groups >> track->group & 1) != 0) return 0;
     p->groups |= 1ull << track->group;
@@ -313,7 +312,7 @@ static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slic
         p->known_ops[op] = 1;
         put_number(&p->event, EVENT_NAME_IID, FIRST_OP + op);
     } else {
-        put_string(&p->event, EVENT_NAME, slice->name); // each of these is its own
+        put_string(&p->event, EVENT_NAME, slice->name); // not interned: each name occurs once
     }
 }
 

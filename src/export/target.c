@@ -29,7 +29,8 @@ static int open_file(struct ggs_target * target, const char * path, struct ggs_e
         return ggs_fail(error, GGS_USAGE, "%s is a directory, and this export is one file; give another name", path);
     int status   = ggs_output_open(&target->output, path, error);
     target->file = target->output.file;
-    // There is a buffer already; and so a failure shows at the write that failed, with its reason.
+    // The target has a buffer already. Unbuffered, a failure shows at the write that failed, with
+    // errno.
     if (status == 0) setvbuf(target->file, NULL, _IONBF, 0);
     return status;
 }
@@ -39,7 +40,7 @@ int ggs_target_open(struct ggs_target * target, const char * path, bool gzip, st
     target->buffer   = malloc(BUFFER);
     target->gzip     = gzip ? calloc(1, sizeof(z_stream)) : NULL;
     int gzip_failure = Z_OK;
-    // 31: the largest window, and a gzip header. The header holds no time, so equal input gives
+    // 31: the largest window, and a gzip header. The header has no time stamp, so equal input gives
     // equal bytes.
     if (target->gzip != NULL) gzip_failure = deflateInit2(target->gzip, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
     if (gzip_failure != Z_OK) {
@@ -108,7 +109,7 @@ void ggs_target_format(struct ggs_target * target, const char * format, ...) {
     int length = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     if (length < 0 || (size_t) length >= sizeof(text)) {
-        fail(target, EOVERFLOW); // a programming error: longer texts go through ggs_target_text
+        fail(target, EOVERFLOW); // a programming error: longer texts must use ggs_target_text
         return;
     }
     ggs_target_write(target, text, (size_t) length);

@@ -25,8 +25,8 @@ struct timeline {
     char (*process_names)[160]; // with their hosts
 };
 
-// The tracks of the first process have no group; those of others are together, as those of a device
-// are. Groups of devices come first.
+// Tracks of the first process have no group. Those of another process form a group, like those of a
+// device. Groups of devices come first.
 static uint64_t group_of(const struct timeline * t, uint64_t process) {
     return process < 2 || process > t->processes.n ? 0 : t->export->trace.n_devices + process - 1;
 }
@@ -50,7 +50,7 @@ static int read_processes(struct timeline * t, struct ggs_error * error) {
 
 // ---- tracks ----
 
-// The track with this key, made when it is met first. A kind has keys of its own in each group.
+// Finds or makes the track with this key. Keys are separate per group and kind.
 static int find_track_of(struct timeline * t, uint64_t group, enum ggs_track_kind kind, int64_t a, int64_t b,
                          const char * name, struct ggs_timeline_track ** out, struct ggs_error * error) {
     for (uint64_t i = 0; i < t->n_tracks; i++) {
@@ -99,8 +99,8 @@ static int announce(struct timeline * t, struct ggs_timeline_track * track, stru
     return t->out->track(t->out->context, track, error);
 }
 
-// The first track of a device that is free at that moment: what happens there at the same time goes
-// to another.
+// Returns the first track of a device that is free at that time: concurrent slices go to different
+// tracks.
 static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind kind, int64_t key, const char * name,
                       int64_t ns, struct ggs_timeline_track ** out, struct ggs_error * error) {
     enum { MOST = 64 };
@@ -114,7 +114,7 @@ static int free_track(struct timeline * t, uint64_t device, enum ggs_track_kind 
     return status < 0 ? status : announce(t, *out, error);
 }
 
-// The device that a run was computed on, 0 for the CPU.
+// The device of a run, 0 for the CPU.
 static uint64_t device_of(const struct timeline * t, const struct ggs_run * run) {
     return ggs_trace_is_device(&t->export->trace, run->device) ? run->device : 0;
 }
@@ -133,7 +133,7 @@ static int by_time(const void * a, const void * b) {
     return (int) y->end - (int) x->end;
 }
 
-// The buffers in a device's memory, or of the host (0).
+// The buffers in a device's memory, or the host's (0).
 static int write_buffers(struct timeline * t, uint64_t device, struct ggs_error * error) {
     const struct ggs_trace *    trace  = &t->export->trace;
     struct event *              events = malloc((2 * trace->n_buffers + 1) * sizeof(*events));
@@ -142,7 +142,7 @@ static int write_buffers(struct timeline * t, uint64_t device, struct ggs_error 
     if (events == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
         const struct ggs_buffer * b = &trace->buffers[i];
-        if (b->file != 0 || b->device != device) continue; // a mapped file is no memory of the program's own
+        if (b->file != 0 || b->device != device) continue; // a mapped file is not the program's own memory
         events[n++] = (struct event){b->begin_ns, b->size, false};
         if (b->end_ns >= 0) events[n++] = (struct event){b->end_ns, b->size, true};
     }
@@ -156,7 +156,7 @@ static int write_buffers(struct timeline * t, uint64_t device, struct ggs_error 
     if (status == 0) status = announce(t, track, error);
     for (uint64_t i = 0; status == 0 && i < n; i++) {
         bytes = events[i].end ? bytes - events[i].size : bytes + events[i].size;
-        if (i + 1 < n && events[i + 1].ns == events[i].ns) continue; // one value for each moment
+        if (i + 1 < n && events[i + 1].ns == events[i].ns) continue; // one value per time
         status = t->out->count(t->out->context, track, events[i].ns, bytes, error);
     }
     free(events);
@@ -211,15 +211,15 @@ static int write_windows(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// ---- what the machine did ----
+// ---- faults and block requests ----
 
-// Was it in the token steps that were asked for?
+// True if the step is among the requested ones.
 static bool in_steps(const struct ggs_export * export, int64_t step) {
     const struct ggs_export_options * o = export->options;
     return (!o->steps || (step >= o->first_step && step <= o->last_step)) && ggs_trace_has_step(&export->trace, step);
 }
 
-// Threads fault at the same time: each slice goes to the first track that is free.
+// Threads fault concurrently: each slice goes to the first free track.
 static int fault_track(struct timeline * t, int64_t begin_ns, struct ggs_timeline_track ** out,
                        struct ggs_error * error) {
     enum { MOST = 64 };
@@ -275,7 +275,7 @@ static int write_requests(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// ---- what devices did beside their ops ----
+// ---- kernels and transfers of devices ----
 
 static int write_kernels(struct timeline * t, struct ggs_error * error) {
     struct ggs_cursor *         cursor = NULL;
@@ -319,7 +319,7 @@ static int write_transfer(struct timeline * t, const struct ggs_transfer * trans
     return status;
 }
 
-// Transfers belong to no step: they are written if all steps are.
+// Transfers belong to no step, so they are written only if all steps are.
 static int write_transfers(struct timeline * t, struct ggs_error * error) {
     const struct ggs_trace * trace  = &t->export->trace;
     struct ggs_cursor *      cursor = NULL;
@@ -337,8 +337,8 @@ static int write_transfers(struct timeline * t, struct ggs_error * error) {
     return status;
 }
 
-// How busy each device was, from the ops that were walked over; not where those of some graph runs
-// have no times.
+// The utilisation of each device, from the ops of the walk. Omitted if some graph runs have no op
+// times.
 static int write_busy(struct timeline * t, struct ggs_error * error) {
     const struct ggs_device_list * list  = &t->devices;
     uint64_t                       width = ggs_time_between(list->begin_ns, list->end_ns) / GGS_DEVICE_BINS + 1;
@@ -369,7 +369,7 @@ static int close_token(struct timeline * t, struct ggs_timeline_track * track, s
     return t->out->end(t->out->context, track, track->token_end_ns, error);
 }
 
-// Opens the run's slice on a thread's track, inside the slice of its token.
+// Opens the run's slice on a thread's track, nested in the slice of its token.
 static int begin_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
                      int64_t begin, struct ggs_error * error) {
     char                      name[64];
@@ -386,9 +386,9 @@ static int begin_run(struct timeline * t, struct ggs_timeline_track * track, con
     return status < 0 ? status : t->out->begin(t->out->context, track, &slice, error);
 }
 
-// One thread's share of an op, and its wait behind it, clipped to [the track's last end, the run's
-// end]. An op that took less than the clock can show has 1 ns: readers take a slice without a
-// length that another one follows at once for one that does not end.
+// Writes one thread's share of an op and the wait after it, clipped to [the track's last end, the
+// run's end]. An op shorter than the clock's resolution gets 1 ns: readers take a slice of no
+// length that is followed immediately for one without an end.
 static int write_op_run(struct timeline * t, struct ggs_timeline_track * track, const struct ggs_walk * walk,
                         const struct ggs_access_list * accesses, const struct ggs_op_run * r, int64_t run_end,
                         struct ggs_error * error) {
@@ -418,11 +418,12 @@ static int count_disk(struct timeline * t, const struct ggs_walk * walk, const s
     }
     if (bytes == 0) return 0;
     t->disk_bytes += bytes;
-    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // runs at the same time are walked one after the other
+    t->disk->end_ns = later(walk->op.end_ns, t->disk->end_ns); // concurrent runs are walked one after the other
     return t->out->count(t->out->context, t->disk, t->disk->end_ns, t->disk_bytes, error);
 }
 
-// Ops of a device's queue, which has no threads to enclose them: each is a slice of its own.
+// Writes the ops of a device's queue, each as a slice of its own: a queue has no threads to enclose
+// them.
 static int write_device_ops(struct timeline * t, struct ggs_walk * walk, uint64_t device, struct ggs_error * error) {
     int status = 0;
     while (status == 0 && ggs_walk_op(walk)) {

@@ -1,4 +1,4 @@
-// The words of exports: what numbers of a trace are called.
+// Words for the numbers of a trace.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,8 +82,8 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
     return export->trace.layers[tensor - export->trace.tensors];
 }
 
-// Most steps run the same graph: what its nodes are is found out once. False: there is no memory to
-// keep it.
+// Caches the words of a graph's nodes, because most steps run the same graph. False if out of
+// memory.
 static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;
     if (words->graph == graph->row.graph) return true;

@@ -39,7 +39,7 @@ static int work(struct ggs_export * export, struct shared * shared, unsigned n,
     int      status = 0;
     unsigned piece;
     while (status >= 0 && (piece = atomic_fetch_add(&shared->next, 1)) < n) status = write(export, piece, error);
-    if (status < 0) atomic_store(&shared->next, n); // nobody begins another one
+    if (status < 0) atomic_store(&shared->next, n); // no worker begins another piece
     return status;
 }
 
@@ -55,7 +55,7 @@ static _Noreturn void be_worker(struct ggs_export * export, struct shared * shar
     _exit(0);
 }
 
-// A worker that was killed has left files out.
+// A killed worker has left out files.
 static int collect(struct ggs_export * export, const pid_t * workers, const struct shared * shared, unsigned n,
                    int status, struct ggs_error * error) {
     for (unsigned i = 1; i < n; i++) {
@@ -80,10 +80,10 @@ int ggs_workers_run(struct ggs_export * export, unsigned n,
     pid_t           workers[MOST_WORKERS] = {0}, parent = getpid();
     struct shared * shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return ggs_fail_errno(error, "cannot share memory with processes that write");
-    fflush(NULL); // a copy would write it once more
+    fflush(NULL); // else a child would write it again
     export->done_by_all = &shared->done;
     for (unsigned i = 1; i < n_workers; i++) {
-        workers[i] = fork(); // one that cannot be made leaves its work to the others
+        workers[i] = fork(); // on failure the other workers do its share
         if (workers[i] != 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);

@@ -24,7 +24,7 @@ static double power_of(unsigned base, double exponent) {
     return result;
 }
 
-// ---- units: one for all ticks of an axis, so that it stands in the title once ----
+// ---- units: one for all ticks of an axis, shown once in its title ----
 
 struct unit {
     double       factor;
@@ -42,7 +42,7 @@ static struct unit unit_for(enum ggs_axis_unit unit, double most) {
     return list[i];
 }
 
-// As few digits as tell the ticks apart.
+// Uses as few digits as distinguish the ticks.
 static void put_number(char text[GGS_AXIS_LABEL], double value, double step) {
     int digits = step > 0 && step < 1 ? (int) ceil(-log10_of(step) - 1e-9) : 0;
     if (fabs(value) >= 1e15)
@@ -61,8 +61,8 @@ char * ggs_axis_text(const struct ggs_axis * axis, double value, char text[GGS_A
 
 // ---- linear ----
 
-// 1, 2 or 5 times a power of ten, of bytes a power of two: the least that leaves at most so many
-// steps.
+// Returns 1, 2 or 5 times a power of ten (for bytes a power of two): the smallest step that yields
+// at most `wanted` steps.
 static double nice_step(double range, unsigned wanted, bool binary) {
     double step =
         binary ? power_of(2, floor(ggs_axis_log2(range / wanted))) : power_of(10, floor(log10_of(range / wanted)));

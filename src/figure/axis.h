@@ -1,4 +1,4 @@
-// An axis: what is on it, from where to where, and where its ticks are.
+// An axis: its quantity, its range and its ticks.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct ggs_axis {
     enum ggs_axis_unit unit;
     bool               log;      // from > 0
     bool               whole;    // whole numbers only
-    bool               down;     // a vertical one: the smallest is at the top
-    bool               fixed;    // ends where it is told to, not at a tick
+    bool               down;     // of a vertical axis: the smallest value is at the top
+    bool               fixed;    // ends at `from` and `to`, not at ticks
     double             from, to; // with to > from
 };
 
@@ -29,12 +29,12 @@ struct ggs_ticks {
     char     title[96]; // with the unit
 };
 
-// About `wanted` ticks. Widens the axis to whole ticks if it is not fixed.
+// Makes about `wanted` ticks. Widens the axis to whole ticks unless it is fixed.
 void ggs_axis_ticks(struct ggs_axis * axis, unsigned wanted, struct ggs_ticks * ticks);
-// Where a value lies, from 0 to 1; below 0 or above 1 if it is outside.
+// Position of a value from 0 to 1; below 0 or above 1 if it is outside.
 double ggs_axis_place(const struct ggs_axis * axis, double value);
-// The logarithm of a positive number. It is our own: the same on every machine, and small in a
+// Logarithm of a positive number. Implemented here to be equal on every machine and small in a
 // report.
 double ggs_axis_log2(double value);
-// A value with its unit.
+// Writes a value with its unit.
 char * ggs_axis_text(const struct ggs_axis * axis, double value, char text[GGS_AXIS_LABEL]);

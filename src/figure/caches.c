@@ -1,4 +1,4 @@
-// Figures of what a cache could hold: reuse distances, and what less memory costs.
+// Figures about caches: reuse distances, and the cost of less memory.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void add_reuse(struct ggs_chart * chart, const struct ggs_pattern * patte
         ggs_text_printf(data, "%.0f,%.0f,%" PRIu64 "\n", from, to, pattern->reuse_bins[i]);
         most = fmax(most, (double) pattern->reuse_bins[i]);
     }
-    ggs_text_printf(data, ",,%" PRIu64 "\n", pattern->first_bytes); // no distance: for the first time
+    ggs_text_printf(data, ",,%" PRIu64 "\n", pattern->first_bytes); // first accesses have no distance
     chart->x = (struct ggs_axis){.title = "reuse distance: bytes read until a byte is read again",
                                  .unit  = GGS_AXIS_BYTES,
                                  .log   = true,
@@ -128,8 +128,8 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
             if (y > 0) least = fmin(least, y);
         }
     }
-    // Linux can read many times what any other policy does: both are told apart on a log scale,
-    // which a curve leaves where nothing is read.
+    // Linux can read many times the bytes of any other policy, so the scale is logarithmic. A curve
+    // ends there where nothing is read.
     bool log = linux > 4 * high && high > 0;
     if (paging->speed.memory_limit > 0)
         ggs_chart_rule(chart, true, (double) paging->speed.memory_limit, "limit of this recording: %s",

@@ -60,13 +60,13 @@ void ggs_draw_raster(struct ggs_canvas * canvas, struct ggs_box box, const struc
     if (canvas->n_rasters < GGS_CANVAS_RASTERS) canvas->output->raster(canvas, &box, raster);
 }
 
-// Lines of one slope through the whole box: dy for each dx, `step` apart.
+// Draws parallel lines through the whole box: dy per dx, `step` apart.
 static void draw_lines(struct ggs_canvas * canvas, struct ggs_box box, double dx, double dy, double step) {
     double length = fabs(dx) * box.height + fabs(dy) * box.width;
     for (double at = step / 2; at < length; at += step) {
         double x0 = box.x, y0 = box.y + at, x1 = box.x + box.width, y1 = y0;
         if (dy != 0) x0 = box.x + at, y0 = box.y, x1 = x0, y1 = box.y + box.height;
-        if (dx > 0 && dy != 0) x1 = box.x + at - box.height;                  // falls to the left
+        if (dx > 0 && dy != 0) x1 = box.x + at - box.height;                  // descends to the left
         if (dx < 0 && dy != 0) x0 = box.x + at - box.height, x1 = box.x + at; // to the right
         ggs_draw_line(canvas, x0, y0, x1, y1, 0x000000, 0.4);
     }

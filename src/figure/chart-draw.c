@@ -1,4 +1,4 @@
-// From the description of a chart to calls of a canvas: places first, then what is in them.
+// Draws the description of a chart on a canvas: layout first, then contents.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ static double place_y(const struct page * page, double value) {
     return page->plot.y + page->plot.height * (page->chart->y.down ? share : 1 - share);
 }
 
-// ---- texts in lines ----
+// ---- text in lines ----
 
-// Draws a text in as many lines as it needs, or only counts them. Returns how many.
+// Draws a text in as many lines as it needs, or only counts them. Returns the number of lines.
 static unsigned put_lines(struct page * page, const char * text, struct ggs_label label, double room, bool draws) {
     char     line[512] = "";
     unsigned n         = 0;
@@ -55,7 +55,7 @@ static unsigned put_lines(struct page * page, const char * text, struct ggs_labe
     return n + (*line != '\0');
 }
 
-// ---- what a series looks like, in the plot and in the legend ----
+// ---- series, in the plot and in the legend ----
 
 static uint32_t colour_of(const struct ggs_series * series) {
     return ggs_palette_series[series->look % GGS_PALETTE_SERIES];
@@ -101,7 +101,7 @@ static void draw_swatch(struct page * page, const struct ggs_series * series, do
     }
 }
 
-// A stretch of the legend that is no series: hatched cells, marks.
+// Draws a swatch of the legend that is not a series: hatched cells, marks.
 static void draw_cell_swatch(struct page * page, bool hatched, double x, double y, double size) {
     struct ggs_box box = {x, y - size * 0.75, size * 1.6, size * 0.8};
     ggs_draw_rect(page->canvas, box, 0xffffff, INK);
@@ -223,10 +223,10 @@ static void draw_rules(struct page * page) {
                    {rule->vertical ? at : box->x + box->width, rule->vertical ? box->y + box->height : at}};
         ggs_draw_path(page->canvas, line, 2,
                       &(struct ggs_pen){.stroke = FAINT, .fill = GGS_NO_COLOUR, .width = 0.7, .dash = 2.5});
-        // Labels of lines that are close to each other stand at different ends.
+        // Labels of neighbouring lines are at opposite ends.
         struct ggs_label label = label_at(page, i % 2 == 0 ? box->x + box->width - 3 : box->x + 3, at - 2.5,
                                           i % 2 == 0 ? GGS_ANCHOR_END : GGS_ANCHOR_START);
-        if (rule->vertical) { // beside the line, where there is room; several one below the other
+        if (rule->vertical) { // beside the line where there is room, one below the other
             bool left = at > box->x + box->width / 2;
             label     = label_at(page, at + (left ? -3 : 3), box->y + page->font * (1 + 1.2 * i),
                              left ? GGS_ANCHOR_END : GGS_ANCHOR_START);
@@ -284,7 +284,7 @@ static int draw_data(struct page * page, struct ggs_error * error) {
     return status;
 }
 
-// ---- places ----
+// ---- layout ----
 
 static double widest(const struct ggs_ticks * ticks, double font) {
     double most = 0;
@@ -292,7 +292,8 @@ static double widest(const struct ggs_ticks * ticks, double font) {
     return most;
 }
 
-// Ticks first: the plot has the room that their labels leave. Returns the whole height.
+// Makes the ticks first, because their labels determine the size of the plot. Returns the total
+// height.
 static double lay_out(struct page * page, double height) {
     struct ggs_chart * chart = page->chart;
     double             font = page->font, top = font * 0.7, wanted = height > 0 ? height : page->width * 0.62;

@@ -48,7 +48,7 @@ void ggs_chart_grid(struct ggs_chart * chart, const float * cells, uint32_t colu
     }
     if (!(most > 0)) least = 0, most = 1;
     struct ggs_axis * scale = &chart->scale;
-    if (scale->log && most / least > 1e4) least = most / 1e4; // what is less has the lightest colour
+    if (scale->log && most / least > 1e4) least = most / 1e4; // smaller values have the lightest colour
     scale->log &= most > least;
     scale->from = scale->log ? least : 0, scale->to = most, scale->fixed = true;
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-// Figures of experts: how evenly they are used, and which of which layer.
+// Figures about experts: evenness of use, and use by layer.
 #include "analyze/experts/experts.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static void add_layer(struct ggs_chart * chart, uint64_t * counts, uint64_t n) {
     chart->y = (struct ggs_axis){.title = "times chosen", .whole = true, .to = (double) counts[0]};
 }
 
-// ---- all layers: which share of the choices the most used experts make up ----
+// ---- all layers: the share of choices of the most used experts ----
 
 static void add_curve(struct ggs_chart * chart, uint64_t * counts, uint64_t n, unsigned look, const char * name) {
     struct ggs_series * series = ggs_chart_series(chart, GGS_SERIES_LINE, look, name);

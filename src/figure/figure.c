@@ -82,7 +82,7 @@ void ggs_figure_field(struct ggs_text * data, const char * text) {
     ggs_text_putc(data, '"');
 }
 
-// What a path ends in, whether or not a slash follows.
+// Appends the last component of a path, ignoring a trailing slash.
 static void add_last_part(struct ggs_text * text, const char * path) {
     size_t end = strlen(path);
     while (end > 1 && path[end - 1] == '/') end--;
@@ -91,7 +91,7 @@ static void add_last_part(struct ggs_text * text, const char * path) {
     ggs_text_append(text, path + begin, end - begin);
 }
 
-// Which model, and of which recording, command and date.
+// Adds model, recording, command and date.
 static void add_words(struct ggs_drawing * figure, const struct ggs_trace * trace,
                       const struct ggs_figure_options * options) {
     const char *          experiment = ggs_reader_experiment(trace->reader);

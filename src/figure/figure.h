@@ -1,5 +1,6 @@
-// Figures for papers and slides, of one recording: each kind is a row of a table, which asks an
-// analysis and describes a chart (chart.h). The numbers of a figure are CSV beside it.
+// Figures of one recording, for papers and slides. Each kind is a row of a table whose function
+// runs an analysis and describes a chart (chart.h). The numbers of a figure are also available as
+// CSV.
 //
 //     struct ggs_drawing figure = {0};
 //     ggs_figure_make(&figure, &trace, &options, &error)
@@ -18,11 +19,11 @@ enum ggs_figure_marks { GGS_MARKS_NONE, GGS_MARKS_FAULTS, GGS_MARKS_DISK };
 struct ggs_figure_options {
     const struct ggs_figure_kind * kind;
     int64_t                        first_step, last_step;
-    int                            layer; // -1: all; only kinds that take one have another
+    int                            layer; // -1: all; others only for kinds with layers
     uint64_t                       readahead;
     enum ggs_figure_marks          marks;
-    const char *                   directory;     // of the experiment; NULL: not known
-    double                         width, height; // millimetres; height 0: as suits the figure
+    const char *                   directory;     // of the experiment; NULL: unknown
+    double                         width, height; // millimetres; height 0: chosen by the figure
     double                         font;          // points
     bool                           caption;       // a title, and a line with recording, command and date
 };
@@ -43,10 +44,10 @@ struct ggs_figure_kind {
                 struct ggs_error * error);
 };
 
-const struct ggs_figure_kind * ggs_figure_kind_at(unsigned i); // NULL behind the last
+const struct ggs_figure_kind * ggs_figure_kind_at(unsigned i); // NULL beyond the last
 const struct ggs_figure_kind * ggs_figure_kind_named(const char * name);
 
-// GGS_ABSENT with a sentence if the recording has nothing to draw.
+// GGS_ABSENT with a sentence if the recording has no data for the figure.
 int  ggs_figure_make(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
                      struct ggs_error * error);
 int  ggs_figure_draw(struct ggs_drawing * figure, const struct ggs_figure_options * options,

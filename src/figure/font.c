@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-// Thousandths of the size, from the blank to '~'.
+// In thousandths of the size, from the blank to '~'.
 static const uint16_t widths[95] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
                                     556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
                                     1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,

@@ -1,10 +1,10 @@
-// Helvetica, one of the fonts that every PDF reader has.
+// Metrics of Helvetica, a standard font of every PDF reader.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-// How wide a text is in this size. Bold letters are taken for a tenth wider.
+// Width of a text at this size. Bold letters count as a tenth wider.
 double ggs_font_width(const char * text, double size, int bold);
-// One character as PDF's WinAnsiEncoding has it, '?' if it has none; moves on to the next.
+// Returns one character in PDF's WinAnsiEncoding, '?' if it has none, and moves to the next.
 uint8_t ggs_font_next(const char ** text);

@@ -1,4 +1,4 @@
-// The kinds of figures: what their rows in figure.c call.
+// The kinds of figures: functions for the table in figure.c.
 #pragma once
 
 #include "figure/figure.h"
@@ -10,8 +10,8 @@ ggs_figure_maker ggs_figure_access_order, ggs_figure_memory_map, ggs_figure_heat
     ggs_figure_reuse, ggs_figure_experts, ggs_figure_expert_matrix, ggs_figure_roofline, ggs_figure_paging,
     ggs_figure_tokens;
 
-// Bytes of all model files before this one (from 1): files lie one behind the other on an axis of
-// offsets. With n_files + 1: bytes of all.
+// Bytes of all model files before this one (from 1), which are concatenated on an axis of offsets.
+// With n_files + 1: bytes of all files.
 uint64_t ggs_figure_base(const struct ggs_trace * trace, uint64_t file);
-// Appends a text as a field of CSV.
+// Appends a text as a CSV field.
 void ggs_figure_field(struct ggs_text * data, const char * text);

@@ -1,5 +1,5 @@
-// Figures over the offset in the model's files: access order, rows of heat, the memory map,
-// accumulated accesses.
+// Figures over the offset in the model's files: access order, heat rows, memory map, accumulated
+// accesses.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct ggs_axis offsets(uint64_t end) {
 
 // ---- access order ----
 
-// When the steps begin and end.
+// Finds begin and end of the steps.
 static int find_times(struct ggs_trace * trace, int64_t first, int64_t last, int64_t * begin_ns, int64_t * end_ns,
                       struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -45,14 +45,14 @@ static int find_window(struct ggs_access_map * map, struct ggs_trace * trace, co
     struct ggs_overview overview;
     int status = find_times(trace, options->first_step, options->last_step, &map->begin_ns, &map->end_ns, error);
     if (status < 0 || map->begin_ns < map->end_ns) return status;
-    status = ggs_overview_compute(&overview, trace, error); // no steps: everything
+    status = ggs_overview_compute(&overview, trace, error); // no steps: the whole recording
     if (status < 0) return status;
     map->begin_ns = overview.begin_ns, map->end_ns = overview.end_ns;
     ggs_overview_release(&overview);
     return map->end_ns > map->begin_ns ? 0 : fail_without_reads(error);
 }
 
-// Bytes of both kinds of reads, the lowest offset in the last row.
+// Sums both kinds of reads, with the lowest offset in the last row.
 static float * reads_of(const struct ggs_access_map * map) {
     float * cells = calloc(map->columns * map->rows, sizeof(*cells));
     for (uint64_t y = 0; cells != NULL && y < map->rows; y++) {
@@ -183,7 +183,7 @@ int ggs_figure_heat_rows(struct ggs_drawing * figure, struct ggs_trace * trace,
     return status;
 }
 
-// ---- what was read how often ----
+// ---- how often each part was read ----
 
 struct reads {
     struct ggs_model_map map;
@@ -210,7 +210,7 @@ static void release_heat(struct reads * reads) {
     ggs_model_map_release(&reads->map);
 }
 
-// A part of the files that is read as a whole or not at all: a tensor, or one expert of it.
+// A part of the files that is read as a whole: a tensor, or one expert of it.
 struct part {
     const struct ggs_model_place * place;
     bool                           is_known;
@@ -218,7 +218,7 @@ struct part {
     uint64_t                       begin, bytes, accesses, bytes_read;
 };
 
-// The next part; *i and *expert are 0 at first.
+// Returns the next part; *i and *expert start at 0.
 static bool next_part(const struct reads * reads, const struct ggs_trace * trace, uint64_t * i, uint64_t * expert,
                       struct part * part) {
     if (*i == reads->map.n) return false;
@@ -257,7 +257,7 @@ static void put_parts(struct ggs_text * data, const struct reads * reads, const 
         if (part.is_known)
             ggs_text_printf(data, ",%" PRIu64 ",%" PRIu64 "\n", part.accesses, part.bytes_read);
         else
-            ggs_text_puts(data, ",,\n"); // what was read of it was not seen
+            ggs_text_puts(data, ",,\n"); // its reads were not seen
     }
 }
 
@@ -265,7 +265,7 @@ static void put_parts(struct ggs_text * data, const struct reads * reads, const 
 
 enum { MAP_COLUMNS = 640, MAP_STRIPS = 32, MAP_STRIP = 8, MAP_GAP = 2 };
 
-// Times read for each cell of the strips; NaN: a tensor that was not read; 0: no tensor.
+// Number of reads per cell of the strips; NaN: a tensor that was not read; 0: no tensor.
 static void fill_cells(float * cells, const struct reads * reads, const struct ggs_trace * trace) {
     struct part part;
     double      scale = (double) MAP_COLUMNS * MAP_STRIPS / (double) reads->end;
@@ -279,7 +279,7 @@ static void fill_cells(float * cells, const struct reads * reads, const struct g
     }
 }
 
-// The strips with gaps between them. Cells that were not read are hatched.
+// Draws the strips with gaps between them. Cells that were not read are hatched.
 static void draw_strips(struct ggs_chart * chart, const float * cells) {
     uint8_t * colours = chart->pixels; // of the cells
     uint8_t * pixels  = calloc((size_t) MAP_COLUMNS * MAP_STRIPS * MAP_STRIP, 1);
@@ -322,7 +322,7 @@ int ggs_figure_memory_map(struct ggs_drawing * figure, struct ggs_trace * trace,
 
 // ---- accumulated accesses ----
 
-// So many points can be told apart: of more parts the largest of each bin is drawn.
+// More points cannot be distinguished: with more parts each bin shows its largest.
 enum { STEPS_MOST = 3000 };
 
 int ggs_figure_heat_over_offset(struct ggs_drawing * figure, struct ggs_trace * trace,

@@ -16,7 +16,7 @@ static void put_bits(struct packer * p, uint32_t value, unsigned n) {
     for (p->n_bits += n; p->n_bits >= 8; p->n_bits -= 8, p->bits >>= 8) ggs_text_putc(p->out, (char) p->bits);
 }
 
-// Huffman codes come with their first bit first.
+// Huffman codes are written most significant bit first.
 static void put_code(struct packer * p, uint32_t code, unsigned n) {
     uint32_t turned = 0;
     for (unsigned i = 0; i < n; i++) turned |= (code >> i & 1) << (n - 1 - i);
@@ -35,8 +35,8 @@ static void put_symbol(struct packer * p, unsigned symbol) {
         put_code(p, 0xc0 + symbol - 280, 8);
 }
 
-// Lengths and distances are a code and extra bits: groups of codes (4 of a length, 2 of a distance)
-// share a number of these, which grows by one from group to group.
+// Lengths and distances are a code and extra bits. Groups of codes (4 for lengths, 2 for distances)
+// have the same number of extra bits, which grows by one per group.
 static unsigned group_code(unsigned value, unsigned group_bits, unsigned * extra) {
     unsigned high = 0;
     while (value >> (high + 1) != 0) high++;
@@ -68,7 +68,8 @@ static size_t match_at(const uint8_t * data, size_t length, size_t at, size_t ea
     return n;
 }
 
-// The longest match with where the same three bytes stood last, or with the byte before.
+// Uses the longest match with the last occurrence of the same three bytes, or with the previous
+// byte.
 static void pack_block(struct packer * p, const uint8_t * data, size_t length, uint32_t * last) {
     for (size_t at = 0; at < length;) {
         size_t best = 0, distance = 0;
@@ -105,7 +106,7 @@ void ggs_pack(struct ggs_text * out, const void * data, size_t length) {
         return;
     }
     ggs_text_append(out, "\x78\x01", 2);
-    put_bits(&p, 3, 3); // the last block, with the fixed code
+    put_bits(&p, 3, 3); // final block, fixed code
     pack_block(&p, data, length, last);
     put_symbol(&p, 256);
     if (p.n_bits > 0) put_bits(&p, 0, 8 - p.n_bits);

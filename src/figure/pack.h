@@ -1,6 +1,6 @@
-// Compression for rasters and PDF streams, as zlib's format (RFC 1950, 1951) has it. It is our own,
-// because the same figure must have the same bytes from the program and from a report's module,
-// which has no zlib, and whatever release of zlib a machine has.
+// Compression of rasters and PDF streams in zlib's format (RFC 1950, 1951). Implemented here
+// because a figure must have the same bytes from the program and from a report's module, which has
+// no zlib, and with every release of zlib.
 #pragma once
 
 #include "base/text.h"

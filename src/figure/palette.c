@@ -4,7 +4,7 @@ const uint32_t ggs_palette_series[GGS_PALETTE_SERIES] = {0x0072b2, 0xd55e00, 0x0
                                                          0x56b4e9, 0xe69f00, 0x000000};
 
 void ggs_palette_make(uint32_t colours[GGS_PALETTE_COLOURS]) {
-    // cividis at nine places, from its light end; between them colours are mixed.
+    // cividis at nine positions, starting at its light end; interpolated in between.
     static const uint32_t stops[] = {0xfee838, 0xe1cc55, 0xc3b369, 0xa69d75, 0x8a8779,
                                      0x707173, 0x575d6d, 0x35456c, 0x00224e};
     const unsigned        last    = sizeof(stops) / sizeof(stops[0]) - 1;

@@ -1,11 +1,11 @@
-// A canvas as PDF 1.4: a catalog, one page, what is on it, two fonts, rasters.
+// A canvas as PDF 1.4: a catalog, one page, its content, two fonts, rasters.
 #include <math.h>
 
 #include "figure/canvas.h"
 #include "figure/font.h"
 #include "figure/pack.h"
 
-enum { CATALOG = 1, PAGES, PAGE, CONTENT, FONT, BOLD, FIRST_RASTER }; // numbers of objects
+enum { CATALOG = 1, PAGES, PAGE, CONTENT, FONT, BOLD, FIRST_RASTER }; // object numbers
 
 static void begin(struct ggs_canvas * c) {
     ggs_text_printf(&c->out, "1 0 0 -1 0 %.2f cm\n1 1 1 rg 0 0 %.2f %.2f re f\n", c->height, c->width, c->height);

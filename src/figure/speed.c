@@ -1,4 +1,4 @@
-// Figures of time: what ops reach of what the machine can do, and how long tokens took.
+// Figures of time: ops compared with the limits of the machine, and the durations of tokens.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void put_points(struct ggs_text * data, const struct ggs_roofline * list)
     }
 }
 
-// The roof: bytes from memory up to its edge, arithmetic from there on.
+// The roof: memory bandwidth up to its edge, arithmetic from there on.
 static void add_roof(struct ggs_chart * chart, struct roof * roof) {
     double bytes = (double) roof->rates.memory_bytes_per_second / 1e9,
            flops = (double) roof->rates.flops_per_second / 1e9;
@@ -125,7 +125,7 @@ struct times {
     uint64_t n;
 };
 
-// Steps that generate in one series, all others in another.
+// Generating steps are one series, all others another.
 static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
                      struct ggs_series * series[2], struct times * times, struct ggs_error * error) {
     struct ggs_cursor * cursor;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "figure/kinds.h"
 
-// The values of all factors but memory: "readahead 128K, cold yes".
+// The values of all factors except memory: "readahead 128K, cold yes".
 static void name_of(const struct ggs_sweep_answer * answer, const struct ggs_sweep_row * row, char * name,
                     size_t size) {
     size_t used = 0;
@@ -53,7 +53,7 @@ static int by_memory(const void * a, const void * b) {
     return x->x < y->x ? -1 : x->x > y->x;
 }
 
-// A run without a limit has its line across the plot, one that ended for want of memory its mark.
+// Draws a run without a limit as a line across the plot, and marks one that ran out of memory.
 static int add_row(struct ggs_chart * chart, const struct ggs_sweep_answer * answer, const struct ggs_sweep_row * row,
                    uint64_t memory, const struct ggs_median * value, struct ggs_error * error) {
     char name[256];

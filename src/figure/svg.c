@@ -58,7 +58,7 @@ static void text(struct ggs_canvas * c, const struct ggs_label * label, const ch
 }
 
 static void clip(struct ggs_canvas * c, const struct ggs_box * box) {
-    // A nested picture cuts off what lies outside, without a name for its clipping path.
+    // A nested svg element clips without needing an id for a clipping path.
     if (box != NULL)
         ggs_text_printf(&c->out,
                         "<svg x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" viewBox=\"%.2f %.2f %.2f %.2f\" "
@@ -94,7 +94,7 @@ static void make_png(struct ggs_text * png, const struct ggs_raster * raster) {
     struct ggs_text data = {0}, rows = {0};
     ggs_text_append(png, "\x89PNG\r\n\x1a\n", 8);
     put_u32(&data, raster->columns), put_u32(&data, raster->rows);
-    ggs_text_append(&data, "\x08\x03\0\0\0", 5); // 8 bits, the number of a colour
+    ggs_text_append(&data, "\x08\x03\0\0\0", 5); // 8 bits per pixel, with a palette
     put_chunk(png, "IHDR", &data);
     ggs_text_clear(&data);
     for (unsigned i = 0; i < raster->n_colours; i++)

@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { BATCH = 256 }; // extents asked for at a time
+enum { BATCH = 256 }; // extents per query
 
 static bool follows(const struct ggs_extent * before, const struct fiemap_extent * next) {
     if (!before->placed || before->logical + before->length != next->fe_logical) return false;
@@ -22,8 +22,7 @@ static bool follows(const struct ggs_extent * before, const struct fiemap_extent
 static int keep(struct ggs_extents * extents, const struct fiemap_extent * raw) {
     const uint32_t elsewhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE;
     bool           placed    = (raw->fe_flags & elsewhere) == 0;
-    // A compressed extent takes less room on the device than in the file, so its neighbour's place
-    // says nothing.
+    // A compressed extent is smaller on the device than in the file, so adjacency means nothing.
     bool joinable = placed && (raw->fe_flags & FIEMAP_EXTENT_ENCODED) == 0;
     if (joinable && extents->n_extents > 0 && follows(&extents->extents[extents->n_extents - 1], raw)) {
         extents->extents[extents->n_extents - 1].length += raw->fe_length;
@@ -50,14 +49,14 @@ static int fail_ioctl(const char * path, struct ggs_error * error) {
     return ggs_fail_errno(error, "%s: cannot ask where it lies on its disk", path);
 }
 
-// Asks for the extents behind `start`; *start moves behind the last of them, *more tells whether
-// there may be further ones.
+// Queries the extents behind `start`. *start moves behind the last of them; *more is true if there
+// may be more.
 static int collect_batch(struct ggs_extents * extents, int fd, struct fiemap * query, uint64_t * start, bool * more,
                          const char * path, struct ggs_error * error) {
     memset(query, 0, sizeof *query + BATCH * sizeof query->fm_extents[0]);
     query->fm_start        = *start;
     query->fm_length       = FIEMAP_MAX_OFFSET - *start;
-    query->fm_flags        = FIEMAP_FLAG_SYNC; // what was just written has no place on the disk before
+    query->fm_flags        = FIEMAP_FLAG_SYNC; // data not yet written back has no place on the disk
     query->fm_extent_count = BATCH;
     if (ioctl(fd, FS_IOC_FIEMAP, query) != 0) return fail_ioctl(path, error);
     uint32_t got = query->fm_mapped_extents < BATCH ? query->fm_mapped_extents : BATCH;
@@ -98,7 +97,7 @@ void ggs_extents_release(struct ggs_extents * extents) {
     *extents = (struct ggs_extents){0};
 }
 
-// The first extent that ends behind `offset`.
+// Returns the first extent that ends behind `offset`.
 static size_t first_behind(const struct ggs_extents * extents, uint64_t offset) {
     const struct ggs_extent * extent = extents->extents;
     return ggs_search(extents->n_extents, at, extent[at].logical + extent[at].length <= offset);

@@ -10,7 +10,7 @@ struct ggs_entries ggs_entries(const struct ggs_gguf * gguf, const struct ggs_gg
     return (struct ggs_entries){.gguf = gguf, .map = map, .experts = experts};
 }
 
-// Takes the slice of one expert out of an entry that is the whole tensor.
+// Narrows an entry that is a whole tensor to the slice of one expert.
 static void slice(struct ggs_entry * entry, uint32_t expert) {
     entry->expert = expert;
     entry->size /= entry->n_experts;

@@ -28,7 +28,7 @@ static void add(struct ggs_gguf_map * map, enum ggs_region_kind kind, uint64_t o
     map->bytes[kind] += end - offset;
 }
 
-// `tensor "x"`, or what lies before the first tensor.
+// Describes a neighbour: `tensor "x"`, or the tensor infos.
 static const char * describe(char * buffer, size_t size, const struct ggs_gguf * gguf, const size_t * tensor) {
     if (tensor == NULL) return "the tensor infos";
     char                           name[GGS_PRINTABLE_LENGTH];
@@ -37,8 +37,8 @@ static const char * describe(char * buffer, size_t size, const struct ggs_gguf *
     return buffer;
 }
 
-// `end` is where the region before (of `previous`, NULL for the tensor infos) ends, `padded` the
-// same with padding.
+// `end` is the end of the previous region (of tensor `previous`, NULL for the tensor infos),
+// `padded` its end with padding.
 static int check_neighbours(const struct ggs_gguf * gguf, const size_t * previous, const size_t * next, uint64_t end,
                             uint64_t padded, struct ggs_error * error) {
     char         before[GGS_PRINTABLE_LENGTH + 16];
@@ -67,7 +67,7 @@ static int check_neighbours(const struct ggs_gguf * gguf, const size_t * previou
     return 0;
 }
 
-// The end of padding that follows `end`. A file may stop inside its last padding.
+// Returns the end of the padding that follows `end`. A file may end inside its last padding.
 static uint64_t padded_end(const struct ggs_gguf * gguf, uint64_t end) {
     uint64_t padded;
     if (!ggs_align(end, gguf->alignment, &padded) || padded > gguf->size) padded = gguf->size;

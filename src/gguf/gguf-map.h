@@ -1,15 +1,15 @@
-// Every byte of a GGUF file, accounted for.
+// Accounts for every byte of a GGUF file.
 //
-// A map is the list of a file's regions in order: each begins where the one before ends, the first
-// at 0, the last ends with the file. So the sizes of all regions add up to the size of the file,
-// always.
+// A map lists the regions of a file in order. Each region begins where the previous one ends, the
+// first at 0, and the last one ends with the file. So the sizes of all regions always add up to the
+// size of the file.
 //
 //     | header | key-values | tensor infos | padding | tensor | padding | tensor | ... | trailing |
 //
-// Padding reaches to the next multiple of the file's alignment and no further. Tensors may lie in
-// any order. If two overlap, if one is not aligned, or if bytes between them belong to none, there
-// is no such list: that is an error which names the tensors. Bytes behind the last tensor and its
-// padding are a region of their own ("trailing"), since nothing claims them and nothing is hurt.
+// Padding reaches to the next multiple of the file's alignment and no further. Tensors may be in
+// any order. Overlapping or unaligned tensors, and gaps between tensors, are errors that name the
+// tensors. Bytes behind the last tensor and its padding are a region ("trailing"), because they do
+// no harm.
 #pragma once
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct ggs_gguf_map {
     uint64_t            bytes[GGS_REGION_KINDS]; // in all regions of a kind
 };
 
-// Fills the caller's map; ggs_gguf_map_release frees what it holds (also after a failure).
+// Fills the caller's map. ggs_gguf_map_release frees its contents, also after a failure.
 int  ggs_gguf_map_init(struct ggs_gguf_map * map, const struct ggs_gguf * gguf, struct ggs_error * error);
 void ggs_gguf_map_release(struct ggs_gguf_map * map);
 

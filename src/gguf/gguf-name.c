@@ -12,8 +12,8 @@
 #define OUTPUT    GGS_CATEGORY_OUTPUT
 #define OTHER     GGS_CATEGORY_OTHER
 
-// The part of a name between "blk.N." and ".weight". One that ends in '*' stands for all that begin
-// so; the first match counts, so these come last.
+// The part of a name between "blk.N." and ".weight". A trailing '*' matches any ending. The first
+// match counts, so patterns with '*' come last.
 struct component {
     const char *      stem;
     const char *      title;
@@ -55,7 +55,7 @@ static const struct component components[] = {
     {"attn_gate", "Attention Gate", ATTENTION, false},
     {"attn_sinks", "Attention Sinks", ATTENTION, false},
     {"attn_rel_b", "Attention Relative Bias", ATTENTION, false},
-    {"attn_q_a", "Attention Q A", ATTENTION, false}, // multi-head latent attention: down (A) and up (B) again
+    {"attn_q_a", "Attention Q A", ATTENTION, false}, // multi-head latent attention: down (A) and up (B) projections
     {"attn_q_b", "Attention Q B", ATTENTION, false},
     {"attn_kv_a_mqa", "Attention KV A", ATTENTION, false},
     {"attn_kv_b", "Attention KV B", ATTENTION, false},
@@ -84,7 +84,7 @@ static const struct component components[] = {
     {"indexer_compressor_norm", "Indexer Compressor Norm", NORM, false},
     {"post_attention_norm", "Post Attention Norm", NORM, false},
     {"ffn_norm", "FFN Norm", NORM, false},
-    {"ffn_norm_exps", "FFN Norm of Experts", NORM, false}, // one vector for all of them
+    {"ffn_norm_exps", "FFN Norm of Experts", NORM, false}, // one vector for all experts
     {"ffn_sub_norm", "FFN Sub Norm", NORM, false},
     {"ffn_routed_norm", "FFN Routed Norm", NORM, false},
     {"pre_ffw_norm_2", "Pre FFN Norm 2", NORM, false},
@@ -127,7 +127,7 @@ static const struct component components[] = {
     {"vis_down", "Vision FFN Down", FFN, false},
     {"vis_gate", "Vision FFN Gate", FFN, false},
 
-    // whisper.cpp's
+    // whisper.cpp
     {"conv1", "Convolution 1", INPUT, false},
     {"conv2", "Convolution 2", INPUT, false},
     {"token_embedding", "Token Embeddings", INPUT, false},
@@ -174,7 +174,7 @@ const char * ggs_category_name(uint64_t category) {
     return category < GGS_CATEGORIES ? categories[category] : "?";
 }
 
-// A piece of a name that shrinks from both ends.
+// A part of a name that is trimmed at both ends.
 struct piece {
     const char * data;
     size_t       length;
@@ -195,8 +195,8 @@ static bool drop(struct piece * piece, const char * suffix) {
     return true;
 }
 
-// Digits at data[0..length), all of them and nothing else; -1 for no digits or more than an int is
-// sure to hold.
+// Parses data[0..length) as decimal digits; -1 if it is empty, has other characters or may overflow
+// an int.
 static int number(const char * data, size_t length) {
     int value = 0;
     if (length == 0 || length > 9) return -1;
@@ -207,7 +207,7 @@ static int number(const char * data, size_t length) {
     return value;
 }
 
-// Of models that have an encoder and a decoder.
+// Drops the prefix of models with an encoder and a decoder.
 static void skip_side(struct piece * piece) {
     static const char * const sides[] = {"enc.", "dec.", "encoder.", "decoder."};
     for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++)
@@ -227,8 +227,7 @@ static int skip_layer(struct piece * piece) {
     return layer;
 }
 
-// "ffn_down.3" is the tensor of one expert: takes the number off and returns it, -1 if there is
-// none.
+// "ffn_down.3" is the tensor of one expert: removes and returns its number, -1 if there is none.
 static int drop_expert(struct piece * piece) {
     struct piece rest = *piece;
     if (!skip(&rest, "ffn_")) return -1;
@@ -276,7 +275,7 @@ struct ggs_name ggs_name_parse(const char * name, size_t length) {
     return result;
 }
 
-// "Qcur-7" and "cache_k_l7".
+// Finds the layer in "Qcur-7" and "cache_k_l7".
 static int graph_layer(const struct piece * piece) {
     size_t digits = 0;
     while (digits < piece->length && piece->data[piece->length - 1 - digits] >= '0' &&
@@ -293,11 +292,11 @@ static int graph_layer(const struct piece * piece) {
 
 int ggs_name_layer(const char * name, size_t length) {
     struct piece piece = {name, length};
-    // A copy that the scheduler made: BACKEND#NAME#NUMBER.
+    // A copy made by the scheduler: BACKEND#NAME#NUMBER.
     const char * hash = memchr(name, '#', length);
     const char * last = hash == NULL ? NULL : memrchr(name, '#', length);
     if (hash != last) piece = (struct piece){hash + 1, (size_t) (last - hash - 1)};
-    // What was done to it stands behind: "Qcur-7 (reshaped) (permuted)".
+    // Operations on a tensor are appended to its name: "Qcur-7 (reshaped) (permuted)".
     const char * note = memmem(piece.data, piece.length, " (", 2);
     if (note != NULL) piece.length = (size_t) (note - piece.data);
     struct piece weight = piece;
@@ -319,7 +318,7 @@ char * ggs_name_component(char * buffer, size_t size, const struct ggs_name * na
 
 uint32_t ggs_name_experts(const struct ggs_name * name, const struct ggs_gguf_tensor * tensor) {
     if (!name->experts || !tensor->size_known || tensor->size == 0) return 0;
-    // A further dimension behind the experts would break the slices; no model has one.
+    // A dimension behind the experts would break the slices; no model has one.
     for (unsigned i = name->expert_dimension + 1; i < GGS_GGUF_DIMS_MAX; i++) {
         if (tensor->ne[i] != 1) return 0;
     }

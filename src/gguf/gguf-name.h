@@ -1,4 +1,4 @@
-// What a tensor is, told by its name: layer, category, component, expert.
+// Derives layer, category, component and expert of a tensor from its name.
 //
 // Names of weights follow one scheme in all architectures of llama.cpp:
 //
@@ -10,7 +10,7 @@
 //     decoder.blocks.7.mlp.0.weight likewise in models that name layers so
 //     output_norm.weight            no layer, norm, "Output Norm"
 //
-// This is the only place that knows them. A name that is not known is "Other", with its layer if it
+// This is the only place that knows these names. An unknown name is "Other", with its layer if it
 // has one.
 #pragma once
 
@@ -34,30 +34,29 @@ struct ggs_name {
     int               layer; // -1: none
     enum ggs_category category;
     const char *      title;     // constant: "Attention Q", "FFN Down", "Other"
-    const char *      component; // "attn_q", "ffn_down_exps": part of the name given, not NUL-terminated
+    const char *      component; // "attn_q", "ffn_down_exps": points into the given name, not NUL-terminated
     size_t            component_length;
-    bool              experts;          // one tensor for all experts of its layer, a slice for each
+    bool              experts;          // one tensor with a slice for each expert of its layer
     unsigned          expert_dimension; // if `experts`: the dimension that counts them
-    int               expert;           // the number of the expert whose own tensor this is; -1: not such a tensor
+    int               expert;           // the expert whose own tensor this is; -1: none
 };
 
-// Understands the name of a weight. Never fails; the result points into `name` and into constant
-// data.
+// Parses the name of a weight. Never fails. The result points into `name` and into constant data.
 struct ggs_name ggs_name_parse(const char * name, size_t length);
 
-// The layer of any tensor name, weights and nodes of compute graphs alike, or -1:
+// Returns the layer of any tensor name, of weights and graph nodes alike, or -1:
 // "blk.7.attn_q.weight", "Qcur-7", "Qcur-7 (reshaped)", "cache_k_l7 (view)", "CPU#Qcur-7#0".
 int ggs_name_layer(const char * name, size_t length);
 
 const char * ggs_category_name(uint64_t category); // "input", "attention", ...
 
-// The component in words, as exports have it: "Attention Q", "FFN Down Expert 7", and "FFN Down
-// Experts" for the tensor as a whole. `expert` is the slice that is meant, -1 for the whole;
-// ignored for tensors that are no experts.
+// Writes the component's title as exports show it: "Attention Q", "FFN Down Expert 7", and "FFN
+// Down Experts" for the whole tensor. `expert` is the slice, -1 for the whole tensor; ignored for
+// tensors without experts.
 enum { GGS_COMPONENT_LENGTH = 64 };
 char * ggs_name_component(char * buffer, size_t size, const struct ggs_name * name, int64_t expert);
 
-// How many experts a tensor holds, 0 if it holds none or if its bytes do not divide evenly among
-// them. Expert i of n lies at tensor->offset + i * (tensor->size / n).
-enum { GGS_EXPERTS_MAX = 4096 }; // more are not believed: the largest models have some hundreds
+// Returns the number of experts in a tensor, 0 if it has none or if its bytes do not divide evenly.
+// Expert i of n is at tensor->offset + i * (tensor->size / n).
+enum { GGS_EXPERTS_MAX = 4096 }; // larger counts are rejected: the largest models have some hundreds
 uint32_t ggs_name_experts(const struct ggs_name * name, const struct ggs_gguf_tensor * tensor);

@@ -30,7 +30,7 @@ const struct ggs_slice * ggs_find_duplicate(struct ggs_slice * slices, size_t co
 
 char * ggs_printable(char * buffer, size_t size, const char * data, size_t length) {
     static const char dots[] = "...";
-    size_t            room   = size - sizeof dots; // the dots and a NUL fit behind it
+    size_t            room   = size - sizeof dots; // leaves room for the dots and a NUL
     size_t            used   = 0;
     size_t            i      = 0;
     while (i < length) {
@@ -38,7 +38,7 @@ char * ggs_printable(char * buffer, size_t size, const char * data, size_t lengt
         size_t   step  = ggs_utf8_decode(data + i, length - i, &point);
         bool     plain = step > 0 && point >= 0x20 && point != 0x7f && !(point >= 0x80 && point < 0xa0);
         size_t   bytes = plain ? step : 1;
-        // What is left may use the place of the dots if it ends there.
+        // The rest may use the space of the dots if the text ends there.
         if (used + bytes > room && used + (length - i) > size - 1) {
             memcpy(buffer + used, dots, sizeof dots);
             return buffer;

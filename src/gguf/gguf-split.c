@@ -15,7 +15,7 @@ static void shard_suffix(char buffer[SUFFIX_LENGTH], uint64_t number, uint64_t c
     snprintf(buffer, SUFFIX_LENGTH, "-%05" PRIu64 "-of-%05" PRIu64 ".gguf", number + 1, count);
 }
 
-// Reads which shard a file claims to be. A file by itself is shard 0 of 1.
+// Reads the shard number that a file states. A file without one is shard 0 of 1.
 static int read_claim(const struct ggs_gguf * gguf, uint64_t * number, uint64_t * count, struct ggs_error * error) {
     *number                       = 0;
     *count                        = 1;
@@ -39,7 +39,7 @@ static int read_claim(const struct ggs_gguf * gguf, uint64_t * number, uint64_t 
     return 0;
 }
 
-// The path without "-00001-of-00003.gguf".
+// Finds the length of the path without "-00001-of-00003.gguf".
 static int shard_prefix(const struct ggs_gguf * gguf, uint64_t number, uint64_t count, size_t * length,
                         struct ggs_error * error) {
     char suffix[SUFFIX_LENGTH];
@@ -169,7 +169,7 @@ int ggs_model_open(struct ggs_model ** out, const char * path, struct ggs_error 
     if (status < 0) {
         ggs_gguf_free(given);
     } else {
-        status = assemble(model, given, number, count, error); // takes `given` over
+        status = assemble(model, given, number, count, error); // takes ownership of `given`
     }
     if (status < 0) {
         ggs_model_free(model);

@@ -1,10 +1,10 @@
-// A model as one thing, though it may lie in several files.
+// Opens a model that may consist of several files.
 //
-// Large models come as shards "NAME-00001-of-00003.gguf", "NAME-00002-of-00003.gguf", ... Each says
-// in its key-values which one it is (split.no, from 0) and how many there are (split.count); the
-// first one has the model's metadata and split.tensors.count, the number of tensors in all of them.
-// llama.cpp wants to be given the first one; here any of them will do. A file without split.count,
-// or with one below 2, is a model by itself.
+// Large models are split into shards "NAME-00001-of-00003.gguf", "NAME-00002-of-00003.gguf", ...
+// The key-values of each shard have its number (split.no, from 0) and the number of shards
+// (split.count). The first one has the model's metadata and split.tensors.count, the number of
+// tensors in all shards. llama.cpp requires the path of the first shard; this function accepts any
+// of them. A file without split.count, or with one below 2, is a whole model.
 #pragma once
 
 #include <stddef.h>
@@ -20,8 +20,7 @@ struct ggs_model {
     uint64_t           size;      // bytes of all files
 };
 
-// Opens a model and every shard of it. An absent shard, one that claims to be another, a wrong
-// number of tensors, or a tensor that is in two of them is an error which names the file. On
-// failure *out is NULL.
+// Opens a model with all its shards. A missing shard, a shard with another number, a wrong number
+// of tensors, or a tensor in two shards is an error that names the file. On failure *out is NULL.
 int  ggs_model_open(struct ggs_model ** out, const char * path, struct ggs_error * error);
 void ggs_model_free(struct ggs_model * model); // NULL is fine

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-// Sizes of the block structs of ggml-common.h. A test holds this table against the engine's
+// Sizes of the block structs of ggml-common.h. A test compares this table with the engine's
 // library.
 static const struct ggs_gguf_type types[GGS_TYPE_COUNT] = {
     [0] = {"f32", 1, 4, false},          [1] = {"f16", 1, 2, false},          [2] = {"q4_0", 32, 18, false},

@@ -1,9 +1,8 @@
-// The tensor types that a GGUF file may name: how many elements a block holds, how many bytes it
-// takes.
+// The tensor types of GGUF files: elements and bytes per block.
 //
-// Numbers and names are ggml's own. Types that ggml has removed keep their entry, so that old files
-// can still be mapped; `removed` marks them. A number above the table (a newer or a forked ggml) is
-// not an error here: ggs_type_find returns NULL and the reader places the tensor by its neighbours.
+// Numbers and names are ggml's. Types that ggml removed keep their entry (`removed`), so that old
+// files can be mapped. A number beyond the table (a newer or forked ggml) is not an error here:
+// ggs_type_find returns NULL and the reader derives the tensor's size from its neighbours.
 #pragma once
 
 #include <stdbool.h>
@@ -11,19 +10,19 @@
 #include <stdint.h>
 
 struct ggs_gguf_type {
-    const char * name;           // as ggml_type_name() says it: "f32", "q4_K"; NULL marks a hole in the table
+    const char * name;           // that of ggml_type_name(): "f32", "q4_K"; NULL for an unused number
     uint32_t     block_elements; // elements per block, along the first dimension
     uint32_t     block_bytes;
-    bool         removed; // today's ggml refuses files with it
+    bool         removed; // current releases of ggml refuse files with it
 };
 
-// Types 0 .. GGS_TYPE_COUNT - 1 may be in the table.
+// The table covers types 0 .. GGS_TYPE_COUNT - 1.
 enum { GGS_TYPE_COUNT = 43 };
 
-// The entry of a type, or NULL if the table has none. Points to constant data.
+// Returns the entry of a type, NULL if the table has none. Points to constant data.
 const struct ggs_gguf_type * ggs_type_find(uint32_t type);
 
-// "q4_K", or "type 99?" for one that the table does not know. Writes at most `size` bytes and
-// returns `buffer`.
+// Writes "q4_K", or "type 99?" for an unknown type. Writes at most `size` bytes and returns
+// `buffer`.
 enum { GGS_TYPE_NAME_LENGTH = 24 };
 char * ggs_type_name(char * buffer, size_t size, uint32_t type);

@@ -1,4 +1,4 @@
-// Values and lookups of a file that is open: see gguf.h.
+// Values and lookups of an open file: see gguf.h.
 #include "gguf/gguf.h"
 
 #include "base/checked.h"
@@ -36,7 +36,7 @@ static void widen(struct ggs_gguf_value * value, const uint8_t * bytes, unsigned
         case GGS_GGUF_I8:
         case GGS_GGUF_I16:
         case GGS_GGUF_I32:
-        case GGS_GGUF_I64: // moved up and down again, the sign fills the upper bytes
+        case GGS_GGUF_I64: // shifting up and down extends the sign
             value->i64 = (int64_t) (raw << (64 - 8 * width)) >> (64 - 8 * width);
             break;
         case GGS_GGUF_BOOL:
@@ -67,7 +67,7 @@ bool ggs_gguf_next(struct ggs_gguf_values * values, struct ggs_gguf_value * valu
     if (width > 0) {
         widen(value, bytes, width);
         values->position += width;
-    } else { // the parser has walked these strings before: their lengths are good
+    } else { // the parser has validated the lengths of these strings
         value->length = (size_t) ggs_little_endian(bytes, 8);
         value->string = (const char *) bytes + 8;
         values->position += 8 + value->length;
@@ -160,8 +160,8 @@ uint64_t ggs_gguf_elements(const struct ggs_gguf_tensor * tensor) {
     return elements;
 }
 
-// Equal offsets: the shorter tensor first, so that an empty one lies before its neighbour, not
-// inside it.
+// Of equal offsets the shorter tensor comes first, so that an empty one lies ahead of its
+// neighbour, not inside it.
 static int compare_offset(const void * left, const void * right, void * context) {
     const struct ggs_gguf_tensor * tensors = context;
     const size_t *                 i       = left;

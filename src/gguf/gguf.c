@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Bytes fetched at a time: a vocabulary fits into a few of them.
+// Bytes read at a time. A vocabulary fits into a few chunks.
 enum { CHUNK = 1 << 20 };
 
-// Where the parser stands. Bytes [0, filled) of the file are at gguf->metadata; the rest is fetched
-// from `fd` on demand, up to `limit`. They never move, so that keys and names can point to them.
+// The state of the parser. Bytes [0, filled) of the file are at gguf->metadata; the rest is read
+// from `fd` on demand, up to `limit`. They never move, so keys and names can point to them.
 struct cursor {
     struct ggs_gguf *  gguf;
     struct ggs_error * error;
@@ -51,8 +51,7 @@ static int fill(struct cursor * cursor, uint64_t end) {
     return 0;
 }
 
-// The next `length` bytes, or NULL with the error set. `what` names them for the reader of the
-// message.
+// Returns the next `length` bytes, or NULL with the error set. `what` names them in the message.
 static const uint8_t * next_bytes(struct cursor * cursor, uint64_t length, const char * what) {
     const struct ggs_gguf * gguf = cursor->gguf;
     uint64_t                at   = cursor->position;
@@ -122,8 +121,8 @@ static int read_version(struct cursor * cursor) {
                     "%s: GGUF version %" PRIu32 " at offset 4; versions 2 and 3 can be read", gguf->path, version);
 }
 
-// A count is refused before anything is allocated for it: each entry takes `smallest` bytes at
-// least.
+// Refuses an impossible count before anything is allocated: each entry takes at least `smallest`
+// bytes.
 static int read_count(struct cursor * cursor, const char * what, uint64_t smallest, uint64_t * count) {
     uint64_t at = cursor->position;
     if (!take_u64(cursor, what, count)) return cursor->status;
@@ -157,9 +156,9 @@ static int read_header(struct cursor * cursor, uint64_t * n_tensors, uint64_t * 
     }
     int status = read_version(cursor);
     if (status < 0) return status;
-    status = read_count(cursor, "the number of tensors", 24, n_tensors); // empty name, no dimensions
+    status = read_count(cursor, "the number of tensors", 24, n_tensors); // an empty name, no dimensions
     if (status < 0) return status;
-    return read_count(cursor, "the number of key-values", 14, n_kvs); // key of one byte, value of one byte
+    return read_count(cursor, "the number of key-values", 14, n_kvs); // a key and a value of one byte each
 }
 
 // ---- key-values ----
@@ -221,8 +220,8 @@ static int read_kv(struct cursor * cursor, struct ggs_gguf_kv * kv) {
     return read_elements(cursor, kv);
 }
 
-// Makes room for one more entry. Arrays grow with what was really read, so that a false count costs
-// nothing.
+// Makes room for one more entry. Arrays grow with the entries that were read, so a false count
+// costs nothing.
 static void * grow(void * array, size_t used, uint64_t expected, size_t entry) {
     bool full = used == 0 || (used >= 64 && (used & (used - 1)) == 0);
     if (!full) return array;
@@ -362,8 +361,7 @@ static int place_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor)
     return 0;
 }
 
-// A tensor whose type is unknown reaches to the next tensor that begins behind it, or to the end of
-// the file.
+// A tensor of unknown type extends to the next tensor behind it, or to the end of the file.
 static int place_unknown(struct cursor * cursor) {
     struct ggs_gguf * gguf  = cursor->gguf;
     size_t *          order = ggs_gguf_by_offset(gguf);
@@ -403,7 +401,7 @@ static int place_tensors(struct cursor * cursor) {
 
 // ---- duplicates ----
 
-// Takes over `names`, whose tags are the offsets of their entries.
+// Takes ownership of `names`, whose tags are the offsets of their entries.
 static int reject_duplicates(struct cursor * cursor, struct ggs_slice * names, size_t count, const char * what) {
     if (names == NULL) return ggs_fail_memory(cursor->error);
     const struct ggs_slice * twice  = ggs_find_duplicate(names, count);
@@ -459,7 +457,7 @@ static int open_parsed(struct ggs_gguf ** out, struct cursor * cursor, const cha
     cursor->limit = size < GGS_GGUF_METADATA_MAX ? size : GGS_GGUF_METADATA_MAX;
     gguf->size    = size;
     gguf->path    = strdup(path);
-    // Untouched pages of a large block cost nothing: only what is read becomes memory.
+    // Untouched pages of a large block cost nothing: only what is read uses memory.
     gguf->metadata = malloc(cursor->limit + 1);
     int status     = gguf->path == NULL || gguf->metadata == NULL ? ggs_fail_memory(cursor->error) : parse(cursor);
     if (status < 0) {
@@ -481,7 +479,7 @@ static int refuse_irregular(const char * path, mode_t mode, struct ggs_error * e
 
 int ggs_gguf_open(struct ggs_gguf ** out, const char * path, struct ggs_error * error) {
     *out = NULL;
-    // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+    // O_NONBLOCK: opening a FIFO without a writer must not block.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return ggs_fail_errno(error, "%s: cannot open", path);
     struct stat facts;

@@ -79,8 +79,8 @@ static void append_sentencepiece(const struct piece * piece, struct ggs_text * t
     }
 }
 
-// The notation of GPT-2: printable bytes of Latin-1 stand for themselves, the others for U+0100 and
-// up, in order.
+// GPT-2's notation: printable bytes of Latin-1 stand for themselves, the others for U+0100 and up,
+// in order.
 static int byte_of(uint32_t point) {
     bool itself =
         (point >= 0x21 && point <= 0x7e) || (point >= 0xa1 && point <= 0xac) || (point >= 0xae && point <= 0xff);
@@ -100,7 +100,7 @@ static void append_bytes(const struct piece * piece, struct ggs_text * text) {
         if (size == 0) size = 1;
         if (byte >= 0) {
             ggs_text_putc(text, (char) byte);
-        } else { // not in the notation: as it stands
+        } else { // outside of the notation: copied as it is
             ggs_text_append(text, piece->data + i, size);
         }
         i += size;

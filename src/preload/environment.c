@@ -15,7 +15,8 @@ static bool is_variable(const char * entry, const char * name) {
     return strncmp(entry, name, length) == 0 && entry[length] == '=';
 }
 
-// "LD_PRELOAD=..." without the libraries of this name. NULL if none is left, or without memory.
+// Returns "LD_PRELOAD=..." without the libraries of this name. NULL if none is left or memory is
+// out.
 static char * without_library(const char * entry, const char * library) {
     size_t used = strlen("LD_PRELOAD=");
     char * rest = malloc(strlen(entry) + 1);
@@ -36,7 +37,7 @@ static char * without_library(const char * entry, const char * library) {
     return NULL;
 }
 
-// What takes an entry's place: itself, another one, or NULL for none.
+// Returns the replacement of an entry: itself, another one, or NULL to drop it.
 static char * replacement(char * entry, const char * library, const char * const * settings, size_t n_settings) {
     if (is_variable(entry, "LD_PRELOAD"))
         return strstr(entry, library) == NULL ? entry : without_library(entry, library);
@@ -45,7 +46,7 @@ static char * replacement(char * entry, const char * library, const char * const
     return entry;
 }
 
-// A copy of the list, with `n` entries. NULL without memory, or if it was changed meanwhile.
+// Returns a copy of the list with `n` entries. NULL if memory is out or the list changed meanwhile.
 static char ** copy_list(char ** list, size_t * n) {
     for (*n = 0; list[*n] != NULL;) ++*n;
     char ** copy = malloc((*n + 1) * sizeof(*copy));

@@ -10,7 +10,7 @@ enum { HOOKS_MOST = 512, BUCKETS = 1024 };
 static struct hook {
     const char * name;
     void *       function;
-    uint16_t     next; // in its bucket, + 1
+    uint16_t     next; // next in its bucket, + 1
 } hooks[HOOKS_MOST];
 static unsigned n_hooks;
 static uint16_t buckets[BUCKETS];
@@ -34,8 +34,7 @@ void * ggs_exports_find(const char * name) {
     return NULL;
 }
 
-// The number of dynamic symbols is in no table of its own: it follows from the hash table's last
-// chain.
+// No table states the number of dynamic symbols: it follows from the last chain of the hash table.
 static uint32_t count_symbols(const uint32_t * hash) {
     const uint32_t *table = hash + 4 + 2 * hash[2], *chains = table + hash[0];
     uint32_t        last = 0;

@@ -10,7 +10,7 @@ struct init_params {
     _Bool  no_alloc;
 };
 
-// Functions that only the check needs.
+// Functions that only the layout check needs.
 struct makers {
     void * (*init)(struct init_params params);
     void (*release)(void * context);

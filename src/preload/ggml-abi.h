@@ -1,8 +1,7 @@
-// The few engine structures that are read by layout, and the check that the layout holds.
+// Engine structures that are read by layout, and the check of the layout.
 //
-// Everything else comes through the engine's own functions. The layouts below are those of ggml
-// from January 2025 on. ggs_abi_open compares them with the running library; nothing may be read by
-// layout before.
+// Everything else uses the engine's functions. The layouts are those of ggml from January 2025 on.
+// ggs_abi_open compares them with the running library; call it before reading any of them.
 #pragma once
 
 #include <stddef.h>
@@ -37,7 +36,7 @@ struct abi_plan {
     uint8_t * work_data;
     int32_t   n_threads;
     void *    threadpool;
-    _Bool (*abort)(void * data); // asked by thread 0 after every node; true ends the run
+    _Bool (*abort)(void * data); // called by thread 0 after every node; true aborts the run
     void * abort_data;
 };
 
@@ -58,8 +57,8 @@ struct abi_batch {
     int8_t *   logits;
 };
 
-// A structure that the engine passes by value lies in the caller's frame. Declaring it larger than
-// in any release copies some bytes too many, which the callee ignores; so releases may extend it.
+// A structure passed by value lies in the caller's frame. Declaring it larger than in any release
+// copies some extra bytes, which the callee ignores, so releases may extend it.
 union abi_by_value {
     struct abi_batch batch;
     char             room[512];
@@ -67,10 +66,10 @@ union abi_by_value {
 
 struct abi_gguf_params {
     _Bool  no_alloc;
-    void * context; // NULL: no tensors are made
+    void * context; // NULL: makes no tensors
 };
 
-// Functions of the engine that the preload libraries call, found in the library whose call is
+// Functions of the engine that the preload libraries call, from the library whose call is
 // intercepted.
 struct abi_functions {
     const char * (*op_name)(int op);
@@ -86,32 +85,32 @@ struct abi_functions {
     _Bool (*buffer_is_host)(void * buffer);
     const char * (*buffer_type_name)(void * type);
     size_t (*buffer_type_alloc_size)(void *                    type,
-                                     const struct abi_tensor * tensor); // NULL in releases that cannot tell
-    // of backends' devices; NULL in releases that cannot tell
+                                     const struct abi_tensor * tensor); // NULL in releases without it
+    // of devices; NULL in releases without them
     void * (*backend_device)(void * backend);
     void * (*buffer_type_device)(void * type);
     const char * (*device_name)(void * device);
     const char * (*device_description)(void * device);
     int (*device_type)(void * device); // ggml's: 0 CPU, 1 GPU, 2 GPU that shares the CPU's memory, 3 accelerator
     void (*device_memory)(void * device, size_t * free, size_t * total);
-    const char * (*version)(void); // NULL in releases that cannot tell
+    const char * (*version)(void); // NULL in releases without it
     const char * (*commit)(void);
-    // what a model file holds
+    // contents of a model file
     void * (*gguf_open)(const char * path, struct abi_gguf_params params);
     void (*gguf_free)(void * gguf);
     int64_t (*gguf_find)(const void * gguf, const char * tensor); // -1: none
     int (*gguf_type)(const void * gguf, int64_t tensor);
-    size_t (*gguf_offset)(const void * gguf, int64_t tensor); // from where the data begins
+    size_t (*gguf_offset)(const void * gguf, int64_t tensor); // relative to the start of the data
     size_t (*gguf_data)(const void * gguf);
 };
 
 extern struct abi_functions ggs_engine; // valid once ggs_abi_open has returned NULL
 
-// Looks the functions up as the library around `caller` finds them, and checks the tensor layout: a
-// tensor is made through the public API and read back. Returns NULL, or what does not fit: half a
-// sentence that lives as long as the process. One thread at a time.
+// Looks up the functions as the library around `caller` would, and checks the tensor layout: it
+// makes a tensor through the public API and reads it back. Returns NULL, or half a sentence about
+// the mismatch, which lives as long as the process. Not thread-safe.
 const char * ggs_abi_open(const void * caller);
-// The version that the engine gives, for people.
+// The engine's version string.
 const char * ggs_abi_version(void);
-// Another function of the engine that was opened; NULL if it has none of that name.
+// Returns another function of the opened engine; NULL if it has none of that name.
 void * ggs_abi_find(const char * name);

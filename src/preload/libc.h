@@ -1,12 +1,12 @@
-// Hooks of functions of libc, for both preload libraries. In one source file, which undefines
-// _FORTIFY_SOURCE first (its inline functions have the names that are defined there):
+// Hooks of libc functions for both preload libraries. Use it in one source file, which must first
+// undefine _FORTIFY_SOURCE (its inline functions have the same names):
 //
 //     #define HOOKS(X) X(read) X(mmap)
 //     GGS_LIBC(HOOKS)
 //
 //     EXPORT ssize_t read(int fd, void * to, size_t size) {
 //         NEXT(read) // declares `real`, the function behind the hook; NULL while the linker itself
-//             asks for memory
+//                    // allocates
 //         return real != NULL ? real(fd, to, size) : syscall(SYS_read, fd, to, size);
 //     }
 #pragma once
@@ -19,7 +19,7 @@
 #include "preload/hook.h"
 
 static inline void * ggs_libc_find(const char * name) {
-    static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call us
+    static _Thread_local bool resolving; // dlsym may allocate, and an allocator may call a hook
     if (resolving) return NULL;
     resolving       = true;
     int    reason   = errno;
@@ -32,8 +32,8 @@ static inline void * ggs_libc_find(const char * name) {
 #define GGS_LIBC_DECLARE(name) static __typeof__(&name) next_##name;
 #define GGS_LIBC_FIND(name)    __atomic_store_n(&next_##name, (__typeof__(&name)) ggs_libc_find(#name), __ATOMIC_RELAXED);
 
-// Resolved before main if possible: dlsym must not be called in signal handlers, nor in the child
-// of a fork.
+// Resolved before main if possible: dlsym must not be called in signal handlers or in the child of
+// a fork.
 #define GGS_LIBC(hooks)                                                               \
     hooks(GGS_LIBC_DECLARE) __attribute__((constructor)) static void find_all(void) { \
         hooks(GGS_LIBC_FIND)                                                          \

@@ -6,9 +6,9 @@
 
 #include "base/system/clock.h"
 
-// As the linker's own: a thread may list objects while it does.
+// Recursive like the linker's lock: a thread may list objects while it lists objects.
 static pthread_mutex_t    gate = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static _Thread_local bool held; // by this thread, which forks
+static _Thread_local bool held; // held by this thread, which is forking
 
 int ggs_objects_visit(int (*visit)(struct dl_phdr_info * info, size_t size, void * data), void * data) {
     pthread_mutex_lock(&gate);
@@ -17,8 +17,8 @@ int ggs_objects_visit(int (*visit)(struct dl_phdr_info * info, size_t size, void
     return result;
 }
 
-// Whoever forks while it holds the linker's lock itself would wait for us, and we for it: then the
-// fork goes on after a moment.
+// A thread that forks while it holds the linker's lock would deadlock with this one. The fork
+// therefore proceeds after a short wait.
 void ggs_objects_before_fork(void) {
     enum { PATIENCE_MS = 200 };
     struct timespec end  = ggs_clock_in_ms(CLOCK_REALTIME, PATIENCE_MS);

@@ -16,14 +16,14 @@ struct slot {
     void **   place;
     void *    before;
     void *    hook;
-    uintptr_t object; // where its object begins: that may be unloaded
+    uintptr_t object; // base of its object, which may be unloaded
     bool      locked;
 };
 
 static struct slot *         slots;
 static unsigned              n_slots, capacity;
 static struct ggs_redirected counts;
-static unsigned long long    n_loaded; // objects that were ever loaded, when they were last looked at
+static unsigned long long    n_loaded; // number of objects ever loaded, at the last check
 
 // ---- one slot ----
 
@@ -33,14 +33,14 @@ static struct slot * find_slot(void ** place) {
     return NULL;
 }
 
-// Room for a new one is made before objects are visited: nothing may be allocated meanwhile.
+// Room is reserved before objects are visited, because nothing may be allocated meanwhile.
 static struct slot * find_or_add_slot(void ** place) {
     struct slot * slot = find_slot(place);
     if (slot == NULL && n_slots < capacity) slot = &slots[n_slots++];
     return slot;
 }
 
-// A slot that is not bound yet leads into its own object, to the code that binds it.
+// An unbound slot points into its own object, to the code that binds it.
 static bool is_lazy(const struct ggs_loaded * object, const ElfW(Sym) * symbol, const void * value) {
     bool inside = (uintptr_t) value >= object->low && (uintptr_t) value < object->high;
     return inside && (symbol->st_shndx == SHN_UNDEF || value != (void *) (object->bias + symbol->st_value));
@@ -51,7 +51,7 @@ static void exchange(void * context, const struct ggs_loaded * object, const str
     void * hook = ggs_exports_find(found->name);
     if (hook == NULL) return;
     void * value = __atomic_load_n(found->place, __ATOMIC_ACQUIRE);
-    if (value == hook || value == NULL) return; // NULL: a weak function that is nowhere
+    if (value == hook || value == NULL) return; // NULL: an undefined weak function
     unsigned      before = n_slots;
     struct slot * slot   = find_or_add_slot(found->place);
     if (slot == NULL) {
@@ -72,8 +72,8 @@ static void exchange(void * context, const struct ggs_loaded * object, const str
 
 // ---- objects ----
 
-// The C library and the dynamic linker call their own functions by slots too: those stay, and so do
-// ours and those of the kernel's object.
+// The C library and the dynamic linker call their own functions through slots too. These stay, and
+// so do the slots of this library and of the vdso.
 static bool is_left_alone(const struct ggs_loaded * object, const char * path) {
     const char * slash = strrchr(path, '/');
     const char * name  = slash == NULL ? path : slash + 1;
@@ -83,7 +83,7 @@ static bool is_left_alone(const struct ggs_loaded * object, const char * path) {
            strncmp(name, "libpthread", 10) == 0 || strncmp(name, "libggscope-", 11) == 0;
 }
 
-// See loaded.h for what may not be called here.
+// See loaded.h for the functions that must not be called here.
 static int visit(struct dl_phdr_info * info, size_t size, void * data) {
     struct ggs_loaded object;
     (void) size, (void) data;
@@ -94,8 +94,7 @@ static int visit(struct dl_phdr_info * info, size_t size, void * data) {
     return 0;
 }
 
-// Objects that are listed are mapped for as long as the list is walked: only there slots are read
-// and written.
+// Listed objects stay mapped while the list is walked: slots are read and written only there.
 static int look_at_counters(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     *(unsigned long long *) data = info->dlpi_adds;
@@ -112,8 +111,8 @@ static int find_overwritten(struct dl_phdr_info * info, size_t size, void * data
     return 0;
 }
 
-// What has another value than ours was written by somebody else since, or belongs to an object that
-// has come to lie there.
+// A slot with another value was written by another party since, or belongs to a new object at this
+// address.
 static int restore(struct dl_phdr_info * info, size_t size, void * data) {
     struct ggs_loaded object;
     (void) size, (void) data;
@@ -130,9 +129,9 @@ static void scan(void) {
     ggs_objects_visit(visit, NULL);
 }
 
-// ---- all of it ----
+// ---- interface ----
 
-static unsigned checks_left; // for bindings that were under way
+static unsigned checks_left; // for bindings in progress
 
 struct ggs_redirected ggs_redirect_begin(void) {
     enum { CHECKS = 20 };

@@ -20,11 +20,11 @@ GGS_WITH_EVERY_OP uintptr_t ggs_resolve_other[2];
 const struct ggs_resolve_inside * ggs_resolve_inside;
 
 enum { MOST_HOOKS = 128 };
-static struct ggs_hook * bound[MOST_HOOKS]; // hooks that hold bindings
+static struct ggs_hook * bound[MOST_HOOKS]; // hooks with bindings
 static unsigned          n_bound;
 
 struct object {
-    uintptr_t address; // looked for
+    uintptr_t address; // address to find
     uintptr_t low, high;
     char      path[4096];
 };
@@ -56,8 +56,8 @@ static int find_object(struct object * object, const void * address) {
 
 // True if the address lies in this library.
 static bool is_ours(const void * address) {
-    extern const char __ehdr_start[] __attribute__((visibility("hidden"))); // by the linker: where this library begins
-    extern const char _end[] __attribute__((visibility("hidden")));         // and where it ends
+    extern const char __ehdr_start[] __attribute__((visibility("hidden"))); // set by the linker: start of this library
+    extern const char _end[] __attribute__((visibility("hidden")));         // its end
     return (uintptr_t) address - (uintptr_t) __ehdr_start < (uintptr_t) _end - (uintptr_t) __ehdr_start;
 }
 
@@ -65,7 +65,7 @@ const void * ggs_resolve_outside(const void * caller) {
     if ((uintptr_t) caller - ggs_resolve_other[0] < ggs_resolve_other[1])
         caller = ggscope_caller;
     else if (is_ours(caller))
-        caller = ggs_resolve_last; // a tail call: our own address would lead the other hook back to us
+        caller = ggs_resolve_last; // a tail call: this library's own address would lead the other hook back here
     ggscope_caller = caller;
     return caller;
 }
@@ -76,13 +76,13 @@ static int close_library(void * library) {
     return real == NULL ? -1 : real(library);
 }
 
-// The function that the library at `path` would find, in itself or in what it depends on.
+// Returns the function that the library at `path` would find, in itself or its dependencies.
 static void * find_in_library(const char * path, const char * name) {
-    if (path[0] == '\0') return NULL; // the main program, whose scope is the global one
+    if (path[0] == '\0') return NULL; // the main program uses the global scope
     void * library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     if (library == NULL) return NULL;
     void * function = dlsym(library, name);
-    close_library(library); // drops only the reference that dlopen took
+    close_library(library); // drops the reference taken by dlopen
     return is_ours(function) ? NULL : function;
 }
 
@@ -123,7 +123,7 @@ static int find_other_base(struct dl_phdr_info * info, size_t size, void * data)
     return 1;
 }
 
-// Preloaded libraries are there from the start.
+// Preloaded libraries are present from the start.
 __attribute__((constructor)) static void find_other(void) {
     uintptr_t     address = 0;
     struct object object;
@@ -132,19 +132,18 @@ __attribute__((constructor)) static void find_other(void) {
     ggs_resolve_other[1] = object.high - object.low;
 }
 
-// The hook of our other library, if it comes after this one.
+// Returns the hook of the other preload library if it comes after this one.
 static void * find_in_other(const char * name) {
     void *        function = dlsym(RTLD_NEXT, name);
     struct object object;
     return function != NULL && find_object(&object, function) && is_other(object.path) ? function : NULL;
 }
 
-// The caller's library first; then what comes after us in the global scope; then any library of an
-// engine.
+// Searches the caller's library, then the global scope after this library, then any engine library.
 static void * find_function(const char * name, const char * path) {
     void * function = find_in_library(path, name);
     if (function == NULL) function = dlsym(RTLD_NEXT, name);
-    if (function == NULL) function = dlsym(RTLD_DEFAULT, name); // we came late, and nothing is next
+    if (function == NULL) function = dlsym(RTLD_DEFAULT, name); // this library was loaded late: nothing comes after it
     if (function != NULL && !is_ours(function)) return function;
     struct engine_paths paths = {.n = 0};
     ggs_objects_visit(collect_engine, &paths);
@@ -157,7 +156,7 @@ static bool find_inside(const char * name, const void * caller, struct ggs_bindi
     return ggs_resolve_inside != NULL && ggs_resolve_inside->find(name, caller, binding);
 }
 
-// The function itself, if its entry leads to a hook: the hook must not be what it finds.
+// Returns the original function if its entry was patched: the result must not be a hook.
 static void * before_hook(void * function) {
     return ggs_resolve_inside != NULL ? ggs_resolve_inside->before(function) : function;
 }
@@ -222,7 +221,7 @@ static bool is_loaded(const struct ggs_binding * binding) {
            find_object(&object, binding->function);
 }
 
-// A library may have been unloaded, and another may come to lie where it was.
+// A library may have been unloaded and another one loaded at its address.
 static void forget_unloaded(void) {
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < n_bound; i++) {
@@ -234,7 +233,7 @@ static void forget_unloaded(void) {
                 continue;
             }
             __atomic_store_n(&binding->size, 0, __ATOMIC_RELAXED);
-            __atomic_store_n(at, binding->next, __ATOMIC_RELEASE); // who reads it goes on from there
+            __atomic_store_n(at, binding->next, __ATOMIC_RELEASE); // concurrent readers continue from there
         }
     }
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,6 @@
-// Signals that a call of ours may raise and that would end the program: SIGXFSZ (a file beyond
-// RLIMIT_FSIZE) and SIGPIPE (stderr is a pipe without a reader). They are blocked around such
-// calls; one that our call has raised is consumed, so that the program never sees it.
+// Blocks signals that a call of this library may raise and that would kill the program: SIGXFSZ (a
+// file beyond RLIMIT_FSIZE) and SIGPIPE (stderr is a pipe without a reader). A signal raised
+// meanwhile is consumed, so the program never sees it.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 
 struct ggs_signals {
-    sigset_t before;     // the thread's mask
-    bool     pending[2]; // was there before
+    sigset_t before;     // the thread's previous mask
+    bool     pending[2]; // pending before
 };
 
 static inline void ggs_signals_hold(struct ggs_signals * signals) {

@@ -1,4 +1,4 @@
-#include "record/recording.h"
+#include "record/recording-attempt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +19,11 @@
 #include "base/number.h"
 #include "base/secrets.h"
 #include "base/system/lock.h"
-#include "base/text.h"
 #include "engine/locate.h"
-#include "record/assertion.h"
 #include "record/busy.h"
 #include "record/control.h"
-#include "record/experiment-files.h"
 #include "record/experiment.h"
 #include "record/inspect/capture-library.h"
-#include "record/inspect/findings.h"
-#include "record/inspect/libraries.h"
 #include "record/inspect/program.h"
 #include "record/launch/attach.h"
 #include "record/launch/children.h"
@@ -39,7 +34,6 @@
 #include "record/observation.h"
 #include "record/sealer.h"
 #include "record/settings.h"
-#include "record/spool/facts.h"
 #include "record/spool/place.h"
 #include "record/surroundings.h"
 #include "trace/spool-reader.h"
@@ -76,33 +70,7 @@ static void make_subject(char * subject, size_t size, const char * path) {
     if (subject[0] == '\0') snprintf(subject, size, "program");
 }
 
-struct attempt {
-    const struct ggs_recording * recording;
-    struct ggs_program           program;
-    char                         capture[PATH_MAX];
-    struct ggs_engine_paths      engine;
-    struct ggs_experiment_json   experiment;
-    struct ggs_spool_place       place;
-    struct ggs_environment       environment;
-    struct ggs_observation       observation;
-    struct ggs_memory_conditions conditions;
-    struct ggs_control *         control;
-    struct ggs_sealer *          sealer;
-    struct ggs_attach            attach;   // to the process, if one is named
-    char * const *               command;  // of the program
-    int                          stop;     // eventfd: a window of an attached recording was closed; -1
-    struct ggs_children *        watched;  // programs that it starts
-    struct ggs_children_found    started;  // of those: that ran engines, and were not recorded
-    uint32_t                     children; // that the program forked, that computed and were not recorded
-    bool                         misuse;   // the command line is to blame
-    int                          files[2]; // stdout.txt, stderr.txt
-};
-
-static bool is_attached(const struct attempt * attempt) {
-    return attempt->recording->process != NULL;
-}
-
-static const char * model_of(const struct attempt * attempt) {
+static const char * model_of(const struct ggs_recording_attempt * attempt) {
     return attempt->recording->model != NULL ? attempt->recording->model : ggs_recording_find_model(attempt->command);
 }
 
@@ -111,7 +79,7 @@ static bool is_runner(const char * program) {
     return strcmp(ggs_file_name(program), "ggscope-engine") == 0;
 }
 
-static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
+static int check_pressure(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     attempt->conditions                    = (struct ggs_memory_conditions){
                            .memory       = recording->memory.bytes,
@@ -126,11 +94,11 @@ static int check_pressure(struct attempt * attempt, struct ggs_error * error) {
 }
 
 // Everything that can be known before anything is made.
-static int check(struct attempt * attempt, struct ggs_error * error) {
+static int check(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     struct ggs_error             reason;
     bool                         only_warn;
-    if (is_attached(attempt)) {
+    if (ggs_recording_is_attached(attempt)) {
         int status       = ggs_attach_open(&attempt->attach, recording->process, error);
         attempt->command = attempt->attach.command;
         memcpy(attempt->capture, attempt->attach.library, sizeof(attempt->capture));
@@ -154,7 +122,8 @@ static int check(struct attempt * attempt, struct ggs_error * error) {
     return check_pressure(attempt, error);
 }
 
-static int open_copy(const struct attempt * attempt, const char * name, int * fd, struct ggs_error * error) {
+static int open_copy(const struct ggs_recording_attempt * attempt, const char * name, int * fd,
+                     struct ggs_error * error) {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", attempt->experiment.directory, name);
     *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -173,7 +142,7 @@ static void set_values(const struct ggs_recording * recording, struct ggs_enviro
     ggs_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
 }
 
-static int make_environment(struct attempt * attempt, struct ggs_error * error) {
+static int make_environment(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording   = attempt->recording;
     struct ggs_environment *     environment = &attempt->environment;
     char                         number[GGS_NUMBER_LENGTH];
@@ -203,11 +172,11 @@ static int make_environment(struct attempt * attempt, struct ggs_error * error) 
 }
 
 // Segments that are made ahead belong to us: the process of another user could not write to them.
-static bool makes_ahead(const struct attempt * attempt) {
-    return !is_attached(attempt) || attempt->attach.tracee.user == geteuid();
+static bool makes_ahead(const struct ggs_recording_attempt * attempt) {
+    return !ggs_recording_is_attached(attempt) || attempt->attach.tracee.user == geteuid();
 }
 
-static int prepare(struct attempt * attempt, struct ggs_error * error) {
+static int prepare(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     const char *                 model     = model_of(attempt);
     char                         subject[NAME_MAX], folder[PATH_MAX];
@@ -221,14 +190,14 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     status                            = ggs_experiment_create(&attempt->experiment, &where, error);
     if (status != 0) return status;
     const char * spool = recording->spool;
-    if (is_attached(attempt) && attempt->attach.tracee.other_root) {
+    if (ggs_recording_is_attached(attempt) && attempt->attach.tracee.other_root) {
         status = ggs_attach_find_parent(&attempt->attach, spool, error);
         spool  = attempt->attach.parent_outside;
     }
     if (status == 0)
         status = ggs_spool_place_make(&attempt->place, attempt->experiment.directory, attempt->experiment.id, spool,
                                       recording->max_size, error);
-    if (!is_attached(attempt)) {
+    if (!ggs_recording_is_attached(attempt)) {
         if (status == 0) status = make_environment(attempt, error);
         if (status == 0) status = open_copy(attempt, "stdout.txt", &attempt->files[0], error);
         if (status == 0) status = open_copy(attempt, "stderr.txt", &attempt->files[1], error);
@@ -266,198 +235,15 @@ static int prepare(struct attempt * attempt, struct ggs_error * error) {
     return status;
 }
 
-// ---- after ----
-
-static void remove_spool(const struct attempt * attempt) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/spool", attempt->experiment.directory);
-    ggs_spool_remove(path, NULL);
-}
-
-// What was computed was computed by others. False if there were none.
-static bool tell_children(const struct attempt * attempt) {
-    const struct ggs_children_found * started = &attempt->started;
-    if (started->n > 0)
-        fprintf(
-            stderr,
-            "ggscope: the program computed no graph itself: %u program%s that it started ran an engine (%s, process "
-            "%d), not recorded: --follow\n",
-            started->n, started->n == 1 ? "" : "s", started->name, (int) started->first);
-    else if (attempt->children > 0)
-        fprintf(stderr,
-                "ggscope: the program computed no graph itself: %u forked child%s did, not recorded: --follow\n",
-                attempt->children, attempt->children == 1 ? "" : "ren");
-    return started->n > 0 || attempt->children > 0;
-}
-
-static void tell_nothing_seen(const struct attempt * attempt, int wait_status) {
-    struct ggs_text reason = {0};
-    if (tell_children(attempt)) return;
-    if (is_attached(attempt)) {
-        fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached\n",
-                (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
-        return;
-    }
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
-    ggs_program_explain(&attempt->program, path, wait_status, &reason);
-    fprintf(stderr, "ggscope: no ggml activity was seen: %s\n", ggs_text_string(&reason));
-    ggs_text_release(&reason);
-}
-
-static void add_engine(struct ggs_findings * report, const struct ggs_libraries * capture,
-                       struct ggs_libraries * engine, const char * path) {
-    struct ggs_elf elf;
-    if (ggs_elf_open(&elf, path, NULL) != 0) return;
-    if (!ggs_findings_inside(report, capture, &elf, path)) ggs_libraries_add(engine, path);
-    ggs_elf_close(&elf);
-}
-
-// Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
-static void tell_blindness(const struct ggs_spool_facts * facts, const struct attempt * attempt) {
-    struct ggs_libraries   capture = {0}, engine = {0};
-    struct ggs_findings    report = {0};
-    struct ggs_engine_line line;
-    ggs_libraries_add(&capture, attempt->capture);
-    for (const char * at = facts->engine; (at = ggs_engine_line(at, &line)) != NULL;) {
-        char path[PATH_MAX];
-        if (line.key_length != 7 || memcmp(line.key, "library", 7) != 0 || line.value_length >= sizeof(path)) continue;
-        memcpy(path, line.value, line.value_length);
-        path[line.value_length] = '\0';
-        add_engine(&report, &capture, &engine, path);
-    }
-    if (engine.count > 0) ggs_findings_hooks(&report, &capture, &engine);
-    for (size_t i = 0; i < report.count; i++) {
-        if (report.findings[i].level == GGS_FINDING_FAIL && report.findings[i].text != NULL)
-            fprintf(stderr, "ggscope: %s\n", report.findings[i].text);
-    }
-    if (facts->runs == 0 && attempt->recording->paused)
-        fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
-    else if (facts->runs == 0 && !tell_children(attempt) && !attempt->recording->follow)
-        fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
-    ggs_findings_release(&report);
-    ggs_libraries_release(&engine);
-    ggs_libraries_release(&capture);
-}
-
-static void explain_assertion(const struct attempt * attempt, int wait_status, const struct ggs_spool_facts * facts) {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
-    ggs_assertion_explain(path, wait_status, attempt->command, facts->layout);
-}
-
-// The program has ended: what its journal says goes into experiment.json.
-struct ending {
-    struct attempt * attempt;
-    int              wait_status;
-    bool             discard; // the program failed before it computed anything, and has said why
-};
-
-static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
-    struct ending *  ending  = context;
-    struct attempt * attempt = ending->attempt;
-    bool             failed  = WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) != 0;
-    ending->discard          = facts->runs == 0 && attempt->recording->discard && failed;
-    if (facts->runs == 0 && ggs_experiment_files_are_aside(attempt->experiment.directory)) {
-        if (facts->seen) tell_blindness(facts, attempt);
-        ending->discard = true;
-    }
-    if (ending->discard) return GGS_ABSENT;
-    if (attempt->recording->residency)
-        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "residency",
-                               json_object_new_string(!facts->resident             ? "none"
-                                                      : facts->resident_in_process ? "pagemap"
-                                                                                   : "mincore"));
-    ggs_observation_annotate(&attempt->observation, &attempt->experiment);
-    ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
-    int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
-    if (status == 0) explain_assertion(attempt, ending->wait_status, facts);
-    if (status == 0 && facts->seen) tell_blindness(facts, attempt);
-    return status;
-}
-
-// Nothing was recorded. An experiment that was to be replaced stays.
-static void discard(struct attempt * attempt) {
-    bool replaces = ggs_experiment_files_are_aside(attempt->experiment.directory);
-    ggs_experiment_discard(&attempt->experiment);
-    if (replaces && !ggs_experiment_files_are_aside(attempt->experiment.directory))
-        fprintf(stderr, "ggscope: nothing was recorded: %s keeps the experiment that was there\n",
-                attempt->experiment.directory);
-}
-
-// Names the recordings of programs that were followed. False if there are none.
-static bool tell_followed(const char * directory) {
-    char   pattern[PATH_MAX];
-    glob_t found;
-    if (snprintf(pattern, sizeof(pattern), "%s/process-*/trace.ggs", directory) >= (int) sizeof(pattern) ||
-        glob(pattern, 0, NULL, &found) != 0)
-        return false;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        fprintf(stderr, "%s%.*s\n", i == 0 ? "children  " : "          ",
-                (int) (strlen(found.gl_pathv[i]) - strlen("/trace.ggs")), found.gl_pathv[i]);
-    globfree(&found);
-    return true;
-}
-
-// Nothing of ggml was seen: an experiment that is empty, and why.
-static int finish_empty(struct ending * ending) {
-    struct attempt *       attempt = ending->attempt;
-    struct ggs_spool_facts nothing = {0};
-    struct ggs_error       error;
-    int                    status = complete(ending, &nothing, &error);
-    if (ending->discard) {
-        if (!attempt->recording->discard) tell_nothing_seen(attempt, ending->wait_status);
-        discard(attempt);
-        return 1;
-    }
-    if (status != 0) fprintf(stderr, "ggscope: %s\n", error.text);
-    remove_spool(attempt);
-    if (attempt->recording->follow) {
-        ggs_sealer_recover_followed(attempt->experiment.directory, attempt->recording->quiet);
-        if (tell_followed(attempt->experiment.directory)) return 0;
-    }
-    tell_nothing_seen(attempt, ending->wait_status);
-    return 1;
-}
-
-// Seals. Returns 0, or 1 if the recording is not what it should be.
-static int finish(struct attempt * attempt, int wait_status) {
-    const char *           directory = attempt->experiment.directory;
-    struct ending          ending    = {.attempt = attempt, .wait_status = wait_status};
-    struct ggs_error       error;
-    struct ggs_seal_result result;
-    bool                   quiet = attempt->recording->quiet;
-    if (ggs_lock_is_written(attempt->place.lock)) {
-        fprintf(stderr, "ggscope: %s is still being recorded; when %s: ggscope seal %s\n",
-                is_attached(attempt) ? "a graph run" : "a process that the program started",
-                is_attached(attempt) ? "it is over" : "it has ended", directory);
-        return 0;
-    }
-    ggs_lock_release(&attempt->place.lock);
-    if (!ggs_spool_place_has_segments(directory)) return finish_empty(&ending);
-    int status = ggs_sealer_finish(&attempt->experiment, quiet, complete, &ending, &result, &error);
-    if (ending.discard) {
-        discard(attempt);
-        return 1;
-    }
-    if (status != 0) {
-        fprintf(stderr, "ggscope: %s; then run: ggscope seal %s\n", error.text, directory);
-        return 1;
-    }
-    ggs_experiment_files_remove_aside(directory);
-    if (attempt->recording->follow) ggs_sealer_recover_followed(directory, quiet);
-    if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
-    if (!quiet && attempt->recording->follow) tell_followed(directory);
-    return 0;
-}
+// ---- running ----
 
 static int exit_status(int wait_status) {
     return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
 static void on_started(void * context, pid_t program) {
-    struct attempt * attempt = context;
-    if (!is_attached(attempt)) ggs_memory_conditions_join(&attempt->conditions, program);
+    struct ggs_recording_attempt * attempt = context;
+    if (!ggs_recording_is_attached(attempt)) ggs_memory_conditions_join(&attempt->conditions, program);
     ggs_observation_start(&attempt->observation, program);
     if (attempt->control != NULL) ggs_control_begin(attempt->control);
     // A ring is never longer than its limit, and what it gives up must not be kept elsewhere.
@@ -470,29 +256,29 @@ static void on_started(void * context, pid_t program) {
     bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;
     if (attempt->control != NULL && !ring) attempt->sealer = ggs_sealer_start(&sealer);
     // A followed program has the library from its start, but for what an attached one starts.
-    bool attaches = attempt->recording->follow && is_attached(attempt);
+    bool attaches = attempt->recording->follow && ggs_recording_is_attached(attempt);
     attempt->watched =
         ggs_children_watch(program, attaches ? attempt->experiment.directory : NULL, attempt->recording->quiet);
 }
 
 // A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
 static bool keep_signal(void * context, int number) {
-    struct attempt * attempt = context;
+    struct ggs_recording_attempt * attempt = context;
     if (number != SIGUSR2 || !attempt->recording->paused || attempt->control == NULL) return false;
     ggs_control_toggle(attempt->control);
     return true;
 }
 
 static void on_window(void * context, bool recording) {
-    struct attempt * attempt = context;
-    uint64_t         one     = 1;
+    struct ggs_recording_attempt * attempt = context;
+    uint64_t                       one     = 1;
     ggs_observation_pause(&attempt->observation, !recording);
     // The only window of an attached recording is its whole: who closes it detaches.
     if (!recording && attempt->stop >= 0 && write(attempt->stop, &one, sizeof(one)) < 0) perror("ggscope");
 }
 
 // If systemd sets the limit, it starts the program.
-static char ** words_to_run(const struct attempt * attempt, const char ** path) {
+static char ** words_to_run(const struct ggs_recording_attempt * attempt, const char ** path) {
     const struct ggs_recording * recording = attempt->recording;
     const char * const *         prefix    = attempt->conditions.limit.prefix;
     size_t                       n_prefix = 0, n_words = 0, n = 0;
@@ -507,7 +293,8 @@ static char ** words_to_run(const struct attempt * attempt, const char ** path) 
     return words;
 }
 
-static int launch_program(struct attempt * attempt, struct ggs_launch_result * result, struct ggs_error * error) {
+static int launch_program(struct ggs_recording_attempt * attempt, struct ggs_launch_result * result,
+                          struct ggs_error * error) {
     const char * path  = NULL;
     char **      words = words_to_run(attempt, &path);
     if (words == NULL) return ggs_fail_memory(error);
@@ -526,12 +313,12 @@ static int launch_program(struct attempt * attempt, struct ggs_launch_result * r
 
 // ---- attaching ----
 
-static void end_watching(struct attempt * attempt) {
+static void end_watching(struct ggs_recording_attempt * attempt) {
     if (attempt->watched != NULL) attempt->started = ggs_children_end(attempt->watched);
     attempt->watched = NULL;
 }
 
-static int watch_ends(struct attempt * attempt, int * signals, struct ggs_error * error) {
+static int watch_ends(struct ggs_recording_attempt * attempt, int * signals, struct ggs_error * error) {
     sigset_t watched;
     sigemptyset(&watched);
     sigaddset(&watched, SIGINT);
@@ -543,7 +330,7 @@ static int watch_ends(struct attempt * attempt, int * signals, struct ggs_error 
     return *signals < 0 || attempt->stop < 0 ? ggs_fail_errno(error, "cannot watch signals") : 0;
 }
 
-static void tell_attached(const struct attempt * attempt) {
+static void tell_attached(const struct ggs_recording_attempt * attempt) {
     const struct ggs_attach * attach = &attempt->attach;
     if (attempt->recording->quiet) return;
     fprintf(stderr,
@@ -563,7 +350,7 @@ static bool is_any_held(const char * pattern) {
 }
 
 // Forked children notice the end by themselves, and record the graph run under way to its end.
-static void await_children(const struct attempt * attempt, int signals) {
+static void await_children(const struct ggs_recording_attempt * attempt, int signals) {
     enum { NAP_MS = 10, NAPS = 1000 };
     char pattern[PATH_MAX];
     snprintf(pattern, sizeof(pattern), "%s/process-*/spool", attempt->experiment.directory);
@@ -574,7 +361,7 @@ static void await_children(const struct attempt * attempt, int signals) {
 }
 
 // Returns once the process is as it was, or has ended.
-static int attach_process(struct attempt * attempt, struct ggs_error * error) {
+static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     char                         inside[PATH_MAX + NAME_MAX];
     if (attempt->attach.parent < 0)
@@ -614,17 +401,17 @@ static int attach_process(struct attempt * attempt, struct ggs_error * error) {
     return status;
 }
 
-static int run(struct attempt * attempt, struct ggs_error * error) {
+static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result = {.wait_status = GGS_END_UNKNOWN};
     // Protected pages fault by the thousand, and say nothing of the machine.
     bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
     attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
     attempt->observation.faults_asked   = attempt->recording->faults;
-    attempt->observation.attached       = is_attached(attempt);
+    attempt->observation.attached       = ggs_recording_is_attached(attempt);
     attempt->observation.io             = attempt->recording->io;
     attempt->observation.folder         = attempt->place.folder;
     attempt->observation.max_bytes      = attempt->place.max_bytes;
-    attempt->observation.paused         = attempt->recording->paused || is_attached(attempt);
+    attempt->observation.paused         = attempt->recording->paused || ggs_recording_is_attached(attempt);
     struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
                                            .folder    = attempt->place.folder,
                                            .paused    = attempt->observation.paused,
@@ -635,10 +422,11 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
                                            .changed   = on_window,
                                            .context   = attempt};
     struct ggs_busy             busy;
-    ggs_busy_begin(&busy, is_attached(attempt) ? attempt->attach.tracee.pid : 0);
+    ggs_busy_begin(&busy, ggs_recording_is_attached(attempt) ? attempt->attach.tracee.pid : 0);
     int status = ggs_control_open(&attempt->control, &windows, error);
     if (status == 0)
-        status = is_attached(attempt) ? attach_process(attempt, error) : launch_program(attempt, &result, error);
+        status = ggs_recording_is_attached(attempt) ? attach_process(attempt, error)
+                                                    : launch_program(attempt, &result, error);
     end_watching(attempt);
     ggs_sealer_stop(attempt->sealer);
     if (attempt->control != NULL) attempt->children = ggs_control_children(attempt->control);
@@ -681,15 +469,15 @@ static int run(struct attempt * attempt, struct ggs_error * error) {
         fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
                 strsignal(WTERMSIG(result.wait_status)));
     double others = ggs_busy_share(&busy);
-    int    own    = finish(attempt, result.wait_status);
-    if (is_attached(attempt)) ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
-    int theirs = is_attached(attempt) ? 0 : exit_status(result.wait_status);
-    if (!is_attached(attempt)) ggs_measure_if_wanted(others, attempt->recording->quiet);
+    int    own    = ggs_recording_finish(attempt, result.wait_status);
+    if (ggs_recording_is_attached(attempt)) ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
+    int theirs = ggs_recording_is_attached(attempt) ? 0 : exit_status(result.wait_status);
+    if (!ggs_recording_is_attached(attempt)) ggs_measure_if_wanted(others, attempt->recording->quiet);
     if (theirs != 0) return theirs;
     return own == 0 && result.passed_errno != 0 ? 1 : own;
 }
 
-static void release(struct attempt * attempt) {
+static void release(struct ggs_recording_attempt * attempt) {
     ggs_memory_conditions_end(&attempt->conditions);
     for (int i = 0; i < 2; i++) {
         if (attempt->files[i] >= 0) close(attempt->files[i]);
@@ -711,15 +499,15 @@ static void open_standard_files(void) {
 }
 
 int ggs_recording_make(const struct ggs_recording * recording, char * directory, size_t size) {
-    struct ggs_error     error;
-    struct ggs_recording resolved = *recording;
-    struct attempt       attempt  = {.recording  = &resolved,
-                                     .command    = recording->command,
-                                     .attach     = GGS_ATTACH_NONE,
-                                     .stop       = -1,
-                                     .files      = {-1, -1},
-                                     .experiment = {.lock = -1},
-                                     .place      = {.lock = -1}};
+    struct ggs_error             error;
+    struct ggs_recording         resolved = *recording;
+    struct ggs_recording_attempt attempt  = {.recording  = &resolved,
+                                             .command    = recording->command,
+                                             .attach     = GGS_ATTACH_NONE,
+                                             .stop       = -1,
+                                             .files      = {-1, -1},
+                                             .experiment = {.lock = -1},
+                                             .place      = {.lock = -1}};
     if (directory != NULL) directory[0] = '\0';
     open_standard_files();
     int status     = ggs_recording_resolve(&resolved, &error);

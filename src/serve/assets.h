@@ -1,4 +1,4 @@
-// The page's files, packed with gzip and built into the program.
+// The page's files, compressed with gzip and built into the program.
 #pragma once
 
 #include <stddef.h>

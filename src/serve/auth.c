@@ -19,7 +19,7 @@ int ggs_auth_make(struct ggs_auth * auth, bool loopback, uint16_t port, struct g
     return 0;
 }
 
-// Takes as long whatever differs.
+// Compares in constant time.
 static bool is_same(const char * right, size_t right_length, const char * text, size_t length) {
     unsigned char differs = length != right_length;
     for (size_t i = 0; i < right_length; i++) differs |= (unsigned char) (right[i] ^ (i < length ? text[i] : 0));
@@ -31,7 +31,7 @@ bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host) {
     struct in6_addr address;
     if (host == NULL || host[0] == '\0' || strlen(host) >= sizeof(name)) return false;
     memcpy(name, host, strlen(host) + 1);
-    // The port is anything: a tunnel may have another one at its near end.
+    // Any port is accepted: a tunnel may use another one at its near end.
     bool   bracket = name[0] == '[';
     char * end     = bracket ? strchr(name, ']') : strchr(name, ':');
     if (bracket && end == NULL) return false;
@@ -42,7 +42,8 @@ bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host) {
     if (strcasecmp(plain, "localhost") == 0 || strcmp(plain, "127.0.0.1") == 0 || strcmp(plain, "::1") == 0)
         return true;
     if (auth->loopback) return false;
-    // Reachable from elsewhere on purpose: by any address, or by the machine's own name.
+    // The server is meant to be reachable from other machines: by any address, or by this machine's
+    // name.
     char own[260] = "";
     gethostname(own, sizeof(own) - 1);
     return inet_pton(bracket ? AF_INET6 : AF_INET, plain, &address) == 1 ||

@@ -1,14 +1,14 @@
-// Who may read: whoever knows the first part of the path, under a name of this machine.
+// Access control: a client must know the first part of the path and use a name of this machine.
 //
 //     /TOKEN/...         everything that is served: the printed address
-//     /ID-CODE/...       the one experiment with that id: a link to give away. The code is an HMAC of the id with a secret of this
-//                        server, so nothing is kept of links, and they end with the server.
+//     /ID-CODE/...       the experiment with that id only: a link to share. The code is an HMAC of
+//                        the id with a secret of this server, so links are not stored, and they
+//                        end with the server.
 //
 // Other users of the machine can reach 127.0.0.1 too, and prompts are private: hence the token. A
-// cookie would not do: browsers send it to every port of 127.0.0.1, so to other users' servers; a
-// path goes nowhere else (Referrer-Policy: no-referrer). Another site's page could make a browser
-// send requests here, under a name of its own that it lets point to 127.0.0.1: hence the check of
-// Host.
+// cookie would not do, because browsers send it to every port of 127.0.0.1, that is to other users'
+// servers; a path goes nowhere else (Referrer-Policy: no-referrer). The check of Host stops pages
+// of other sites that let a name of theirs resolve to 127.0.0.1 (DNS rebinding).
 #pragma once
 
 #include <stdbool.h>
@@ -31,14 +31,15 @@ struct ggs_auth {
 
 int ggs_auth_make(struct ggs_auth * auth, bool loopback, uint16_t port, struct ggs_error * error);
 
-bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host); // the Host header; NULL if there is none
+bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host); // the Host header; NULL if missing
 
 enum ggs_visitor { GGS_VISITOR_STRANGER, GGS_VISITOR_OF_ALL, GGS_VISITOR_OF_ONE };
 
-// By the first part of the path, without slashes. `id` is that of the experiment for
-// GGS_VISITOR_OF_ONE.
+// Identifies the visitor by the first part of the path, without slashes. `id` is that of the
+// experiment for GGS_VISITOR_OF_ONE.
 enum ggs_visitor ggs_auth_visitor(const struct ggs_auth * auth, const char * part, size_t length,
                                   char id[GGS_UUID_LENGTH]);
 
-// The part that opens the experiment with this id alone. False if that is no id.
+// Makes the part of the path that opens only the experiment with this id. False if the id is
+// invalid.
 bool ggs_auth_link(const struct ggs_auth * auth, const char * id, char part[GGS_LINK_LENGTH + 1]);

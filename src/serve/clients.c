@@ -7,13 +7,13 @@
 #include "base/system/clock.h"
 
 enum {
-    IDLE_SECONDS    = 30,  // between requests, sending one included
-    REQUEST_SECONDS = 900, // for taking one answer
+    IDLE_SECONDS    = 30,  // between requests, including the time to send one
+    REQUEST_SECONDS = 900, // to receive one answer
 };
 
 struct ggs_client {
     int                 socket;
-    uint64_t            since; // seconds: when it came, or its request began, or its last request was over
+    uint64_t            since; // time of the connection, of the start of its request, or of the end of its last request
     bool                busy;  // a request is being answered
     bool                stream;
     bool                trusted; // has shown the token
@@ -65,8 +65,7 @@ static void add(struct ggs_clients * clients, struct MHD_Connection * connection
     pthread_mutex_unlock(&clients->lock);
 }
 
-// The daemon closes the socket only after this: nobody hangs up on a number that is somebody else's
-// by then.
+// The daemon closes the socket after this call, so no descriptor that was reused is shut down.
 static void drop(struct ggs_clients * clients, void ** socket_context) {
     pthread_mutex_lock(&clients->lock);
     for (struct ggs_client ** at = &clients->first; *at != NULL; at = &(*at)->next) {

@@ -1,4 +1,4 @@
-// The open connections, and since when: those that send nothing, or take nothing, are closed.
+// The open connections and their ages. Connections that neither send nor receive are closed.
 #pragma once
 
 #include <pthread.h>
@@ -12,23 +12,23 @@ struct ggs_clients {
     unsigned            n;
 };
 
-// Above this many, each new connection closes the oldest one whose peer has not shown the token and
-// is not being answered: a peer that fills the server with connections does not keep the owner out.
+// Above this number, each new connection closes the oldest one that has not shown the token and is
+// not being answered: a peer that floods the server does not lock out the owner.
 enum { GGS_CLIENTS_STRANGERS = 300 };
 
 void ggs_clients_init(struct ggs_clients * clients);
-void ggs_clients_release(struct ggs_clients * clients); // after the daemon has stopped
+void ggs_clients_release(struct ggs_clients * clients); // call it after the daemon has stopped
 
-// For the daemon: MHD_OPTION_NOTIFY_CONNECTION, with the clients as its context.
+// A callback for MHD_OPTION_NOTIFY_CONNECTION with the clients as context.
 void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void ** socket_context,
                         enum MHD_ConnectionNotificationCode code);
 // The peer has shown the token.
 void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * connection);
-// A request has arrived whole and is being answered, or is over; an endless one says so. Until it
-// has arrived the time for sending it runs.
+// A request has arrived and is being answered, is an endless stream, or has ended. Until it has
+// arrived completely, the time for sending it runs.
 void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection);
 
-// Closes the connections of those who have been given time enough. To be called now and then.
+// Closes connections whose time is up. Call it regularly.
 void ggs_clients_hang_up(struct ggs_clients * clients);

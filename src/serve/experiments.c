@@ -19,39 +19,39 @@ enum { FOLDERS_MOST = 64, DEPTH_MOST = 4 };
 
 struct place {
     unsigned              index;
-    char                  path[PATH_MAX - 64]; // absolute: a directory, or a trace by itself
+    char                  path[PATH_MAX - 64]; // absolute: a directory, or a single trace
     char                  name[256];
-    bool                  file;     // it is a trace by itself
-    bool                  found;    // below a folder
-    struct ggs_snapshot * snapshot; // NULL if there is nothing to show
-    struct ggs_error      error;    // why not; status 0 otherwise
+    bool                  file;     // it is a single trace
+    bool                  found;    // discovered below a folder
+    struct ggs_snapshot * snapshot; // NULL if there is none
+    struct ggs_error      error;    // of the last attempt; status 0 on success
     char                  state[24];
     bool                  live;
-    struct stat           seen;         // of the trace, when it was opened or refused
+    struct stat           seen;         // of the trace when it was opened or refused
     struct stat           noted;        // of the notes
-    uint64_t              units;        // of the recording, when the last snapshot was made
-    uint64_t              next_look_ns; // not before, at a recording that goes on
+    uint64_t              units;        // of the recording at the last snapshot
+    uint64_t              next_look_ns; // earliest time of the next snapshot of a live recording
 };
 
 struct ggs_experiments {
-    pthread_mutex_t  lock; // of the places, as far as others than the tending thread see them
+    pthread_mutex_t  lock; // protects the places where threads other than the refreshing one access them
     struct ggs_live  live;
     bool             has_live;
-    char             folder[64]; // private, for snapshots; "" until it is wanted
+    char             folder[64]; // private folder for snapshots; "" until needed
     uint64_t         generation;
     uint64_t         changes;
-    _Atomic unsigned n;      // grows under the lock, and a place that is there stays
-    struct place **  places; // others than the tending thread read it under the lock
+    _Atomic unsigned n;      // grows under the lock; places are never removed
+    struct place **  places; // other threads than the refreshing one read it under the lock
     uint64_t         capacity;
-    struct ggs_map   known;     // their numbers + 1, by path
-    unsigned         n_folders; // below which new experiments are looked for
+    struct ggs_map   known;     // index + 1 by path
+    unsigned         n_folders; // number of folders that are searched for new experiments
     char *           folders[FOLDERS_MOST];
     uint64_t         next_search_ns;
 };
 
 // ---- opening ----
 
-// Puts what was opened (or the reason why not) in the place of what was there.
+// Replaces the snapshot of a place, or sets the reason for having none.
 static void replace(struct ggs_experiments * experiments, struct place * place, struct ggs_snapshot * snapshot,
                     const struct ggs_error * error, const char * state, bool live) {
     pthread_mutex_lock(&experiments->lock);
@@ -103,7 +103,7 @@ static void refuse(struct ggs_experiments * experiments, struct place * place, i
     replace(experiments, place, NULL, &error, state, false);
 }
 
-// ---- recordings that go on ----
+// ---- live recordings ----
 
 static bool make_folder(struct ggs_experiments * experiments) {
     if (experiments->folder[0] != '\0') return true;
@@ -117,7 +117,7 @@ static bool make_folder(struct ggs_experiments * experiments) {
 
 static const uint64_t SECOND = 1000000000u;
 
-// A snapshot costs as much as there is: a long recording is looked at less often.
+// A snapshot costs time in proportion to the recording: long ones are refreshed less often.
 static bool look_again(struct ggs_experiments * experiments, struct place * place, uint64_t units, const char * state) {
     char                  path[128];
     struct ggs_snapshot * snapshot = NULL;
@@ -137,10 +137,10 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     snprintf(path, sizeof(path), "%s/snapshot", experiments->folder);
     int status = experiments->live.copy(experiments->live.context, place->path, path, &error);
     if (status == 0) status = ggs_snapshot_open(&snapshot, place->path, path, experiments->live.damaged, &error);
-    unlink(path); // the mapping keeps it
+    unlink(path); // its mapping stays valid
     place->next_look_ns = ggs_clock_now() + SECOND + 4 * (ggs_clock_now() - began);
     place->units        = units;
-    if (status < 0 && !first) return false; // what there was stays
+    if (status < 0 && !first) return false; // keeps the previous snapshot
     place->seen = (struct stat){0};
     if (status < 0) {
         ggs_error_set(&error, GGS_ABSENT, "%s is being recorded; there is nothing to see yet", place->path);
@@ -151,9 +151,9 @@ static bool look_again(struct ggs_experiments * experiments, struct place * plac
     return true;
 }
 
-// ---- tending ----
+// ---- refreshing ----
 
-// Returns whether something changed.
+// Returns true if something changed.
 static bool tend(struct ggs_experiments * experiments, struct place * place) {
     char        path[PATH_MAX];
     struct stat seen;
@@ -173,10 +173,10 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
     if (!place->file && experiments->has_live &&
         experiments->live.going_on(experiments->live.context, place->path, &units))
         return look_again(experiments, place, units, "recording");
-    if (place->live && place->snapshot != NULL) { // it has ended, and is being sealed, or nobody was left to do so
+    if (place->live && place->snapshot != NULL) { // it has ended; it is being sealed, or its recorder was killed
         if (strcmp(place->state, "ended") == 0) return false;
         place->next_look_ns = 0, place->units = UINT64_MAX;
-        if (!look_again(experiments, place, units, "ended")) { // what came since the last look
+        if (!look_again(experiments, place, units, "ended")) { // the rest since the last snapshot
             pthread_mutex_lock(&experiments->lock);
             snprintf(place->state, sizeof(place->state), "ended");
             experiments->changes++;
@@ -188,7 +188,7 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
     return before;
 }
 
-// Notes are read when they are asked for; here it is only told that they changed.
+// Notes are read on request; this only reports that they changed.
 static bool has_new_notes(struct ggs_experiments * experiments, struct place * place) {
     char        path[PATH_MAX];
     struct stat now = {0};
@@ -202,7 +202,7 @@ static bool has_new_notes(struct ggs_experiments * experiments, struct place * p
     return true;
 }
 
-// ---- which there are ----
+// ---- discovering ----
 
 static int add(struct ggs_experiments * experiments, const char * directory, bool found, struct ggs_error * error) {
     char           path[PATH_MAX];
@@ -222,13 +222,13 @@ static int add(struct ggs_experiments * experiments, const char * directory, boo
     place->found       = found;
     const char * slash = strrchr(place->path, '/');
     snprintf(place->name, sizeof(place->name), "%s", slash == NULL || slash[1] == '\0' ? place->path : slash + 1);
-    // Until the next look, which opens it, somebody may ask already.
-    ggs_error_set(&place->error, GGS_ABSENT, "%s was found a moment ago, and is not open yet", place->path);
+    // A request may come before the next refresh opens it.
+    ggs_error_set(&place->error, GGS_ABSENT, "%s is new and not open yet: try again in a moment", place->path);
     pthread_mutex_lock(&experiments->lock);
     uint64_t * number = ggs_map_put(&experiments->known, ggs_map_key_of(path, strlen(path)));
     bool room = number != NULL && ggs_array_reserve(experiments->places, experiments->capacity, experiments->n + 1u);
     if (room) {
-        if (*number == 0) *number = experiments->n + 1u; // one that is named twice is served twice
+        if (*number == 0) *number = experiments->n + 1u; // an experiment that is named twice is served twice
         place->index                        = experiments->n;
         experiments->places[experiments->n] = place;
         experiments->n++;
@@ -249,7 +249,7 @@ static int by_name(const struct dirent ** a, const struct dirent ** b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-// Adds the experiments below a folder that are not known, without following links.
+// Adds unknown experiments below a folder, without following links.
 static void search(struct ggs_experiments * experiments, const char * folder, unsigned depth) {
     struct dirent ** entries = NULL;
     int              n       = scandir(folder, &entries, NULL, by_name);
@@ -291,7 +291,7 @@ void ggs_experiments_refresh(struct ggs_experiments * experiments, void (*change
             changed(context, i);
 }
 
-// ---- life ----
+// ---- creation and release ----
 
 int ggs_experiments_new(struct ggs_experiments ** out, const char * const * directories, unsigned n,
                         const struct ggs_live * live, struct ggs_error * error) {
@@ -336,7 +336,7 @@ void ggs_experiments_free(struct ggs_experiments * experiments) {
     free(experiments);
 }
 
-// ---- looking ----
+// ---- access ----
 
 unsigned ggs_experiments_count(const struct ggs_experiments * experiments) {
     return experiments->n;

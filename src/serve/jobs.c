@@ -17,12 +17,12 @@ struct ggs_job {
     char *                  key;
     enum state              state;
     bool                    slow;
-    bool                    listed; // it is in `jobs`
+    bool                    listed; // it is in `jobs->list`
     unsigned                holders;
     struct ggs_reply *      reply;
     struct ggs_waiter *     waiters;
     struct ggs_job_progress progress;
-    uint64_t                asked_ns; // last time that anybody wanted it
+    uint64_t                asked_ns; // last request for it
     struct ggs_job *        next;     // in the queue
 };
 
@@ -36,9 +36,9 @@ struct ggs_jobs {
     struct ggs_jobs_options options;
     pthread_mutex_t         lock;
     struct queue            queues[2];                          // quick, slow
-    struct ggs_job *        list[KEPT_MOST + QUEUED_MOST + 64]; // and those under way
+    struct ggs_job *        list[KEPT_MOST + QUEUED_MOST + 64]; // including those in progress
     unsigned                n;
-    uint64_t                bytes; // of answers that are kept
+    uint64_t                bytes; // of cached answers
     bool                    stopping;
     unsigned                n_threads;
     pthread_t               threads[16];
@@ -48,7 +48,7 @@ struct ggs_jobs {
     } workers[16];
 };
 
-// ---- the list: all with the lock held ----
+// ---- the list: all functions need the lock ----
 
 static void let_go(struct ggs_job * job) {
     if (--job->holders > 0) return;
@@ -74,7 +74,7 @@ static void forget(struct ggs_jobs * jobs, const struct ggs_job * job) {
     }
 }
 
-// Makes room: what is done and was not asked for the longest goes.
+// Makes room by removing finished jobs, the least recently requested first.
 static void tidy(struct ggs_jobs * jobs) {
     for (;;) {
         unsigned oldest = jobs->n, done = 0;
@@ -95,7 +95,7 @@ static struct ggs_job * find(struct ggs_jobs * jobs, const char * key) {
     return NULL;
 }
 
-// A new job at the end of its queue; NULL if there are too many.
+// Appends a new job to its queue; NULL if there are too many.
 static struct ggs_job * enqueue(struct ggs_jobs * jobs, const char * key, bool slow) {
     struct queue * queue = &jobs->queues[slow];
     if (queue->length >= QUEUED_MOST / 2 || jobs->stopping) return NULL;
@@ -105,7 +105,7 @@ static struct ggs_job * enqueue(struct ggs_jobs * jobs, const char * key, bool s
         free(job);
         return NULL;
     }
-    job->slow = slow, job->holders = 2, job->listed = true; // the list's and the queue's
+    job->slow = slow, job->holders = 2, job->listed = true; // held by the list and the queue
     jobs->list[jobs->n++] = job;
     if (queue->last != NULL)
         queue->last->next = job;
@@ -119,7 +119,7 @@ static struct ggs_job * enqueue(struct ggs_jobs * jobs, const char * key, bool s
 
 // ---- the workers ----
 
-// The next job that somebody still wants; NULL when it is time to stop. The lock is held.
+// Returns the next job that is still wanted; NULL at shutdown. Needs the lock.
 static struct ggs_job * dequeue(struct ggs_jobs * jobs, bool slow) {
     struct queue * queue = &jobs->queues[slow];
     for (;;) {
@@ -137,7 +137,7 @@ static struct ggs_job * dequeue(struct ggs_jobs * jobs, bool slow) {
 
 static void wake_all(struct ggs_jobs * jobs, struct ggs_waiter * waiters) {
     while (waiters != NULL) {
-        struct ggs_waiter * next = waiters->next; // the waiter is gone as soon as it is awake
+        struct ggs_waiter * next = waiters->next; // the waiter may be freed as soon as it is woken
         jobs->options.wake(jobs->options.context, waiters);
         waiters = next;
     }
@@ -149,8 +149,7 @@ static void finish(struct ggs_jobs * jobs, struct ggs_job * job, struct ggs_repl
     if (job->listed && reply != NULL) jobs->bytes += reply->body.length;
     struct ggs_waiter * waiters = job->waiters;
     job->waiters                = NULL;
-    // An answer that says no is for those who wait, or for the next one who asks; then it is tried
-    // again.
+    // A failure goes to the current waiters, or to the next client, and is then computed again.
     if (job->listed && (reply == NULL || (reply->status != 200 && waiters != NULL))) forget(jobs, job);
     tidy(jobs);
     let_go(job);
@@ -179,7 +178,7 @@ static void * serve_queue(void * argument) {
     return NULL;
 }
 
-// ---- asking ----
+// ---- requests ----
 
 struct ggs_reply * ggs_jobs_find(struct ggs_jobs * jobs, const char * key) {
     struct ggs_reply * reply = NULL;
@@ -221,7 +220,7 @@ static double share_of(const struct ggs_job * job) {
 
 struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress) {
     struct ggs_reply * reply = NULL;
-    *progress                = -1; // there was no room for it
+    *progress                = -1; // the queue was full
     if (waiter->job == NULL) return NULL;
     pthread_mutex_lock(&jobs->lock);
     *progress = share_of(waiter->job);
@@ -233,7 +232,7 @@ struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * 
     return reply;
 }
 
-// Takes those out of a job's list who have waited long enough; all of them if `everybody`.
+// Removes waiters whose time is up from a job's list; all of them if `everybody`.
 static struct ggs_waiter * take_tired(struct ggs_job * job, uint64_t now, bool everybody, struct ggs_waiter * tired) {
     for (struct ggs_waiter ** at = &job->waiters; *at != NULL;) {
         struct ggs_waiter * waiter = *at;
@@ -261,7 +260,7 @@ void ggs_jobs_tick(struct ggs_jobs * jobs) {
     wake_tired(jobs, false);
 }
 
-// ---- life ----
+// ---- creation and release ----
 
 int ggs_jobs_new(struct ggs_jobs ** out, const struct ggs_jobs_options * options, struct ggs_error * error) {
     struct ggs_jobs * jobs = calloc(1, sizeof(*jobs));

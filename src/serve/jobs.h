@@ -1,13 +1,16 @@
-// Answers are computed by other threads than the one that talks to clients, and cached.
+// Computes and caches answers in threads other than the one that talks to clients.
 //
-// A job is named by its key. Quick jobs are waited for; slow ones have threads of their own, and a
-// client that asks for one gets its progress after a moment and asks again. A slow job that no
-// client asks for any more before its turn comes is dropped.
+// A job is identified by its key. Clients wait for quick jobs. Slow jobs have threads of their own:
+// a client gets the progress after a moment and asks again. A slow job that is not asked for again
+// before its turn is dropped.
 //
-//     struct ggs_reply * reply = ggs_jobs_find(jobs, key);              // known already?
-//     if (reply == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);        // jobs->wake(&waiter) follows, exactly once, maybe at once
+//     struct ggs_reply * reply = ggs_jobs_find(jobs, key);         // cached?
+//     if (reply == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);   // jobs->wake(&waiter) follows
+// once,
+//                                                                   // maybe within the call
 //     ...
-//     reply = ggs_jobs_collect(jobs, &waiter, &progress);                // after the wake: NULL if it is not done yet
+//     reply = ggs_jobs_collect(jobs, &waiter, &progress);          // after the wake: NULL if
+// unfinished
 #pragma once
 
 #include <stdbool.h>
@@ -26,31 +29,31 @@ struct ggs_waiter {
     void *              owner;
 };
 
-// How far a job is: what is done of how many op runs.
+// Progress of a job in op runs.
 struct ggs_job_progress {
     struct ggs_watch watch;
     _Atomic uint64_t total;
 };
 
 struct ggs_jobs_options {
-    // Does the work: fills the answer. Called by several threads.
+    // Computes the answer. Called by several threads.
     void (*work)(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_reply * reply);
-    // Called without any lock held.
+    // Called with no lock held.
     void (*wake)(void * context, struct ggs_waiter * waiter);
     void *   context;
     unsigned quick_threads, slow_threads;
 };
 
 int ggs_jobs_new(struct ggs_jobs ** out, const struct ggs_jobs_options * options, struct ggs_error * error);
-// Stops the work that is under way, wakes all who wait, and ends the threads. Nothing may be asked
-// afterwards but collect.
+// Stops the current work, wakes all waiters, and ends the threads. Only collect may be called
+// afterwards.
 void ggs_jobs_stop(struct ggs_jobs * jobs);
 void ggs_jobs_free(struct ggs_jobs * jobs); // NULL is fine; stops first
 
 struct ggs_reply * ggs_jobs_find(struct ggs_jobs * jobs,
-                                 const char *      key); // held for the caller; NULL if it is not known
+                                 const char *      key); // acquired for the caller; NULL if it is not cached
 void               ggs_jobs_wait(struct ggs_jobs * jobs, const char * key, bool slow, struct ggs_waiter * waiter);
 struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * waiter, double * progress);
 
-// To be called several times a second: wakes those who have waited long enough.
+// Wakes waiters whose time is up. Call it several times a second.
 void ggs_jobs_tick(struct ggs_jobs * jobs);

@@ -22,7 +22,7 @@ void ggs_log_cache_release(struct ggs_log_cache * cache) {
     pthread_mutex_destroy(&cache->lock);
 }
 
-// The place of the key; the last one if it is not there.
+// Returns the slot of the key; the last slot if it is missing.
 static unsigned place_of(const struct ggs_log_cache * cache, const char * key) {
     unsigned i = 0;
     while (i < GGS_LOG_KEPT - 1 && cache->kept[i] != NULL && strcmp(cache->kept[i]->key, key) != 0) i++;

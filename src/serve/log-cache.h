@@ -1,4 +1,4 @@
-// The rows that filters of a log left, found lately: kept for the pages that follow.
+// Caches the rows of recently filtered logs for further pages.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 struct ggs_kept_rows {
     _Atomic unsigned    holders;
-    char *              key; // the filter and the order as text
+    char *              key; // filter and order as text
     struct ggs_log_rows rows;
 };
 void ggs_kept_rows_drop(struct ggs_kept_rows * kept); // NULL is fine
@@ -16,13 +16,13 @@ void ggs_kept_rows_drop(struct ggs_kept_rows * kept); // NULL is fine
 enum { GGS_LOG_KEPT = 8 };
 struct ggs_log_cache {
     pthread_mutex_t        lock;
-    struct ggs_kept_rows * kept[GGS_LOG_KEPT]; // the newest first
+    struct ggs_kept_rows * kept[GGS_LOG_KEPT]; // newest first
 };
 void ggs_log_cache_init(struct ggs_log_cache * cache);
 void ggs_log_cache_release(struct ggs_log_cache * cache);
 
-// What is there for the key, else what `find` finds: one thread at a time, because the others most
-// likely want the same. The caller drops it.
+// Returns the cached rows of the key, else the result of `find`, which one thread runs at a time
+// because the others probably want the same. The caller drops it.
 typedef int (*ggs_log_find)(void * context, struct ggs_log_rows * rows, struct ggs_error * error);
 int ggs_log_cache_get(struct ggs_log_cache * cache, const char * key, ggs_log_find find, void * context,
                       struct ggs_kept_rows ** out, struct ggs_error * error);

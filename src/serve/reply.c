@@ -55,7 +55,7 @@ void ggs_reply_fail(struct ggs_reply * reply, const struct ggs_error * error) {
         case GGS_MEMORY:
             status = 503;
             break;
-        default: // the experiment's files are not what they should be
+        default: // the experiment's files are invalid
             status = 409;
             break;
     }

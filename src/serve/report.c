@@ -54,20 +54,20 @@ static void append_base64(struct ggs_text * text, const uint8_t * data, size_t l
 
 // ---- files beside the trace ----
 
-// Lists that nobody asks for keep their place, as so many zero bytes.
+// Long lists that no answer uses are replaced by zero bytes of the same length.
 static void blank_lists(struct ggs_gguf * gguf) {
     for (size_t i = 0; i < gguf->n_kvs; i++) {
         const struct ggs_gguf_kv * kv = &gguf->kvs[i];
         if (!kv->array || kv->size <= LIST_MOST) continue;
         uint8_t * data = gguf->metadata + (kv->data - gguf->metadata);
         uint32_t  type = GGS_GGUF_U8;
-        memcpy(data - 12, &type, sizeof(type)); // element type and count stand before the elements
+        memcpy(data - 12, &type, sizeof(type)); // element type and count precede the elements
         memcpy(data - 8, &kv->size, sizeof(kv->size));
         memset(data, 0, (size_t) kv->size);
     }
 }
 
-// A file by its beginning.
+// Writes the head of a file.
 static void put_file(struct ggs_json * json, const char * path, const void * data, size_t known, uint64_t size) {
     struct ggs_text head = {0}, base64 = {0};
     ggs_text_append(&head, data, known);
@@ -85,13 +85,13 @@ static void put_file(struct ggs_json * json, const char * path, const void * dat
 
 static void put_model(struct ggs_json * json, const char * path) {
     struct ggs_gguf * gguf;
-    if (ggs_gguf_open(&gguf, path, NULL) < 0) return; // the page then knows what the trace tells, as the server would
+    if (ggs_gguf_open(&gguf, path, NULL) < 0) return; // the page then shows what the trace has, as the server would
     blank_lists(gguf);
     put_file(json, path, gguf->metadata, (size_t) gguf->infos_end, gguf->size);
     ggs_gguf_free(gguf);
 }
 
-// How fast memory can be read, if that was measured (ggscope stats --probe).
+// Writes the measured memory bandwidth, if any (ggscope stats --probe).
 static void put_probe(struct ggs_json * json, const char * directory) {
     char               path[PATH_MAX];
     struct ggs_mapping probe;
@@ -103,8 +103,8 @@ static void put_probe(struct ggs_json * json, const char * directory) {
 
 // ---- the experiment ----
 
-// JSON inside of a page: "<" is only in strings, and there it may as well be an escape. So no text
-// can end the script.
+// JSON inside HTML: "<" occurs only in strings, where it is escaped, so no text can end the script
+// element.
 static int put_json(struct writing * writing, const struct ggs_text * json, struct ggs_error * error) {
     struct ggs_text text = {0};
     for (size_t i = 0; i < json->length; i++) {
@@ -168,7 +168,7 @@ static int put_experiment(struct writing * writing, struct ggs_experiments * exp
     char                           path[PATH_MAX];
     if (state == NULL) return ggs_fail_memory(error);
     ggs_experiments_state(experiments, 0, state);
-    bool alone = stat(state->directory, &info) == 0 && S_ISREG(info.st_mode); // a trace by itself
+    bool alone = stat(state->directory, &info) == 0 && S_ISREG(info.st_mode); // a single trace
     snprintf(path, sizeof(path), alone ? "%.4000s" : "%.4000s/trace.ggs", state->directory);
     int status = put_about(writing, snapshot, state, path, error);
     if (status == 0 && (status = ggs_mapping_open(&trace, path, error)) == 0) {

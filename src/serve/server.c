@@ -22,18 +22,18 @@
 
 enum {
     CONNECTIONS_MOST  = 400,
-    CONNECTION_MEMORY = 24 << 10, // bounds the headers too
-    STALL_SECONDS     = 60,       // a client that takes nothing for so long is gone
+    CONNECTION_MEMORY = 24 << 10, // also limits the headers
+    STALL_SECONDS     = 60,       // a client that receives nothing for this long is disconnected
     TICK_MS           = 50,
     TEND_MS           = 250,
     COMMENT_TICKS     = 15000 / TICK_MS,
 };
 
-// ---- what there is of each ----
+// ---- state ----
 
 struct request {
     char                    target[GGS_TARGET_LENGTH];
-    unsigned                only; // experiment that may be known of, GGS_EXPERIMENTS_ALL
+    unsigned                only; // the only experiment that this client may see, or GGS_EXPERIMENTS_ALL
     bool                    too_long, begun, waiting;
     struct ggs_waiter       waiter;
     struct MHD_Connection * connection;
@@ -55,13 +55,13 @@ struct ggs_server {
     bool                     stopping;
 };
 
-// ---- answering ----
+// ---- replies ----
 
 static const char policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// Sends the response with the headers that all have, and lets it go.
+// Sends the response with the common headers and releases it.
 static enum MHD_Result send_response(struct MHD_Connection * connection, unsigned status,
                                      struct MHD_Response * response) {
     if (response == NULL) return MHD_NO;
@@ -88,7 +88,7 @@ static enum MHD_Result send_text(struct MHD_Connection * connection, unsigned st
 
 static enum MHD_Result send_error(struct MHD_Connection * connection, unsigned status, const char * sentence) {
     char text[512];
-    snprintf(text, sizeof(text), "{\"error\":\"%s\"}", sentence); // ours, without quotes
+    snprintf(text, sizeof(text), "{\"error\":\"%s\"}", sentence); // a constant without quotes
     return send_text(connection, status, ggs_type_json, text);
 }
 
@@ -101,7 +101,7 @@ static void let_answer_go(void * reply) {
     ggs_reply_drop(reply);
 }
 
-// Takes over the caller's hold on the answer.
+// Takes ownership of the reply.
 static enum MHD_Result send_answer(struct MHD_Connection * connection, struct ggs_reply * reply) {
     struct MHD_Response * response;
     unsigned              status = reply->status;
@@ -154,7 +154,7 @@ static enum MHD_Result send_asset(struct MHD_Connection * connection, const stru
     return send_response(connection, same ? 304 : 200, response);
 }
 
-// ---- work ----
+// ---- jobs ----
 
 static void do_work(void * context, const char * key, struct ggs_job_progress * progress, struct ggs_reply * reply) {
     struct ggs_server * server = context;
@@ -177,7 +177,7 @@ static enum MHD_Result begin_work(struct ggs_server * server, struct MHD_Connect
     request->waiting      = true;
     request->connection   = connection;
     request->waiter.owner = request;
-    MHD_suspend_connection(connection); // first: the worker may be done before we are
+    MHD_suspend_connection(connection); // first, because the worker may finish before this function does
     ggs_jobs_wait(server->jobs, key, work == GGS_WORK_SLOW, &request->waiter);
     return MHD_YES;
 }
@@ -196,7 +196,7 @@ static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connectio
 
 // ---- events ----
 
-// `number`: what it is called.
+// `number`: the experiment's number for this client.
 static void describe(struct ggs_server * server, unsigned index, unsigned number, struct ggs_text * data, bool * gone) {
     struct ggs_experiments_state state;
     struct ggs_snapshot *        snapshot = NULL;
@@ -233,7 +233,7 @@ static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connec
     return send_response(connection, 200, response);
 }
 
-// ---- who may read ----
+// ---- access ----
 
 static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
     return send_text(
@@ -242,7 +242,8 @@ static enum MHD_Result send_stranger(struct MHD_Connection * connection) {
         "<p>Recordings are private: use the whole address that <code>ggscope serve</code> printed, with its token.</p>\n");
 }
 
-// Relative addresses of the page begin behind the last slash.
+// Redirects to the path with a slash, because relative URLs of the page start behind the last
+// slash.
 static enum MHD_Result send_slash(struct MHD_Connection * connection, const char * part, size_t length) {
     char                  location[GGS_LINK_LENGTH + 8];
     struct MHD_Response * response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
@@ -252,7 +253,7 @@ static enum MHD_Result send_slash(struct MHD_Connection * connection, const char
     return send_response(connection, 303, response);
 }
 
-// What opens the experiment alone.
+// Sends the link that opens only this experiment.
 static enum MHD_Result send_link(struct ggs_server * server, struct MHD_Connection * connection, unsigned index) {
     struct ggs_experiments_state state;
     struct ggs_text              text = {0};
@@ -271,7 +272,7 @@ static enum MHD_Result send_link(struct ggs_server * server, struct MHD_Connecti
     return result;
 }
 
-// "/api/x/N/link" of an experiment that is there; GGS_EXPERIMENTS_ALL if it is another path.
+// Returns N for "/api/x/N/link" of an existing experiment; GGS_EXPERIMENTS_ALL for other paths.
 static unsigned find_link(const struct ggs_server * server, const struct request * request) {
     unsigned index;
     int      end = 0;
@@ -281,7 +282,7 @@ static unsigned find_link(const struct ggs_server * server, const struct request
     return index < ggs_experiments_count(server->experiments) ? index : GGS_EXPERIMENTS_ALL;
 }
 
-// Below the part of the path that let it in.
+// Handles the path below the part that granted access.
 static enum MHD_Result route(struct ggs_server * server, struct MHD_Connection * connection, struct request * request) {
     const char * target = request->target;
     size_t       path   = strcspn(target, "?");
@@ -317,7 +318,7 @@ static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection 
     return route(server, connection, request);
 }
 
-// ---- what the daemon calls ----
+// ---- callbacks of the daemon ----
 
 static void * begin_request(void * context, const char * uri, struct MHD_Connection * connection) {
     (void) context, (void) connection;
@@ -342,7 +343,7 @@ static enum MHD_Result handle(void * context, struct MHD_Connection * connection
         request->begun = true;
         return MHD_YES;
     }
-    if (*upload_size > 0) { // a GET with a body: of no use
+    if (*upload_size > 0) { // the body of a GET is ignored
         *upload_size = 0;
         return MHD_YES;
     }
@@ -363,14 +364,14 @@ static void end_request(void * context, struct MHD_Connection * connection, void
     ggs_clients_end(&server->clients, connection);
 }
 
-// The daemon's own messages are about clients that misbehave: nobody wants to read them.
+// The daemon's messages are about misbehaving clients and of no use.
 static void ignore(void * context, const char * format, va_list arguments) {
     (void) context, (void) format, (void) arguments;
 }
 
-// ---- the clock ----
+// ---- timers ----
 
-// False when it is time to stop.
+// False at shutdown.
 static bool sleep_ms(struct ggs_server * server, unsigned ms) {
     struct timespec until = ggs_clock_in_ms(CLOCK_MONOTONIC, ms);
     pthread_mutex_lock(&server->sleep_lock);
@@ -393,8 +394,10 @@ static void * run_ticker(void * context) {
 
 static void tell_change(void * context, unsigned index) {
     struct ggs_server * server = context;
-    struct ggs_text     data = {0}, alone = {0}; // for those who know all, and for those who know this one as number 0
-    bool                gone;
+    struct ggs_text     data   = {0},
+                    alone      = {
+                             0}; // for clients that see all experiments, and for those that see only this one, as number 0
+    bool gone;
     describe(server, index, index, &data, &gone);
     describe(server, index, 0, &alone, &gone);
     if (!data.failed && !alone.failed)
@@ -412,7 +415,7 @@ static void * run_keeper(void * context) {
     return NULL;
 }
 
-// ---- life ----
+// ---- start and stop ----
 
 static int open_socket(struct ggs_server * server, const struct ggs_server_options * options,
                        struct ggs_error * error) {
@@ -502,7 +505,7 @@ void ggs_server_stop(struct ggs_server * server) {
     pthread_mutex_unlock(&server->sleep_lock);
     if (server->has_ticker) pthread_join(server->ticker, NULL);
     if (server->has_keeper) pthread_join(server->keeper, NULL);
-    // Suspended connections must be awake before the daemon is stopped.
+    // Suspended connections must be resumed before the daemon stops.
     if (server->jobs != NULL) ggs_jobs_stop(server->jobs);
     if (server->events != NULL) ggs_sse_end(server->events);
     if (server->daemon != NULL) MHD_stop_daemon(server->daemon);

@@ -20,7 +20,7 @@ static const struct route routes[] = {
     {"map", false, ggs_route_map},           {"buffers", false, ggs_route_buffers},
     {"requests", false, ggs_route_requests}, {"occupancy", false, ggs_route_occupancy},
     {"timeline", false, ggs_route_timeline}, {"op", false, ggs_route_op},
-    {"same", true, ggs_route_same},          {"log", false, ggs_route_log}, // but see is_slow
+    {"same", true, ggs_route_same},          {"log", false, ggs_route_log}, // see also is_slow
     {"heat", true, ggs_route_heat},          {"curves", true, ggs_route_curves},
     {"stats", true, ggs_route_stats},        {"experts", true, ggs_route_experts},
     {"graph", true, ggs_route_graph},        {"aggregate", true, ggs_route_aggregate},
@@ -45,7 +45,7 @@ struct place {
     const char *         query; // "" if there are no parameters
 };
 
-// Takes a target apart. False if there is no such path.
+// Parses a target. False if there is no such path.
 static bool find_place(const char * target, struct place * place) {
     size_t length = strcspn(target, "?");
     *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
@@ -71,8 +71,7 @@ static bool find_place(const char * target, struct place * place) {
     return place->route != NULL;
 }
 
-// A log is quick as long as it is neither filtered nor sorted, a timeline as long as it is of all
-// ops.
+// A log is quick without filters and sorting, a timeline if it includes all ops.
 static bool is_slow(const struct place * place) {
     bool is_log = place->route->function == ggs_route_log, is_timeline = place->route->function == ggs_route_timeline;
     if (!is_log && !is_timeline) return place->route->slow;
@@ -88,14 +87,13 @@ static bool is_slow(const struct place * place) {
     return false;
 }
 
-// Which state of the experiments an answer is about.
+// The generation of the experiments that an answer depends on.
 static uint64_t generation_of(struct ggs_experiments * experiments, const struct place * place) {
     return place->of_experiment ? ggs_experiments_generation(experiments, (unsigned) place->index)
                                 : ggs_experiments_changes(experiments);
 }
 
-// Who may know of one experiment alone is not told of others, nor how it compares with them: it is
-// number 0, and there is no other.
+// A visitor of one experiment sees it as number 0, learns of no other, and cannot compare.
 static bool may_ask(const struct place * place, unsigned only) {
     if (only == GGS_EXPERIMENTS_ALL) return true;
     return place->of_experiment ? place->index == 0 : place->route->function != ggs_route_compare;
@@ -117,7 +115,8 @@ enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsign
     return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
 }
 
-// Answers that can be of one request of a server alone: request=N, as `ggscope stats --request N`.
+// True for answers that can be limited to one request of a server: request=N, as in `ggscope stats
+// --request N`.
 static bool takes_request(const struct route * route) {
     static const ggs_route_function functions[] = {ggs_route_log,      ggs_route_stats,  ggs_route_heat,
                                                    ggs_route_roofline, ggs_route_faults, ggs_route_disk,
@@ -127,8 +126,8 @@ static bool takes_request(const struct route * route) {
     return false;
 }
 
-// Answers that can be of some ops alone: layer=, op= and the like, as `ggscope stats --layer`. (The
-// log asks for them itself.)
+// True for answers that can be limited to some ops: layer=, op= and the like, as in `ggscope stats
+// --layer`. (The log reads these parameters itself.)
 static bool takes_ops(const struct route * route) {
     static const ggs_route_function functions[] = {ggs_route_stats,    ggs_route_heat,  ggs_route_roofline,
                                                    ggs_route_faults,   ggs_route_disk,  ggs_route_access,
@@ -210,7 +209,7 @@ void ggs_site_answer_target(struct ggs_experiments * experiments, const char * t
     answer(experiments, GGS_EXPERIMENTS_ALL, target, progress, reply);
 }
 
-// ---- what the routes share ----
+// ---- shared by the routes ----
 
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs) {
     atomic_store(&request->progress->total, op_runs);

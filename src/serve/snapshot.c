@@ -36,7 +36,7 @@ static int check_identity(const struct ggs_snapshot * snapshot, const char * dir
         directory, id, snapshot->id);
 }
 
-// ---- life ----
+// ---- opening and closing ----
 
 static void free_snapshot(struct ggs_snapshot * snapshot) {
     if (snapshot == NULL) return;
@@ -81,7 +81,7 @@ void ggs_snapshot_release(struct ggs_snapshot * snapshot) {
     if (snapshot != NULL && atomic_fetch_sub(&snapshot->holders, 1) == 1) free_snapshot(snapshot);
 }
 
-// ---- what is made when it is wanted first ----
+// ---- data computed on first use ----
 
 int ggs_snapshot_overview(struct ggs_snapshot * snapshot, const struct ggs_overview ** out, struct ggs_error * error) {
     int status = 0;

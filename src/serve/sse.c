@@ -14,7 +14,7 @@ struct listener {
     struct ggs_sse *        events;
     struct MHD_Connection * connection;
     struct ggs_text         pending;
-    unsigned                only; // experiment that it hears about
+    unsigned                only; // the experiment of its events
     bool                    suspended, closed;
     struct listener *       next;
 };
@@ -39,7 +39,7 @@ void ggs_sse_free(struct ggs_sse * events) {
     free(events);
 }
 
-// ---- one listener; called by the daemon ----
+// ---- one listener; callbacks of the daemon ----
 
 static ssize_t read_pending(void * context, uint64_t position, char * buffer, size_t size) {
     struct listener * listener = context;
@@ -98,7 +98,7 @@ struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connect
     return response;
 }
 
-// ---- all of them ----
+// ---- all listeners ----
 
 static void wake(struct listener * listener) {
     if (!listener->suspended) return;
@@ -115,7 +115,7 @@ static void add(struct listener * listener, const char * text) {
     wake(listener);
 }
 
-// The streams about any experiment, or those about this one.
+// Sends to the streams about all experiments, or to those about this one.
 static void send_to(struct ggs_sse * events, unsigned only, const char * text) {
     pthread_mutex_lock(&events->lock);
     for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next)

@@ -9,7 +9,7 @@ struct ggs_span ggs_span_of(uint64_t offset, uint64_t bytes, uint32_t block) {
     return (struct ggs_span){begin, end - begin, offset + bytes - begin, (uint32_t) (offset - begin)};
 }
 
-// By a thread of the disk.
+// Called by a thread of the disk.
 static void arrive(struct ggs_disk_read * read, bool ok) {
     struct ggs_arrival * arrival = (struct ggs_arrival *) read; // its first member
     struct ggs_stream *  s       = arrival->stream;

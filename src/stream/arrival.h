@@ -1,4 +1,4 @@
-// A place in memory and what arrives in it from the disk: one state machine, whose owner is the stream's lock.
+// A place in memory that the disk reads into: a state machine, protected by the stream's lock.
 //
 //              read                     the last piece has come
 //    EMPTY -------------> READING --------------------------------> READY
@@ -7,8 +7,9 @@
 //      +-- cancel, if nothing has begun                               |
 //      +------------------------- clear ------------------------------+
 //
-// Only the disk leads out of READING, or a cancel that comes in time. Memory of a place is handed out when it is READY,
-// and used for something else when it is not READING; both are asserted. All functions: with the stream's lock held.
+// Only the disk, or a cancel in time, leads out of READING. Memory of a place is handed out only
+// when READY, and reused only when not READING; both are asserted. All functions need the stream's
+// lock.
 #pragma once
 
 #include <stdbool.h>
@@ -22,35 +23,35 @@ enum ggs_arrival_state { GGS_ARRIVAL_EMPTY, GGS_ARRIVAL_READING, GGS_ARRIVAL_REA
 
 // A zeroed struct is EMPTY.
 struct ggs_arrival {
-    struct ggs_disk_read   read; // the disk's while READING
+    struct ggs_disk_read   read; // owned by the disk while READING
     struct ggs_stream *    stream;
     enum ggs_arrival_state state;
-    uint32_t               shift; // the data begins so far behind `read.to`, and is moved there when it has come
-    bool                   idle;  // it was asked for because the disk had nothing else to do
+    uint32_t               shift; // the data begins this far behind `read.to` and is moved there on arrival
+    bool                   idle;  // requested while the disk was idle
 };
 
-// The part of a file that direct reads can have: begins at or before the data, ends at or behind
-// its end.
+// The range of a file for a direct read: it begins at or before the data and ends at or after its
+// end.
 struct ggs_span {
     uint64_t offset, bytes, needed; // `needed` bytes of it exist in the file
-    uint32_t delta;                 // where the data begins in it
+    uint32_t delta;                 // offset of the data in it
 };
 
 struct ggs_span ggs_span_of(uint64_t offset, uint64_t bytes, uint32_t block);
 
-// Reads a span to `to`. Not while READING. `shift`: the data is to begin at `to`, not `delta`
-// behind it.
+// Reads a span to `to`. Not while READING. `shift`: move the data to `to`, instead of leaving it at
+// `delta`.
 void ggs_arrival_read(struct ggs_stream * stream, struct ggs_arrival * arrival, int fd, const struct ggs_span * span,
                       char * to, bool shift, enum ggs_urgency urgency);
 
-// Somebody will use it soon, or now.
+// Raises the urgency of the read.
 void ggs_arrival_hurry(struct ggs_arrival * arrival, enum ggs_urgency urgency);
 
-// Waits while it is READING; the lock is free meanwhile. Returns whether it is READY.
+// Waits while READING, with the lock released. Returns true if READY.
 bool ggs_arrival_wait(struct ggs_arrival * arrival);
 
-// What comes is of no use. True: nothing had begun, and it is EMPTY. False: it is READING as
-// before, or was not.
+// Drops a read. True: it had not begun, and the place is EMPTY. False: it is still READING, or was
+// not.
 bool ggs_arrival_cancel(struct ggs_arrival * arrival);
 
 // Not while READING.

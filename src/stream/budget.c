@@ -10,9 +10,9 @@
 
 static const uint64_t PATIENCE = 50000000, SETTLED = 1000000000; // ns
 static const uint64_t STALL_PATIENCE = 10000000000u, LITTLE_PATIENCE = 10000000000u;
-static const uint64_t DEAR      = 5000;       // a look at memory takes less than a 5000th of the time
-static const double   STALLED   = 10;         // percent of the time: others need memory more than we do
-static const uint64_t SLOW_DISK = 1000000000; // bytes a second: it is not known whether it has time for guesses
+static const uint64_t DEAR      = 5000;       // a check of memory takes less than a 5000th of the time
+static const double   STALLED   = 10;         // percent of the time: others need memory more
+static const uint64_t SLOW_DISK = 1000000000; // bytes per second: it is unknown whether it has time for predictions
 
 static uint64_t limit_now(struct ggs_stream * s) {
     uint64_t limit = s->world.memory->limit(s->world.memory), given = s->settings.budget;
@@ -33,17 +33,17 @@ bool ggs_budget_fits_early(struct ggs_stream * s, uint32_t more) {
     return model == 0 || model + s->world.memory->held(s->world.memory) + reserve_of(s, limit) / 2 <= limit;
 }
 
-// ---- when ----
+// ---- when to decide ----
 
-// Has the process come, or will this graph bring it, so near to the limit that weights have to go?
-// Or have others?
+// True if the process, this graph or other processes bring memory so near to the limit that weights
+// must go.
 static bool is_short(struct ggs_stream * s) {
     uint64_t limit = limit_now(s), soon = ggs_engine_buffers_untouched(&s->buffers) + reserve_of(s, limit) / 2;
     return s->world.memory->held(s->world.memory) + soon > limit || left_now(s) < soon;
 }
 
-// Does everybody wait for memory? Then an eighth of what is left goes back, not more often than the
-// kernel's average is new.
+// True if all processes wait for memory. An eighth of the rest is then given back, at most once per
+// update of the kernel's average.
 static bool is_stalled(struct ggs_stream * s, uint64_t now) {
     struct ggs_budget * b = &s->budget;
     if (b->looked_stalled == 0) b->looked_stalled = now;
@@ -54,8 +54,8 @@ static bool is_stalled(struct ggs_stream * s, uint64_t now) {
     return true;
 }
 
-// Was a good part of the memory given back, and nothing more is asked for since? Then what is left
-// is divided evenly again. Or has memory come back that others had?
+// True if much memory was given back and the demand has ended, so that the rest is divided evenly
+// again; or if memory taken by others came back.
 static bool is_settled(struct ggs_stream * s, uint64_t now) {
     struct ggs_budget * b = &s->budget;
     if (now - s->watch.gave_at < SETTLED || now - b->looked_settled < SETTLED) return false;
@@ -69,8 +69,8 @@ static bool is_settled(struct ggs_stream * s, uint64_t now) {
     return left != UINT64_MAX && left > reserve + b->most_divided / 8;
 }
 
-// Between layers that a device computes, each layer's experts come in a run of their own. When all
-// of them are known, their routers are looked for, and what was decided is told.
+// With a device between the layers, each layer's experts come in a run of their own. When all of
+// them are known, their routers are looked up and the decision is reported.
 static bool is_complete(struct ggs_stream * s) {
     s->budget.more_come = false;
     s->budget.pieces    = true;
@@ -100,17 +100,17 @@ bool ggs_budget_is_time(struct ggs_stream * s) {
     return s->world.clock() >= __atomic_load_n(&s->budget.next_look, __ATOMIC_RELAXED);
 }
 
-// The next look comes in a second, or later where this one took so long that it would be felt, or
-// found too little.
+// Schedules the next check in a second, or later if this one took noticeable time or found too
+// little.
 static void plan_look(struct ggs_stream * s, uint64_t took) {
     uint64_t patience = took * DEAR < SETTLED ? SETTLED : took * DEAR;
     if (s->sizes.too_little && patience < LITTLE_PATIENCE) patience = LITTLE_PATIENCE;
     __atomic_store_n(&s->budget.next_look, s->world.clock() + patience, __ATOMIC_RELAXED);
 }
 
-// What the model needs in memory beside the engine's own copies of weights (repacked, AMX, on a
-// device): the weights that graphs use, if that is nearly all of it, without the rows of its
-// embedding table. Else all of it: parts of it may not have been seen.
+// Memory that the model needs besides the engine's own copies of weights (repacked, AMX, on a
+// device): the weights used by graphs if they are nearly all of it, without the rows of its
+// embedding table. Otherwise all of it, because parts may not have been seen.
 static uint64_t needed(struct ggs_stream * s) {
     uint64_t files = ggs_files_total(&s->files), copied = ggs_files_copied(&s->files);
     uint64_t used = ggs_weight_table_total(&s->weights);
@@ -126,7 +126,7 @@ bool ggs_budget_outgrown(struct ggs_stream * s) {
     return outgrown;
 }
 
-// Nothing is streamed, until memory becomes short or another model is mapped.
+// Streams nothing until memory becomes short or another model is mapped.
 static void leave_alone(struct ggs_stream * s) {
     plan_look(s, 0);
     ggs_stream_set_state(s, GGS_STREAM_PASSIVE);
@@ -134,8 +134,7 @@ static void leave_alone(struct ggs_stream * s) {
 
 // ---- deciding ----
 
-// What reading from this disk is like, once: how much at a time, and whether it has time for
-// guesses.
+// Measures the disk once: its best read size, and whether it has time for predictions.
 static void look_at_disk(struct ggs_stream * s, uint64_t room) {
     const struct ggs_stream_file * file = ggs_files_largest(&s->files);
     if (s->budget.looked_at_disk || file == NULL || room < 2 * GGS_SPEED_MEMORY || s->world.measure == NULL) return;
@@ -148,16 +147,16 @@ static double mib(uint64_t bytes) {
     return (double) bytes / (1 << 20);
 }
 
-// What the process takes without the weights that are streamed: its own memory, others in its
-// group, and what graphs are about to touch.
+// Memory without streamed weights: the process's own, that of others in its group, and what graphs
+// are about to touch.
 static uint64_t engine_bytes(struct ggs_stream * s, uint64_t limit) {
     uint64_t engine = s->world.memory->held(s->world.memory), left = left_now(s);
     if (left < limit && limit - left > engine) engine = limit - left;
     return engine + ggs_engine_buffers_untouched(&s->buffers);
 }
 
-// Leaves a model that fits alone, and says so. What the program wanted read when it loaded it is
-// read now.
+// Leaves a model alone that fits, and reports it. Readahead that was suppressed while it loaded is
+// made up for.
 static bool leave_if_fits(struct ggs_stream * s) {
     const struct ggs_stream_sizes * z = &s->sizes;
     if (needed(s) + z->engine + reserve_of(s, z->limit) / 4 > z->limit) return false;

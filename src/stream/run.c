@@ -13,7 +13,7 @@
 #include "trace/spool.h"
 
 enum {
-    SPINS      = 4000, // some 100 microseconds
+    SPINS      = 4000, // about 100 microseconds
     SPINS_SOON = 20000,
     SMALL_RUN  = 3, // uses
 };
@@ -30,7 +30,7 @@ static struct ggs_routing * routing_of(struct ggs_stream * s, const struct ggs_u
     return u->routing < 0 ? NULL : &s->uses.routings[u->routing];
 }
 
-// A copy of a tensor that takes the place of the op's source.
+// Makes a copy of a tensor that replaces the op's source.
 static struct abi_tensor * put_shadow(struct ggs_stream * s, struct ggs_use * u, uint32_t which, uint32_t source) {
     struct abi_tensor * copy = (struct abi_tensor *) s->run.shadows[u - s->uses.uses].bytes[which];
     u->before[which]         = u->node->src[source];
@@ -71,7 +71,7 @@ void ggs_stream_run_put_back(struct ggs_stream * s) {
     }
 }
 
-// All threads have left the ops that were given something.
+// Called when all threads have left the ops with replaced sources.
 static void end_ops(struct ggs_stream * s) {
     uint32_t first = s->run.first_exchanged, end = s->run.end_exchanged;
     if (first == end) return;
@@ -85,8 +85,8 @@ static void end_ops(struct ggs_stream * s) {
 
 // ---- ops ----
 
-// The experts of a layer are known. Where the next layer's are used in a run of their own, between
-// runs on a device, it is known by its number.
+// The experts of a layer are known. If the next layer's experts are used in a separate run, between
+// runs on a device, it is found by its number.
 static void route(struct ggs_stream * s, struct ggs_routing * r) {
     if (r->routed) return;
     r->routed = true;
@@ -97,8 +97,8 @@ static void route(struct ggs_stream * s, struct ggs_routing * r) {
     if (after != NULL && (next == NULL || !next->routed)) ggs_predict(s, r, after);
 }
 
-// Has the use's data where the op will look for it. What has to be read is asked for here, or was
-// before.
+// Provides the data of a use where the op will read it. Missing data is requested here, if not
+// earlier.
 static enum ggs_streamed_place supply(struct ggs_stream * s, struct ggs_use * u) {
     struct ggs_routing * r = routing_of(s, u);
     s->counts.uses++;
@@ -119,7 +119,7 @@ static enum ggs_streamed_place supply(struct ggs_stream * s, struct ggs_use * u)
     return GGS_STREAMED_MAPPING;
 }
 
-// The same, and what it came to is noted for the recording.
+// The same, and notes the outcome for the recording.
 static void supply_and_tell(struct ggs_stream * s, struct ggs_use * u) {
     const struct ggs_weight *       w      = u->weight;
     uint64_t                        waited = s->counts.wait_ns;
@@ -181,7 +181,7 @@ static inline void pause_briefly(void) {
 #endif
 }
 
-// Another thread of the run waits until the first has what the op needs.
+// The other threads of the run wait until the first one has what the op needs.
 static void await_first(struct ggs_stream * s, const struct abi_tensor * node) {
     const struct ggs_action * a   = ggs_uses_at(&s->uses, node);
     struct ggs_stream_run *   run = &s->run;
@@ -197,7 +197,7 @@ static void await_first(struct ggs_stream * s, const struct abi_tensor * node) {
         now = __atomic_load_n(&run->ready, __ATOMIC_SEQ_CST);
         if (now < wanted) syscall(SYS_futex, &run->ready, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
         __atomic_sub_fetch(&run->waiters, 1, __ATOMIC_SEQ_CST);
-        spins = SPINS_SOON; // woken: it is there, or soon will be
+        spins = SPINS_SOON; // woken: it is there or arrives soon
     }
 }
 
@@ -211,7 +211,7 @@ void ggs_stream_exchange(struct ggs_stream * s, struct abi_tensor * node) {
 
 // ---- runs ----
 
-// As much room as there may be uses.
+// Makes room for the maximum number of uses.
 static bool make_room(struct ggs_stream * s) {
     size_t n = s->uses.n;
     return ggs_array_reserve(s->run.shadows, s->run.shadows_capacity, n) &&
@@ -219,7 +219,7 @@ static bool make_room(struct ggs_stream * s) {
            (s->world.note == NULL || ggs_array_reserve(s->run.told, s->run.told_capacity, n));
 }
 
-// Will a graph choose more experts than there are slots, because memory was given back?
+// True if a graph will choose more experts than there are slots, because memory was given back.
 static bool misses_slots(const struct ggs_stream * s) {
     for (size_t i = 0; i < s->uses.n_routings && s->given > 0; i++) {
         const struct ggs_routing *      r = &s->uses.routings[i];
@@ -241,7 +241,7 @@ static bool prepare(struct ggs_stream * s, const struct abi_graph * graph) {
     if (ggs_budget_due(s, s->uses.n < SMALL_RUN) || misses_slots(s)) {
         if (!ggs_budget_decide(s)) return false;
         ggs_uses_advise(s, graph);
-        for (size_t i = 0; i < s->weights.n_groups; i++) { // small ones are no use of their own
+        for (size_t i = 0; i < s->weights.n_groups; i++) { // small weights have no uses
             struct ggs_weight * router = s->weights.groups[i]->router;
             if (router != NULL) ggs_weight_ring_load(s, router);
         }
@@ -266,7 +266,7 @@ bool ggs_stream_enter(struct ggs_stream * s, const struct abi_graph * graph) {
     bool ok = !s->run.active;
     if (ok && s->state == GGS_STREAM_PASSIVE && ggs_budget_outgrown(s)) ggs_stream_set_state(s, GGS_STREAM_ON);
     if (ok && s->state == GGS_STREAM_ON) {
-        s->run.active = true; // what waits for reads lets go of the lock
+        s->run.active = true; // waiting for reads releases the lock
         __atomic_store_n(&s->run.thread, (uint64_t) pthread_self(), __ATOMIC_RELAXED);
         ok = prepare(s, graph);
         if (!ok) s->run.active = false;
@@ -299,6 +299,6 @@ void ggs_stream_leave(struct ggs_stream * s) {
     if (s->run.forget) ggs_stream_forget(s);
     s->run.forget = false;
     ggs_fill_idle(s);
-    pthread_cond_broadcast(&s->arrived); // whoever waits until no graph runs
+    pthread_cond_broadcast(&s->arrived); // wakes threads that wait until no graph runs
     ggs_stream_unlock(s);
 }

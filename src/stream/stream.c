@@ -9,7 +9,7 @@
 #include "stream/core.h"
 #include "stream/weights/history.h"
 
-// ---- its life ----
+// ---- creation and release ----
 
 struct ggs_stream * ggs_stream_create(const struct ggs_stream_settings * settings,
                                       const struct ggs_stream_world *    world) {
@@ -217,7 +217,7 @@ bool ggs_stream_is_model(int fd) {
 bool ggs_stream_map(struct ggs_stream * s, int fd, const void * address, size_t length, uint64_t offset) {
     ggs_stream_lock(s);
     bool ok = ggs_files_add_mapping(&s->files, fd, address, length, offset);
-    if (s->state == GGS_STREAM_PASSIVE) ggs_stream_set_state(s, GGS_STREAM_ON); // another model: it is decided anew
+    if (s->state == GGS_STREAM_PASSIVE) ggs_stream_set_state(s, GGS_STREAM_ON); // another model: decide again
     ggs_stream_unlock(s);
     return ok;
 }
@@ -239,8 +239,8 @@ static bool has_weights_in(struct ggs_stream * s, const void * address, size_t l
     return false;
 }
 
-// While a model is loaded the parts without weights are unmapped. If weights are known there, it
-// goes away.
+// While a model loads, the parts without weights are unmapped. If weights are known in the range,
+// the model is being unloaded.
 void ggs_stream_unmap(struct ggs_stream * s, const void * address, size_t length) {
     if (!ggs_files_touches(&s->files, address, length)) return;
     ggs_stream_lock(s);
@@ -248,7 +248,7 @@ void ggs_stream_unmap(struct ggs_stream * s, const void * address, size_t length
     while (forget && s->run.active && !mine) ggs_stream_wait_any(s);
     if (forget) ggs_history_save(s);
     if (forget && mine) {
-        s->run.forget = true; // when the graph has ended
+        s->run.forget = true; // after the graph has ended
     } else if (forget) {
         ggs_stream_forget(s);
     }
@@ -280,7 +280,7 @@ void ggs_stream_after_fork(struct ggs_stream * s) {
     ggs_stream_unlock(s);
 }
 
-// The memory that was read into is not the child's. Nothing of the stream is used any more.
+// The child does not have the stream's memory, so it does not use the stream.
 void ggs_stream_in_child(struct ggs_stream * s) {
     ggs_stream_run_put_back(s);
     s->running = false;

@@ -7,20 +7,20 @@
 #include "base/stream-plan.h"
 #include "stream/core.h"
 
-enum { BETWEEN = 10 }; // seconds, of lines
+enum { BETWEEN = 10 }; // seconds between lines
 
 static const uint64_t SECOND    = 1000000000;
-static const double   SLOW_DISK = 1.5e9; // bytes a second: less than any NVMe disk
+static const double   SLOW_DISK = 1.5e9; // bytes per second: less than any NVMe disk
 
-// ---- what is expected ----
+// ---- expectations ----
 
 static int most_first(const void * a, const void * b) {
     uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-// Of a group's choices, how many find their expert in a slot: by what was chosen so far and in
-// earlier runs, as if each expert had been chosen once more, since few choices say little.
+// The share of a group's choices that find their expert in a slot: by choices so far and in earlier
+// runs, with each expert counted once more, because few choices say little.
 static double share_of_slots(const struct ggs_expert_group * g) {
     uint32_t   n    = g->n_slots - g->n_given;
     uint64_t   held = n, all = g->n_experts;
@@ -37,7 +37,7 @@ static double share_of_slots(const struct ggs_expert_group * g) {
 
 struct ggs_expectation ggs_tell_expect(const struct ggs_stream * s) {
     struct ggs_expectation e     = {0};
-    double                 dense = 0, experts = 0; // bytes to be read
+    double                 dense = 0, experts = 0; // bytes to read
     for (size_t i = 0; i < s->weights.n; i++) {
         const struct ggs_weight * w     = s->weights.weights[i];
         double                    bytes = (double) w->bytes;
@@ -100,7 +100,7 @@ void ggs_tell_begin(struct ggs_stream * s, bool pieces) {
     s->tell.begun = true;
 }
 
-// ---- while it runs ----
+// ---- during a run ----
 
 static uint64_t bytes_read(const struct ggs_stream_counts * c) {
     return c->bytes_streamed + c->bytes_kept + c->bytes_experts + c->bytes_predicted + c->bytes_filled;
@@ -116,7 +116,7 @@ static void append_tokens(char * text, size_t size, uint64_t tokens, uint64_t ns
              (unsigned long long) tokens, how, rate < 10 ? 1 : 0, rate);
 }
 
-// What was done between two states of the counts.
+// Writes what was done between two states of the counters.
 static void sum_up(const struct ggs_stream_counts * from, const struct ggs_stream_counts * to, char * text,
                    size_t size) {
     char     tokens[192] = "", traffic[32];

@@ -1,4 +1,4 @@
-// Threads of ours that work for some microseconds at a time, beside threads that compute without a
+// Scheduling of threads that work for microseconds at a time, beside threads that compute without a
 // pause.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A thread that asks for short turns gets them sooner (Linux 6.12 and newer; others let it be).
+// Asks for short time slices, which are scheduled sooner (Linux 6.12 and newer; ignored by others).
 static inline void ggs_turns_short(void) {
     struct {
         uint32_t size, policy;

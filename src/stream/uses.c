@@ -116,8 +116,7 @@ uint64_t ggs_tensor_bytes(const struct abi_functions * engine, const struct abi_
     return bytes;
 }
 
-// The range of a mapped model file that a tensor's data is; NULL if it is none that can be read
-// directly.
+// Returns the file with the range of a tensor's data; NULL if it cannot be read directly.
 static const struct ggs_stream_file * place_of(struct ggs_stream * s, const struct abi_tensor * t, uint64_t * offset,
                                                uint64_t * bytes) {
     if (t == NULL || t->data == NULL || ggs_files_find(&s->files, t->data, 1, offset) == NULL) return NULL;
@@ -135,8 +134,8 @@ static struct ggs_weight * weight_of(struct ggs_stream * s, const struct abi_ten
     return w;
 }
 
-// What is left to the page cache is read here and there: what the kernel would read around it is
-// not wanted.
+// Weights left to the page cache are read at random positions, so the kernel must not read around
+// them.
 static void advise_random(struct ggs_stream * s, const struct abi_tensor * t) {
     uint64_t offset, bytes;
     if (place_of(s, t, &offset, &bytes) == NULL) return;
@@ -163,7 +162,7 @@ static const struct abi_tensor * root_of(const struct abi_tensor * t) {
     return t;
 }
 
-// The product with the router's matrix that the ids were made from.
+// Finds the product with the router's matrix from which the ids were made.
 static const struct abi_tensor * find_router(const struct ggs_uses * u, const struct abi_tensor * ids,
                                              uint32_t n_experts) {
     const struct abi_tensor * t = root_of(ids);
@@ -179,7 +178,7 @@ static int layer_of(const struct abi_tensor * weight) {
     return sscanf(weight->name, "blk.%d.", &layer) == 1 ? layer : -1;
 }
 
-// What the router saw is what the experts get, where that is the same for all experts of a token.
+// The router's input is also the experts' input if it is the same for all experts of a token.
 static void set_hidden(struct ggs_routing * r, const struct abi_tensor * hidden, int token) {
     if (hidden == NULL || hidden->type != 0 || hidden->nb[0] != sizeof(float)) return;
     r->hidden   = hidden;
@@ -206,7 +205,7 @@ static struct ggs_routing * add_routing(struct ggs_uses * u, struct ggs_expert_g
     size_t before = u->routings_capacity;
     if (!ggs_array_reserve(u->routings, u->routings_capacity, u->n_routings + 1)) return NULL;
     memset(u->routings + before, 0, (u->routings_capacity - before) * sizeof(*u->routings));
-    struct ggs_routing * r = &u->routings[u->n_routings++]; // its arrays serve again
+    struct ggs_routing * r = &u->routings[u->n_routings++]; // its arrays are reused
     *r                     = (struct ggs_routing){.group            = g,
                                                   .ids              = ids,
                                                   .chosen           = r->chosen,
@@ -216,7 +215,7 @@ static struct ggs_routing * add_routing(struct ggs_uses * u, struct ggs_expert_g
     return r;
 }
 
-// What the run knows of the group that the weight is in; its number, or -1.
+// Returns the number of the run's routing for the weight's group, or -1.
 static int32_t routing_of(struct ggs_stream * s, const struct abi_tensor * node, struct ggs_weight * w) {
     struct ggs_uses *        u   = &s->uses;
     const struct abi_tensor *ids = node->src[2], *matrices = node->src[0];
@@ -238,8 +237,8 @@ static int32_t routing_of(struct ggs_stream * s, const struct abi_tensor * node,
     return (int32_t) u->n_routings - 1;
 }
 
-// From the node behind the one that makes the ids up to the first that uses them: whichever begins
-// first has them looked at.
+// Marks the nodes from the one after the ids' node to their first use: whichever begins first reads
+// the ids.
 static void plan_routes(struct ggs_uses * u, const struct abi_graph * graph) {
     uint32_t node = 0, n = (uint32_t) graph->n_nodes;
     for (size_t i = 0; i < u->n_routings; i++) {
@@ -247,7 +246,7 @@ static void plan_routes(struct ggs_uses * u, const struct abi_graph * graph) {
         const struct abi_tensor * root = root_of(r->ids);
         uint32_t                  from = node;
         while (from < n && graph->nodes[from] != root) from++;
-        if (from == n) continue; // made elsewhere: looked at when they are used
+        if (from == n) continue; // made elsewhere: read when they are used
         for (node = from + 1; node < n; node++) {
             const struct abi_tensor * t = graph->nodes[node];
             struct ggs_action *       a = action_for(u, t);
@@ -290,7 +289,7 @@ static bool add_uses_of(struct ggs_stream * s, struct abi_tensor * node, uint32_
     return true;
 }
 
-// Takes note of how far the node's result reaches into the engine's memory.
+// Notes how far the node's result reaches into the engine's memory.
 static bool reaches_further(struct ggs_stream * s, const struct abi_tensor * node) {
     uint64_t bytes = s->engine->type_size(node->type);
     if (node->data == NULL || node->view_src != NULL) return false;

@@ -7,8 +7,8 @@
 
 enum { ALERT_MS = 2, LOOK_MS = 10, TOLD_MS = 100, ASLEEP_MS = 1000, DEAREST = 50, ONCE_MORE_US = 1000 };
 
-// What is left once all that was promised has been touched; UINT64_MAX where nothing is limited.
-// With the lock held, which is let go of: looking takes long.
+// Returns the memory that remains after everything promised is touched; UINT64_MAX without a limit.
+// Needs the lock and releases it meanwhile, because the check is slow.
 static uint64_t free_now(struct ggs_stream * s, uint64_t * promised, bool * told) {
     struct ggs_memory * m = s->world.memory;
     ggs_stream_unlock(s);
@@ -25,14 +25,14 @@ static void nap(struct ggs_stream * s, useconds_t microseconds) {
     ggs_stream_lock(s);
 }
 
-// Gives back what is missing, and what will be if memory goes on being taken as it was since the
-// last look. Returns how long to wait until the next one.
+// Gives back what is missing, and what will be missing if memory is taken at the rate since the
+// last check. Returns the time to the next check.
 static int look(struct ggs_stream * s, uint64_t * before) {
     uint64_t reserve = s->watch.reserve, began = s->world.clock(), promised;
     bool     told;
     uint64_t free = free_now(s, &promised, &told);
     if (free == UINT64_MAX) return ASLEEP_MS;
-    if (free < reserve / 8 * 5) { // once more: two threads that touch the same page are charged twice for a moment
+    if (free < reserve / 8 * 5) { // check twice: threads that touch the same page are briefly charged twice
         nap(s, ONCE_MORE_US);
         uint64_t again = free_now(s, &promised, &told);
         if (again > free) free = again;
@@ -45,7 +45,7 @@ static int look(struct ggs_stream * s, uint64_t * before) {
         if (gave > 0) s->watch.gave_at = s->world.clock();
         return gave > 0 ? ALERT_MS : LOOK_MS;
     }
-    int dear = (int) ((s->world.clock() - began) * DEAREST / 1000000); // a look may cost 2 % of one processor
+    int dear = (int) ((s->world.clock() - began) * DEAREST / 1000000); // checks may take 2 % of one processor
     int ms   = told && promised < reserve / 4 ? TOLD_MS : LOOK_MS;
     return dear > ms ? dear : ms;
 }

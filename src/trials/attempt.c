@@ -92,7 +92,7 @@ static int read_totals(struct ggs_trial * trial, const char * directory, struct 
     return status;
 }
 
-// What the machine did; and was it the limit that ended the program?
+// Reads the machine's figures, and whether the limit killed the program.
 static void read_machine(struct ggs_trial * trial, const char * directory) {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/experiment.json", directory);

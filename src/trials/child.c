@@ -22,7 +22,7 @@ void ggs_halt_begin(struct ggs_halt * halt) {
     ggs_interrupt_hold(&halt->interrupt);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    sigaction(SIGCHLD, &action, NULL); // where it is ignored, nobody could wait
+    sigaction(SIGCHLD, &action, NULL); // if it is ignored, waiting is impossible
     pthread_sigmask(SIG_BLOCK, &child, &halt->children);
 }
 
@@ -49,7 +49,7 @@ static void become(const struct ggs_halt * halt, const struct ggs_child * child,
     const char *     words[MOST_WORDS], *prefix[GGS_LIMIT_PREFIX] = {NULL};
     struct ggs_error error;
     size_t           n = 0;
-    prctl(PR_SET_PDEATHSIG, SIGTERM); // who is killed takes the program along
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // the program ends if this process is killed
     if (getppid() != parent) _exit(127);
     open_as("/dev/null", O_RDONLY, STDIN_FILENO);
     open_as("/dev/null", O_WRONLY, STDOUT_FILENO);
@@ -70,7 +70,7 @@ static void become(const struct ggs_halt * halt, const struct ggs_child * child,
     _exit(127);
 }
 
-// SIGCHLD is held: one that comes between the look and the wait is not missed.
+// SIGCHLD is blocked, so that one between the check and the wait is not lost.
 static int wait_for(struct ggs_halt * halt, pid_t process) {
     sigset_t any = halt->interrupt.held;
     int      status;

@@ -1,5 +1,5 @@
-// Runs programs one after the other, without a terminal, in a process that signals may end at any
-// time: the program under way ends then too, and the caller has its turn to leave things in order.
+// Runs programs one after the other, without a terminal. A signal that ends this process first ends
+// the running program, and the caller can clean up.
 #pragma once
 
 #include <stdint.h>
@@ -9,32 +9,32 @@
 
 struct ggs_error;
 
-// SIGINT, SIGTERM and SIGHUP are held from begin to end; what came is in `stopped`.
+// SIGINT, SIGTERM and SIGHUP are blocked from begin to end; `stopped` has the one that came.
 struct ggs_halt {
     struct ggs_interrupt interrupt;
-    sigset_t             children; // SIGCHLD, as it was before
+    sigset_t             children; // the previous mask of SIGCHLD
     int                  stopped;  // the signal that came, 0: none
 };
 void ggs_halt_begin(struct ggs_halt * halt);
 void ggs_halt_end(struct ggs_halt * halt);
-int  ggs_halt_stopped(struct ggs_halt * halt); // looks whether one has come
+int  ggs_halt_stopped(struct ggs_halt * halt); // checks for a pending signal
 
 struct ggs_child {
-    const char *         path;   // NULL: words[0], looked for in PATH
+    const char *         path;   // NULL: words[0], searched in PATH
     const char * const * words;  // NULL at the end
-    int                  log;    // descriptor for what it says on stderr; stdout goes nowhere
-    uint64_t             memory; // bytes that it may use, 0: no limit
+    int                  log;    // descriptor for its stderr; stdout is discarded
+    uint64_t             memory; // limit in bytes, 0: none
 };
 
 struct ggs_child_end {
-    int      status; // as waitpid tells it
-    uint64_t ns;     // how long it ran
+    int      status; // waitpid's status
+    uint64_t ns;     // duration
 };
 
-// Waits for its end. Fails if it cannot be started, and if a signal came ("interrupted").
+// Runs the program to its end. Fails if it cannot be started, and on a signal ("interrupted").
 int ggs_child_run(struct ggs_halt * halt, const struct ggs_child * child, struct ggs_child_end * end,
                   struct ggs_error * error);
 
-// The first line of a log: what is said first is the cause, what follows are consequences. "" if
-// there is none.
+// Returns the first line of a log, which has the cause; later lines are consequences. "" if there
+// is none.
 void ggs_child_log_line(int log, char * line, size_t size);

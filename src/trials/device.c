@@ -29,7 +29,7 @@ static bool write_number(const char * path, uint64_t number) {
     return ok;
 }
 
-// Locked for this open file: the kernel takes it away when its holder ends, however that is.
+// The lock belongs to the open file: the kernel releases it when its holder ends in any way.
 static bool lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(fd, F_OFD_SETLK, &whole) == 0;
@@ -113,7 +113,7 @@ int ggs_device_readahead(struct ggs_device_settings * devices, const char * file
 void ggs_device_restore(struct ggs_device_settings * devices) {
     for (unsigned i = 0; i < devices->n; i++) {
         struct ggs_device_setting * device = &devices->list[i];
-        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else the next start tries
+        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else the next start tries again
         close(device->fd);
     }
     devices->n = 0;

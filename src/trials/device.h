@@ -1,9 +1,9 @@
-// Settings of the machine that a trial wants and that root alone may change: readahead of the
-// device that holds a model, and an empty page cache.
+// Settings of the machine for a trial that only root can change: readahead of the model's device,
+// and an empty page cache.
 //
-// Readahead is the whole device's: all programs see it. What it was is noted in /run/ggscope before
-// it is changed, in a file that its writer keeps locked. A note without a lock is that of a process
-// that was killed: ggs_device_recover() restores it.
+// Readahead applies to the whole device and thus to all programs. Its old value is saved in
+// /run/ggscope before it changes, in a file that its writer keeps locked. A file without a lock
+// belongs to a killed process: ggs_device_recover() restores its value.
 #pragma once
 
 #include <limits.h>
@@ -26,10 +26,10 @@ struct ggs_device_settings {
     unsigned                  n;
 };
 
-// Restores what processes that were killed left behind. Returns how many devices, or negative.
+// Restores the settings of killed processes. Returns the number of devices, or a negative status.
 int ggs_device_recover(struct ggs_error * error);
 
-// Sets readahead of the device of a file; -1: as it was before this process changed it.
+// Sets readahead of the device of a file; -1: the value before this process changed it.
 int ggs_device_readahead(struct ggs_device_settings * devices, const char * file, int64_t bytes,
                          struct ggs_error * error);
 // Restores all of them.

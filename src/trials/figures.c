@@ -9,7 +9,7 @@ const char * const ggs_trial_outcome_words[GGS_TRIAL_OUTCOMES] = {"done", "faile
 static const struct ggs_figure of_machine[] = {
     {"read_bytes", "bytes", true, false, NULL},    // from disks
     {"resident_peak", "bytes", true, false, NULL}, // of the program
-    {"memory_peak", "bytes", true, false, NULL},   // of its group, page cache included; with a limit only
+    {"memory_peak", "bytes", true, false, NULL},   // of its group, with the page cache; only with a limit
 };
 enum { OF_MACHINE = sizeof(of_machine) / sizeof(of_machine[0]) };
 

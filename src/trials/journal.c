@@ -36,7 +36,7 @@ static double real_of(struct json_object * line, const char * key, double none) 
     return json_object_object_get_ex(line, key, &value) && value != NULL ? json_object_get_double(value) : none;
 }
 
-// False if the line is no trial of these.
+// False if the line is not a trial of this plan.
 static bool read_trial(struct json_object * line, unsigned variants, unsigned rounds, struct ggs_trial * trial) {
     struct json_object * value;
     int64_t              variant = number_of(line, "variant"), round = number_of(line, "round");
@@ -134,7 +134,7 @@ int ggs_journal_add(const struct ggs_journal * journal, const struct ggs_trial *
 }
 
 void ggs_journal_clear(const struct ggs_journal * journal) {
-    if (ftruncate(journal->fd, 0) != 0) return; // then they stay
+    if (ftruncate(journal->fd, 0) != 0) return; // they stay
 }
 
 void ggs_journal_close(struct ggs_journal * journal) {

@@ -15,7 +15,7 @@ static unsigned common_divisor(unsigned a, unsigned b) {
     return a;
 }
 
-// Where the next pair begins: far from here, and after n pairs everywhere once.
+// The distance to the start of the next pair: large, and such that n pairs start everywhere once.
 static unsigned stride(unsigned n) {
     unsigned step = n * 5 / 8;
     while (step < n && common_divisor(n, step) != 1) step++;
@@ -38,7 +38,7 @@ void ggs_order_of_round(unsigned * order, unsigned n, unsigned round, uint64_t s
         unsigned k = (unsigned) (next(&state) % i), kept = order[i - 1];
         order[i - 1] = order[k], order[k] = kept;
     }
-    // Three reversals rotate it.
+    // Three reversals are a rotation.
     reverse(order, shift);
     reverse(order + shift, n - shift);
     reverse(order, n);

@@ -28,7 +28,7 @@ static bool append(char *** list, unsigned * n, const char * word) {
 
 static void cut(char ** list, unsigned * n, unsigned at) {
     free(list[at]);
-    memmove(list + at, list + at + 1, (*n - at) * sizeof(*list)); // the NULL too
+    memmove(list + at, list + at + 1, (*n - at) * sizeof(*list)); // with the NULL
     (*n)--;
 }
 
@@ -40,13 +40,13 @@ void ggs_study_variant_release(struct ggs_study_variant * variant) {
     *variant = (struct ggs_study_variant){0};
 }
 
-// ---- what a factor sets ----
+// ---- applying a factor ----
 
 static int fail_value(const char * factor, const char * value, const char * expects, struct ggs_error * error) {
     return ggs_fail(error, GGS_USAGE, "%s takes %s, not '%s'", factor, expects, value);
 }
 
-// -1: neither.
+// Returns -1 if it is neither.
 static int yes_or_no(const char * value) {
     return strcmp(value, "yes") == 0 ? 1 : strcmp(value, "no") == 0 ? 0 : -1;
 }
@@ -57,8 +57,8 @@ static int set_switch(const char * factor, const char * value, bool * is, struct
     return answer < 0 ? fail_value(factor, value, "yes or no", error) : 0;
 }
 
-// Sets an argument of the program: behind `name` or `other`, or as --name=value; at the end if it is
-// not there yet. "no" takes a switch away.
+// Sets an argument of the program: after `name` or `other`, or as --name=value; appended if
+// missing. "no" removes a switch.
 static int set_argument(struct ggs_study_variant * variant, const char * name, const char * other, const char * value,
                         struct ggs_error * error) {
     bool is_switch = yes_or_no(value) >= 0, ok = true;

@@ -85,7 +85,7 @@ int ggs_study_set_program(struct ggs_study * study, char * const * words, struct
 
 // ---- the file ----
 
-// A value as text: true and false are yes and no.
+// Returns a value as text; true and false become yes and no.
 static const char * text_of(struct json_object * value) {
     if (json_object_is_type(value, json_type_boolean)) return json_object_get_boolean(value) ? "yes" : "no";
     if (json_object_is_type(value, json_type_array) || json_object_is_type(value, json_type_object)) return NULL;

@@ -11,7 +11,7 @@
 #include "base/system/file.h"
 #include "base/system/lock.h"
 
-// A program that never works is found out by its first trials.
+// The first trials detect a program that never works.
 enum { FIRST_TRIALS = 3, LOCK_TRIES = 20 };
 
 unsigned ggs_sweep_planned(const struct ggs_study * study) {
@@ -30,7 +30,7 @@ static int after_trial(void * context, const struct ggs_trial * trial, struct gg
     char               run[64];
     sweep->failed += trial->outcome == GGS_TRIAL_FAILED;
     if (sweep->failed == FIRST_TRIALS && sweep->done == FIRST_TRIALS - 1) {
-        ggs_journal_clear(&sweep->journal); // the plan may be another one next time
+        ggs_journal_clear(&sweep->journal); // the next plan may differ
         return ggs_fail(error, GGS_UNSUPPORTED,
                         "the first %d runs failed, the last with status %d: %s; nothing more is tried", FIRST_TRIALS,
                         trial->status, trial->said[0] == '\0' ? "it said nothing" : trial->said);
@@ -62,7 +62,7 @@ static int add_variant(struct ggs_sweep * sweep, unsigned i, struct ggs_error * 
     return status < 0 ? status : 0;
 }
 
-// One that was killed a moment ago may still be going.
+// A sweep that was just killed may still be ending.
 static int take_lock(struct ggs_sweep * sweep, struct ggs_error * error) {
     const struct timespec moment = {.tv_nsec = 100000000};
     for (int i = 0; i < LOCK_TRIES; i++) {

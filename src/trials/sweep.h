@@ -1,4 +1,4 @@
-// Runs the trials of a study that have not ended yet.
+// Runs the unfinished trials of a study.
 #pragma once
 
 #include <limits.h>
@@ -18,18 +18,18 @@ struct ggs_sweep {
     struct ggs_device_settings devices;
     int                        lock; // of the study's directory
     char                       runs[PATH_MAX + 8];
-    unsigned                   done, failed; // trials, those of earlier sweeps included
-    unsigned                   recovered;    // devices whose readahead a killed sweep had changed
+    unsigned                   done, failed; // trials, including those of earlier sweeps
+    unsigned                   recovered;    // devices whose readahead was left by a killed sweep
     void (*progress)(void * context, const struct ggs_sweep * sweep); // after each trial; NULL: none
     void * context;
 };
 
-unsigned ggs_sweep_planned(const struct ggs_study * study); // trials, the control's included
+unsigned ggs_sweep_planned(const struct ggs_study * study); // number of trials, including the control's
 
-// Opens a study whose directory and plan are there, with the trials that have ended. `read_only`: to
-// look at them while another process may be running more. `sweep` is zeroed but for its callback.
+// Opens an existing study with its finished trials. `read_only`: to read them while another process
+// may be running more. `sweep` is zeroed except for its callback.
 int  ggs_sweep_open(struct ggs_sweep * sweep, const struct ggs_study * study, bool read_only, struct ggs_error * error);
-void ggs_sweep_close(struct ggs_sweep * sweep); // also after a failure; restores settings of the machine
+void ggs_sweep_close(struct ggs_sweep * sweep); // also after a failure; restores the machine's settings
 
-// Runs the rest. 0: all have ended; 1: a signal came.
+// Runs the rest. 0: all trials have ended; 1: a signal came.
 int ggs_sweep_run(struct ggs_sweep * sweep, struct ggs_error * error);

@@ -16,7 +16,7 @@
 #include "trials/order.h"
 
 enum { MOST_REPEATS = 2, MOST_MOMENTS = 3000, ENOUGH_SHARES = 3, LEAST_TO_DECIDE = 5, MOST_VALUES = 1000 };
-static const double BUSY = 0.10; // of the CPUs: less than this is no other load to speak of
+static const double BUSY = 0.10; // share of the CPUs: less than this does not count as other load
 
 struct entry {
     struct ggs_variant variant;
@@ -31,7 +31,7 @@ struct ggs_trials {
     struct ggs_trial *         list;
     unsigned                   n_list, list_capacity;
     unsigned                   rounds, repeated;
-    int                        log; // what programs say, a file without a name
+    int                        log; // output of programs, a file without a name
 };
 
 int ggs_trials_new(struct ggs_trials ** out, const struct ggs_trials_settings * settings, struct ggs_error * error) {
@@ -111,8 +111,8 @@ static int fail_by(const struct ggs_trial * trial, struct ggs_error * error) {
                     trial->said[0] == '\0' ? "it said nothing" : trial->said);
 }
 
-// What a trial left that was cut off. Its recording may still be ending: it ends with its parent,
-// but not at once.
+// Removes the remains of an interrupted trial. Its recording may still be ending, because it ends
+// with its parent, but with a delay.
 static int clear_away(struct ggs_trials * trials, const char * directory, struct ggs_error * error) {
     const struct timespec moment = {.tv_nsec = 20000000};
     for (int i = 0; ggs_lock_is_held(directory); i++) {
@@ -124,8 +124,7 @@ static int clear_away(struct ggs_trials * trials, const char * directory, struct
     return 0;
 }
 
-// Round -1 warms up: files are in the page cache then, and it shows whether anything is recorded at
-// all.
+// Round -1 warms up: it fills the page cache and shows whether anything is recorded.
 static int attempt(struct ggs_trials * trials, unsigned at, int round, struct ggs_trial * trial,
                    struct ggs_error * error) {
     const struct ggs_variant * variant = &trials->entries[at].variant;
@@ -196,7 +195,7 @@ int ggs_trials_round(struct ggs_trials * trials, struct ggs_error * error) {
     return status;
 }
 
-// ---- what came of it ----
+// ---- results ----
 
 static const struct ggs_trial * trial_of(const struct ggs_trials * trials, unsigned variant, unsigned round) {
     for (unsigned i = 0; i < trials->n_list; i++) {
@@ -206,7 +205,7 @@ static const struct ggs_trial * trial_of(const struct ggs_trials * trials, unsig
     return NULL;
 }
 
-// A round that was cut off has trials too.
+// Includes an interrupted round.
 static unsigned rounds_begun(const struct ggs_trials * trials) {
     unsigned rounds = trials->rounds;
     for (unsigned i = 0; i < trials->n_list; i++) {

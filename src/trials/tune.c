@@ -10,7 +10,7 @@
 #include "base/system/clock.h"
 #include "base/system/file.h"
 
-static const double SAME = 0.02; // differences below this are none
+static const double SAME = 0.02; // smaller differences do not count
 enum { BEST_ROUNDS = 3 };
 
 struct tune {
@@ -49,7 +49,7 @@ static int add_plain(struct tune * tune, const char * name, unsigned * number, s
     return status < 0 ? status : 0;
 }
 
-// The parts that are kept, but for one; `without` beyond the last: all of them.
+// The kept parts except one; `without` beyond the last: all of them.
 static unsigned settings_of(const struct ggs_tuned * tuned, unsigned without, struct ggs_knob_setting * settings) {
     unsigned n = 0;
     for (unsigned i = 0; i < tuned->n; i++)
@@ -82,17 +82,17 @@ static int add_changed(struct tune * tune, const char * name, unsigned without, 
     return status < 0 ? status : 0;
 }
 
-// ---- which remedies ----
+// ---- choosing remedies ----
 
 static void take_part(struct tune * tune, const struct ggs_reason * reason, const struct ggs_knob_setting * setting) {
     struct ggs_tuned * tuned = tune->tuned;
     for (unsigned i = 0; i < tuned->n; i++)
-        if (tuned->part[i].setting.knob == setting->knob) return; // what gains more comes first
+        if (tuned->part[i].setting.knob == setting->knob) return; // the larger gain comes first
     if (ggs_knob_is_lossy(setting->knob) && !tune->options->lossy) {
         tuned->lossy_left_out++;
         return;
     }
-    bool other_model = setting->knob == GGS_KNOB_MODEL; // there is no such file yet
+    bool other_model = setting->knob == GGS_KNOB_MODEL; // the file does not exist yet
     if (other_model || tuned->n == GGS_TUNE_PARTS || !ggs_invocation_takes(&tune->program, setting, 1)) return;
     struct ggs_tune_part * part = &tuned->part[tuned->n++];
     struct ggs_text        text = {0};
@@ -170,7 +170,7 @@ static int try_all(struct tune * tune, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
-// ---- what came of it ----
+// ---- results ----
 
 static bool same_file(const char * a, const char * b) {
     FILE *x = fopen(a, "re"), *y = fopen(b, "re");
@@ -192,7 +192,7 @@ static bool same_output(const struct tune * tune, const char * name) {
     return same_file(a, b);
 }
 
-// A part is kept if it is slower without it, by more than the program differs from itself.
+// Keeps a part if the program is slower without it by more than it differs from itself.
 static void judge_parts(struct tune * tune) {
     struct ggs_tuned * tuned = tune->tuned;
     double             noise = fabs(tuned->control.value - 1);
@@ -204,7 +204,7 @@ static void judge_parts(struct tune * tune) {
     }
 }
 
-// Without the parts that bring nothing it is another setting: it is tried, and its output compared.
+// Tries the combination without useless parts, and compares its output.
 static int try_best(struct tune * tune, struct ggs_error * error) {
     struct ggs_tuned * tuned = tune->tuned;
     unsigned           best, left_out = 0;
@@ -237,7 +237,7 @@ static int conclude(struct tune * tune, struct ggs_error * error) {
     judge_parts(tune);
     bool any = false;
     for (unsigned i = 0; i < tuned->n; i++) any |= tuned->part[i].kept;
-    // Where no part alone is missed, they pay only together.
+    // If leaving out any single part makes no difference, the parts only help together.
     for (unsigned i = 0; i < tuned->n && !any; i++) tuned->part[i].kept = true;
     if (!tuned->better) return 0;
     int status = any ? try_best(tune, error) : 0;

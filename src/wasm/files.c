@@ -49,7 +49,7 @@ static const struct file * file_of(int fd) {
     return fd >= FIRST_FD && (uint64_t) (fd - FIRST_FD) < n_files ? &files[fd - FIRST_FD] : NULL;
 }
 
-// ---- what the C library would do ----
+// ---- replacements of libc functions ----
 
 int open(const char * path, int flags, ...) {
     int i = find(path);

@@ -9,7 +9,7 @@
 
 struct place {
     struct ggs_snapshot *        snapshot; // NULL if it could not be opened
-    struct ggs_error             error;    // why not
+    struct ggs_error             error;    // reason
     struct ggs_experiments_state state;
 };
 

@@ -1,10 +1,10 @@
-// The experiments of serve/experiments.h, over traces in memory: nothing changes by itself, there
-// is nothing to refresh.
+// An implementation of serve/experiments.h for traces in memory, which never change and need no
+// refreshing.
 #pragma once
 
 #include "serve/experiments.h"
 
 // Opens the trace at `path`, a file of files.h. One that cannot be opened is listed with the
-// reason. Returns its number, or -1 when out of memory.
+// reason. Returns its number, or -1 if out of memory.
 int ggs_experiments_add(struct ggs_experiments * experiments, const char * path, const char * directory,
                         const char * name, const char * state);

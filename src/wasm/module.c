@@ -1,10 +1,10 @@
-// The server's answers without a server: what /api/... of `ggscope serve` says, as a WebAssembly
-// module. The page of a report gives it traces and asks it what it would ask the server;
-// ui/src/engine.ts is the other side.
+// The routes of `ggscope serve` as a WebAssembly module. A report's page passes traces to it and
+// asks it instead of a server; ui/src/engine.ts is the other side.
 //
 //     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
 //     ggs_add_experiment(path, directory, name, state)                 -> its number
-//     reply = ggs_ask("/api/x/0/summary")                             -> NULL when out of memory; calls progress(0..1) meanwhile
+//     reply = ggs_ask("/api/x/0/summary")     -> NULL if out of memory; calls progress(0..1)
+// meanwhile
 //     ggs_reply_status(reply), ..._is_json, ..._data, ..._length     then ggs_reply_drop(reply)
 #include "wasm/module.h"
 
@@ -31,9 +31,9 @@ EXPORT("ggs_reply_data") const void * module_data(const struct ggs_reply * reply
 EXPORT("ggs_reply_length") size_t module_length(const struct ggs_reply * reply);
 EXPORT("ggs_reply_drop") void module_drop(struct ggs_reply * reply);
 
-// A module is one program with one user: what it holds, it holds until the page is closed.
+// The module has one user, and keeps its state until the page is closed.
 static struct ggs_experiments *  experiments;
-static struct ggs_job_progress * current; // of the question that is being answered
+static struct ggs_job_progress * current; // of the current question
 
 void * module_new(size_t size) {
     return malloc(size);

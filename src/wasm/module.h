@@ -1,5 +1,5 @@
-// For those parts of the module that are called again and again while a question is answered.
+// For code that is called often while a question is answered.
 #pragma once
 
-// Tells the page how far the answer is.
+// Reports the progress of the answer to the page.
 void ggs_module_tick(void);

@@ -1,7 +1,7 @@
 // Included before everything else of the module.
 //
-// Counts and sizes of files are 64 bits wide here as everywhere, size_t has 32: an allocation that
-// does not fit must fail, not shrink.
+// Counts and file sizes have 64 bits, size_t has 32: an allocation that does not fit must fail, not
+// be truncated.
 #pragma once
 
 #include <stdint.h>
@@ -22,8 +22,8 @@ static inline void * ggs_realloc_64(void * memory, uint64_t size) {
 #define calloc(n, size)       ggs_calloc_64((n), (size))
 #define realloc(memory, size) ggs_realloc_64((memory), (size))
 
-// Files are those of files.c, and sorting is that of sort.c: under names of our own, because the C
-// library's may be linked beside them.
+// Files are those of files.c and sorting is that of sort.c, renamed because libc's functions may be
+// linked too.
 #define open    ggs_open
 #define close   ggs_close
 #define stat    ggs_stat

@@ -1,6 +1,5 @@
-// The program's qsort is stable (glibc merges) and wasi-libc's is not: rows that compare as equal
-// would come in another order here than from the server. So this one merges too. qsort_r is missing
-// there.
+// A stable qsort, like glibc's merge sort. wasi-libc's is not stable: equal rows would be in
+// another order than from the server. wasi-libc also lacks qsort_r.
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ static void merge(const struct sorting * s, char * data, size_t n) {
 
 void qsort_r(void * data, size_t n, size_t size, compare_function compare, void * context) {
     struct sorting s = {size, malloc((n / 2 + 1) * (uint64_t) size), compare, context};
-    if (s.scratch == NULL) __builtin_trap(); // the page says that memory is out
+    if (s.scratch == NULL) __builtin_trap(); // the page reports that memory is out
     merge(&s, data, n);
     free(s.scratch);
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 enum {
-    BLOCK_MOST       = 128 << 10, // bytes that a block gives
+    BLOCK_MOST       = 128 << 10, // decompressed bytes of a block
     CODES_MOST       = 256,
     HUFFMAN_BITS     = 11,
     WEIGHT_TABLE_LOG = 6,
-    STATES_MOST      = 1 << 9, // of the tables for sequences
+    STATES_MOST      = 1 << 9, // in the tables for sequences
 };
 
 // ---- bits ----
@@ -24,7 +24,8 @@ static unsigned highest_bit(uint32_t value) {
     return 31u - (unsigned) __builtin_clz(value);
 }
 
-// A stream that is read from its end. Below its beginning there are zeros, and `left` is negative.
+// A bit stream that is read backwards. Beyond its beginning it yields zeros, and `left` is
+// negative.
 struct backward {
     const uint8_t * data;
     size_t          size;
@@ -32,12 +33,12 @@ struct backward {
 };
 
 static bool open_backward(struct backward * bits, const uint8_t * data, size_t size) {
-    if (size == 0 || data[size - 1] == 0) return false; // the highest bit that is set marks the end
+    if (size == 0 || data[size - 1] == 0) return false; // the highest set bit marks the end
     *bits = (struct backward){data, size, (int64_t) (size - 1) * 8 + highest_bit(data[size - 1])};
     return true;
 }
 
-// The next `n` bits, at most 32, which stay unread.
+// Returns the next `n` bits, at most 32, without consuming them.
 static uint32_t peek(const struct backward * bits, unsigned n) {
     int64_t  first = bits->left - n;
     uint64_t mask  = (1ull << n) - 1;
@@ -51,12 +52,12 @@ static uint32_t read_bits(struct backward * bits, unsigned n) {
     return value;
 }
 
-// ---- tables of finite state entropy ----
+// ---- finite state entropy tables ----
 
 struct state {
     uint8_t  symbol;
-    uint8_t  bits; // to read for the next state,
-    uint16_t base; // which begins here
+    uint8_t  bits; // bits to read for the next state
+    uint16_t base; // base of the next state
 };
 
 struct table {
@@ -65,8 +66,7 @@ struct table {
     struct state states[STATES_MOST];
 };
 
-// Makes the table of a distribution; -1 stands for "less than one". False if the counts do not fill
-// it.
+// Builds the table of a distribution; -1 means "less than one". False if the counts do not fill it.
 static bool make_table(struct table * table, const int16_t * counts, unsigned n, unsigned log) {
     uint16_t next[CODES_MOST];
     unsigned size = 1u << log, high = size, at = 0, step = (size >> 1) + (size >> 3) + 3;
@@ -93,8 +93,8 @@ static bool make_table(struct table * table, const int16_t * counts, unsigned n,
     return table->known = true;
 }
 
-// Reads a distribution of at most `most` symbols and makes its table. Returns the bytes read, 0 if
-// they are wrong.
+// Reads a distribution of at most `most` symbols and builds its table. Returns the number of bytes,
+// 0 on invalid input.
 static size_t read_table(struct table * table, const uint8_t * data, size_t size, unsigned most, unsigned log_most) {
     int16_t  counts[CODES_MOST];
     unsigned n = 0, log = (unsigned) (load(data, size, 0) & 15) + 5, width = log + 1;
@@ -116,7 +116,7 @@ static size_t read_table(struct table * table, const uint8_t * data, size_t size
         remaining -= count < 0 ? 1 : count;
         if (remaining < 1) return 0;
         counts[n++] = (int16_t) count;
-        for (unsigned zeros = count == 0 ? 3 : 0; zeros == 3;) { // how many more of them follow
+        for (unsigned zeros = count == 0 ? 3 : 0; zeros == 3;) { // number of further zeros
             zeros = (unsigned) (load(data, size, at >> 3) >> (at & 7) & 3);
             at += 2;
             if (n + zeros > most || at > 8 * size) return 0;
@@ -137,7 +137,7 @@ static void make_constant(struct table * table, uint8_t symbol) {
 // ---- literals ----
 
 struct huffman {
-    unsigned bits; // of the longest code; 0: there is no table yet
+    unsigned bits; // of the longest code; 0: no table yet
     struct {
         uint8_t symbol, bits;
     } codes[1 << HUFFMAN_BITS];
@@ -146,15 +146,15 @@ struct huffman {
 struct decoder {
     uint8_t *      to;
     size_t         capacity, written;
-    uint32_t       offsets[3]; // the last ones, which sequences may name
+    uint32_t       offsets[3]; // recent offsets, which sequences may refer to
     struct huffman huffman;
     struct table   lengths, distances, matches, weights;
     size_t         n_literals;
     uint8_t        literals[BLOCK_MOST];
 };
 
-// Two states take turns until the bits are used up. Returns how many symbols there were, 0 if they
-// are wrong.
+// Two states alternate until the bits are used up. Returns the number of symbols, 0 on invalid
+// input.
 static unsigned read_weights(struct decoder * d, const uint8_t * data, size_t size, uint8_t weights[CODES_MOST]) {
     struct backward      bits;
     const struct state * states = d->weights.states;
@@ -175,7 +175,7 @@ static unsigned read_weights(struct decoder * d, const uint8_t * data, size_t si
     return 0;
 }
 
-// The last weight is not told: it fills the table.
+// The last weight is implied: it fills the table.
 static bool make_huffman(struct huffman * huffman, uint8_t weights[CODES_MOST], unsigned n) {
     uint32_t sum = 0, at = 0;
     huffman->bits = 0;
@@ -201,7 +201,7 @@ static bool make_huffman(struct huffman * huffman, uint8_t weights[CODES_MOST], 
     return true;
 }
 
-// Returns the bytes read, 0 if they are wrong.
+// Returns the number of bytes read, 0 on invalid input.
 static size_t read_huffman(struct decoder * d, const uint8_t * data, size_t size) {
     uint8_t weights[CODES_MOST];
     if (size == 0) return 0;
@@ -242,12 +242,12 @@ static bool read_streams(struct decoder * d, const uint8_t * data, size_t size, 
     return true;
 }
 
-// Fills d->literals. Returns the bytes read, 0 if they are wrong.
+// Fills d->literals. Returns the number of bytes read, 0 on invalid input.
 static size_t read_literals(struct decoder * d, const uint8_t * data, size_t size) {
     if (size == 0) return 0;
     unsigned kind = data[0] & 3, form = data[0] >> 2 & 3;
     uint64_t head = load(data, size, 0);
-    if (kind < 2) { // as they are, or one byte again and again
+    if (kind < 2) { // raw, or one repeated byte
         unsigned header = form == 1 ? 2 : form == 3 ? 3 : 1;
         d->n_literals   = (size_t) (form == 1 ? head >> 4 & 0xfff : form == 3 ? head >> 4 & 0xfffff : head >> 3 & 0x1f);
         size_t stored   = kind == 0 ? d->n_literals : 1;
@@ -269,10 +269,10 @@ static size_t read_literals(struct decoder * d, const uint8_t * data, size_t siz
 
 // ---- sequences ----
 
-struct codes { // a code stands for base + that many bits
+struct codes { // a code means base + that many extra bits
     unsigned        n, log, log_most;
     const uint8_t * bits;
-    const int16_t * usual; // the distribution if none is told
+    const int16_t * usual; // default distribution
 };
 
 static const uint8_t length_bits[36]     = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  0,  0,  1,  1,
@@ -312,13 +312,13 @@ static bool choose_table(struct table * table, unsigned mode, const struct codes
     }
 }
 
-// What a code of lengths stands for begins where that of the code before ended.
+// Each code's range begins where the previous one ends.
 static void fill_bases(uint32_t bases[53], const struct codes * codes, uint32_t first) {
     bases[0] = first;
     for (unsigned i = 1; i < codes->n; i++) bases[i] = bases[i - 1] + (1u << codes->bits[i - 1]);
 }
 
-// The distance that a value stands for; 0 if it is wrong.
+// Returns the distance for an offset value; 0 on invalid input.
 static uint32_t distance_of(uint32_t offsets[3], uint32_t value, bool after_literals) {
     uint32_t distance;
     if (value > 3) {
@@ -350,7 +350,7 @@ static bool put_match(struct decoder * d, uint32_t distance, size_t n) {
         memcpy(to, from, n);
         return true;
     }
-    while (n-- > 0) *to++ = *from++; // what it copies is what it writes
+    while (n-- > 0) *to++ = *from++; // source and target may overlap
     return true;
 }
 
@@ -405,7 +405,7 @@ static bool read_block(struct decoder * d, const uint8_t * data, size_t size) {
 
 // ---- frames ----
 
-// Where the blocks begin; 0 if this is no frame that can be read.
+// Returns the offset of the first block; 0 if the frame is not readable.
 static size_t read_header(const uint8_t * data, size_t size, uint64_t * content) {
     static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd}, dictionary[] = {0, 1, 2, 4};
     if (size < 6 || memcmp(data, magic, sizeof(magic)) != 0 || (data[4] & 8) != 0) return 0;

@@ -1,9 +1,8 @@
-// Decompresses one zstd frame (RFC 8878): what the module needs of zstd, small enough to travel in
-// every report: 7 KB of the module. zstd's own decoder, with its options for size, takes 27 KB
-// there and 19,000 lines here, because no package has it for WebAssembly.
+// Decompresses one zstd frame (RFC 8878), in 7 KB of the module. zstd's own decoder, optimised for
+// size, takes 27 KB there and 19,000 lines in this tree, because no package has it for WebAssembly.
 //
-// Not read: dictionaries, and the checksum at the end of a frame (chunks of a trace have their
-// own). Frames are untrusted: every size and every offset is checked against what is there.
+// Dictionaries are not supported, and the checksum of a frame is ignored (chunks of a trace have
+// their own). Frames are untrusted: every size and offset is checked.
 #pragma once
 
 #include <stddef.h>
@@ -11,10 +10,10 @@
 
 #define GGS_ZSTD_FAILED SIZE_MAX
 
-// What the frame says that it holds; UINT64_MAX if it does not say, UINT64_MAX - 1 if it is no
-// frame.
+// Returns the content size that the frame states; UINT64_MAX if it states none, UINT64_MAX - 1 if
+// this is not a frame.
 uint64_t ggs_zstd_content_size(const void * frame, size_t size);
 
-// Returns how many bytes were written, or GGS_ZSTD_FAILED: damaged, larger than `capacity`, or out
+// Returns the number of bytes written, or GGS_ZSTD_FAILED: damaged, larger than `capacity`, or out
 // of memory.
 size_t ggs_zstd_decompress(void * to, size_t capacity, const void * frame, size_t size);

@@ -1,9 +1,10 @@
-// Every command of README, CONTRIBUTING and docs. What stands in a ```sh block is run as it stands there, in a directory with the
-// models and recordings of the tutorial; docs/tutorial.md has tests of its own. Commands elsewhere have placeholders, other machines or
-// programs in them: their verbs, options, targets and files must be there.
+// Every command of README, CONTRIBUTING, docs and the man pages. Commands in ```sh blocks are run as
+// they are written, in a directory with the models and recordings of the tutorial;
+// docs/tutorial.md has its own tests. Other commands have placeholders, or need other machines or
+// programs: their verbs, options, targets and files must exist.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { bin, build, root, run, scratch } from "../lib.mjs";
 import { noGroups } from "../memory-group.mjs";
@@ -46,11 +47,35 @@ for (const page of pages.filter((page) => page !== "docs/tutorial.md")) {
         });
     }
 }
-test("there are commands to run", () => assert.ok(found >= 12, String(found)));
+const manuals = readdirSync(join(root, "docs", "man")).map((file) => `docs/man/${file}`);
+const examples = (page) => [...read(page).replaceAll(/\\e\n\s*/g, "").matchAll(/^(?:\.Dl |\$ )?(ggscope(?:-engine)? .*)$/gm)].map(([, command]) => command);
+// Examples of man pages, with the tutorial's models and recordings in place of placeholders. Left out
+// are other programs, other machines, and commands of several lines.
+const elsewhere = /llama-|python3|PROGRAM|DIR|FOLDER|experiments\/|settings\.json|study|today|\bm\.gguf|\bserve\b|\bsynth\b|\bseal\b|\bprove\b|\battach\b|\bcontrol\b|^ggscope record|--faults|\|$|SELECT|\(dq/;
+for (const page of manuals) {
+    const commands = examples(page).filter((command) => !elsewhere.test(command));
+    if (commands.length === 0) continue;
+    const place = join(here, page.split("/").at(-1));
+    test(`${page}: ${commands.length} examples`, () => {
+        mkdirSync(place);
+        const given = { "tiny.gguf": "tiny.gguf", "model.gguf": /gguf\.1/.test(page) ? "moe.gguf" : "tiny.gguf", experiment: "dense" };
+        for (const [name, target] of Object.entries(given)) symlinkSync(join("..", target), join(place, name));
+        if (commands.some((command) => /^ggscope (explain|figure --kind)/.test(command))) cpSync(join(here, "sparse"), join(place, "experiments", "newest"), { recursive: true });
+        for (const command of commands) {
+            const { status, stderr } = run("bash", ["-o", "pipefail", "-c", command], { cwd: place, env });
+            assert.equal(status, 0, `${command}\n${stderr}`);
+            found++;
+        }
+    });
+}
+test("there are commands to run", () => assert.ok(found >= 30, String(found)));
 
-// ---- commands that are not run: what they name is there ----
+// ---- commands that are not run: what they name exists ----
 
 const spans = (page) => [...read(page).replace(/^```(?:sh|text|yaml|sql|js|python)?\n[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`|^ {4}(?:\w*\$ +)?(\S.*)$/gm)].map(([, span, line]) => span ?? line.split(/ {3,}/)[0]);
+// Commands in blocks of another kind: sessions with output, workflows.
+const quoted = (page) => [...read(page).matchAll(/^```(?:text|yaml)\n([^]*?)^```$/gm)].flatMap(([, text]) =>
+    [...text.replaceAll(/\\\n\s*/g, "").matchAll(/^[ \w-]*(?:: |\$ )?(?<![\w-])(ggscope(?:-engine)? .*)$/gm)].map(([, command]) => command));
 const help = new Map();
 const helpOf = (program, verb) => {
     const key = `${program} ${verb}`;
@@ -81,7 +106,12 @@ test("verbs, options, targets and files that documents name are there", () => {
     assert.match(wrong("ggscope nothing"), /no ggscope nothing/);
     assert.match(wrong("make nothing"), /no make nothing/);
     assert.match(wrong("node tests/bench/nothing.mjs"), /no tests\/bench\/nothing/);
-    const all = pages.flatMap((page) => spans(page).map((span) => [page, span]));
+    const all = [
+        ...pages.flatMap((page) => [...spans(page), ...quoted(page)].map((span) => [page, span])),
+        ...manuals.flatMap((page) => examples(page).map((command) => [page, command])),
+    ];
+    assert.ok(manuals.flatMap(examples).length > 40, "examples of man pages");
+    assert.ok(pages.flatMap(quoted).length >= 10, "commands in other blocks");
     assert.ok(all.filter(([, span]) => /^ggscope/.test(span)).length > 100);
     assert.deepEqual(all.map(([page, span]) => [page, span, wrong(span)]).filter(([, , why]) => why !== undefined), []);
 });

@@ -87,7 +87,7 @@ test("documents are at most 100 columns wide", () => {
 test("comments are at most 100 columns wide, drawings apart", () => {
     const wide = (text) => text.split("\n").filter((line) => [...line].length > 100 && /^\s*\/\/ ?\S/.test(line) && !/\/\/.* {3}/.test(line));
     assert.equal(wide(`// ${"x ".repeat(60)}\nint a; // ${"x ".repeat(60)}\n//     a   ${"x ".repeat(60)}`).length, 1);
-    const held = /^include\/|^src\/(base|gguf|export|serve|wasm|contract|engine|answer|analyze\/(?!values))/;
+    const held = /^include\/|^src\/(base|gguf|export|serve|wasm|contract|engine|answer|attach|cli|figure|preload|stream|trials|analyze\/(?!values))/;
     for (const file of sources.filter((f) => held.test(f))) assert.deepEqual(wide(read(file)), [], file);
 });
 
@@ -108,6 +108,19 @@ test("each document begins with what it answers, and README, NEWS and performanc
     assert.ok(lines("README.md") <= 120, "README.md");
     assert.ok(lines("NEWS.md") <= 60, "NEWS.md");
     assert.ok(lines("docs/performance.md") <= 100, "docs/performance.md");
+});
+
+test("documents list what the tables of the code have", () => {
+    const rows = (file, pattern) => [...read(file).matchAll(pattern)].map(([, name]) => name);
+    for (const [page, names, form] of [
+        ["docs/http-api.md", rows("src/serve/site.c", /\{"([a-z]+)", (?:true|false), ggs_route_/g), (name) => `${name}[?\` &]|/api/${name}\\b`],
+        ["docs/explain.md", rows("src/analyze/explain/findings.h", /ROW\("([a-z-]+)"/g), (name) => `^\\| ${name} \\|`],
+        ["docs/man/ggscope-export.1", rows("src/export/export.c", /^ {4}\{"([a-z]+)", "/gm), (name) => `\\b${name}\\b`],
+        ["docs/man/ggscope-figure.1", rows("src/figure/figure.c", /\{\.name +=\s+"([a-z-]+)"/g), (name) => name],
+    ]) {
+        assert.ok(names.length >= 8, `${page}: ${names}`);
+        assert.deepEqual(names.filter((name) => !new RegExp(form(name), "m").test(read(page))), [], `${page} lacks these`);
+    }
 });
 
 test("links between documents lead somewhere", () => {

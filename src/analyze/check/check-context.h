@@ -1,4 +1,4 @@
-// What the checks of a trace share.
+// Shared by the checks of a trace.
 #pragma once
 
 #include "analyze/check/check.h"
@@ -9,8 +9,8 @@ struct context {
     struct ggs_checks * checks;
     struct ggs_trace *  trace;
     const char *        directory;
-    struct ggs_gguf **  gguf; // by file - 1; NULL if it is no GGUF file or cannot be read any more
-    bool                cut;  // a run was cut off, or records were lost: numbers may fall short
+    struct ggs_gguf **  gguf; // by file - 1; NULL if it is not a readable GGUF file
+    bool                cut;  // a run was truncated, or records were lost: numbers may be too small
 };
 
 void ggs_check_layers(struct context * c);

@@ -25,7 +25,7 @@ struct context {
     uint64_t tokens, entries, wrong_counts, backwards, lost_nodes, outside;
     bool     layer_seen[MOST_LAYERS];
     char     stranger[PATH_MAX]; // a file of another experiment
-    char     example[PATH_MAX];  // where something was wrong first
+    char     example[PATH_MAX];  // the first problem
 };
 
 bool ggs_is_json_export(const char * directory) {
@@ -38,7 +38,7 @@ static struct json_object * load(struct context * c, const char * name) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", c->directory, name) >= (int) sizeof(path)) return NULL;
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return NULL; // opening a FIFO would wait for a writer
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return NULL; // opening a FIFO would block
     struct json_object * object = json_object_from_file(path);
     if (object == NULL) return NULL;
     const char * id = json_object_get_string(json_object_object_get(object, "experiment_id"));
@@ -193,7 +193,7 @@ static void check_buffers(struct context * c) {
                    "%zu events, %" PRIu64 " of them do not add up", n, wrong);
 }
 
-// ---- all of them ----
+// ---- all checks ----
 
 static void report(struct context * c) {
     struct ggs_checks * k = c->checks;

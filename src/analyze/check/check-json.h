@@ -1,4 +1,4 @@
-// The checks of `ggscope check` on a directory that `ggscope export --format json` wrote.
+// The checks of `ggscope check` on the output of `ggscope export --format json`.
 #pragma once
 
 #include <stdbool.h>
@@ -7,5 +7,5 @@ struct ggs_checks;
 struct ggs_error;
 
 bool ggs_is_json_export(const char * directory);
-// Negative only if the directory cannot be read at all.
+// Negative only if the directory is not readable.
 int ggs_check_json(struct ggs_checks * checks, const char * directory, struct ggs_error * error);

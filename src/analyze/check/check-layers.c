@@ -1,4 +1,4 @@
-// Layers and tokens: does the recording have all of them?
+// Checks that the recording has all layers and tokens.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
 
-// The result for what falls short: nothing bad if the recording was cut off.
+// The status of a shortfall: no failure if the recording was truncated.
 static enum ggs_check_status incomplete(const struct context * c) {
     return c->cut || ggs_reader_rows(c->trace->reader, GGS_TABLE_RUNS) == 0 ? GGS_CHECK_INTERRUPTED : GGS_CHECK_FAIL;
 }
 
 enum { MOST_LAYERS = 4096 };
 
-// Ops per layer of a graph, and what weights each layer reads (a hash: layers with the same are
-// alike).
+// Ops per layer of a graph, and a hash of the weights that each layer reads: equal layers have
+// equal hashes.
 struct layers {
     uint64_t ops[MOST_LAYERS], weights[MOST_LAYERS];
     int      last;
@@ -55,11 +55,11 @@ static uint64_t layers_of_model(const struct context * c) {
     return most;
 }
 
-// What the graphs of a recording show of the layers.
+// The layers seen in the graphs of a recording.
 struct layers_seen {
-    bool     met[MOST_LAYERS]; // in any graph: a program's own callback may cut one into pieces
+    bool     met[MOST_LAYERS]; // in any graph: a program's callback may split one
     uint64_t graphs, unlike;
-    int      odd; // a layer with other ops than its neighbour
+    int      odd; // a layer whose ops differ from its neighbour's
 };
 
 static void look_at_graph(struct context * c, const struct ggs_graph * graph, struct layers * layers,
@@ -67,9 +67,9 @@ static void look_at_graph(struct context * c, const struct ggs_graph * graph, st
     count_layers(c, graph, layers);
     seen->graphs++;
     for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
-    // The last layer computes only the rows that are wanted, so it differs by design. Where devices
-    // share a model a graph is what one of them computes: its first layer may have begun on
-    // another, and its last may end there.
+    // The last layer computes only the requested rows, so it differs by design. If devices share a
+    // model, a graph is one device's part: its first layer may begin on another device, and its
+    // last may end there.
     int first = 0;
     while (first < layers->last && layers->ops[first] == 0) first++;
     for (int i = first == 0 ? 1 : first + 2; i < layers->last; i++) {
@@ -128,7 +128,7 @@ void ggs_check_layers(struct context * c) {
     free(seen);
 }
 
-// The ids that a graph looks up in the embedding of tokens: a tensor, 0 for none.
+// Returns the tensor of the ids that a graph looks up in the token embedding, 0 for none.
 static uint64_t find_token_ids(const struct ggs_trace * trace, const struct ggs_graph * graph) {
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
         if (ggs_trace_op_kind(trace, graph->nodes[i].op) != GGS_KIND_GET_ROWS) continue;
@@ -138,7 +138,7 @@ static uint64_t find_token_ids(const struct ggs_trace * trace, const struct ggs_
     return 0;
 }
 
-// Tokens of the steps against those that the embedding lookups of their graph runs read.
+// Compares the tokens of the steps with those that embedding lookups of their graph runs read.
 void ggs_check_tokens(struct context * c) {
     struct ggs_cursor *    runs  = NULL;
     struct ggs_error       error = {0};
@@ -149,7 +149,7 @@ void ggs_check_tokens(struct context * c) {
     int                    status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
     while (status >= 0 && (status = ggs_cursor_next(runs, &run, &error)) > 0) {
         const struct ggs_graph * graph;
-        if (ggs_trace_graph(c->trace, run.graph, &graph, NULL) < 0) continue; // cut off before it
+        if (ggs_trace_graph(c->trace, run.graph, &graph, NULL) < 0) continue; // truncated before it
         uint64_t ids = find_token_ids(c->trace, graph);
         if (ids == 0) continue;
         status                                 = ggs_access_begin_run(&list, c->trace, &run, graph, &error);

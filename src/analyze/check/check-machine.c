@@ -6,7 +6,7 @@
 #include "analyze/walk/recent-runs.h"
 #include "base/error.h"
 
-// Files end in the middle of a block of their filesystem, of which a request may read all.
+// A file ends within a filesystem block, which a request may read as a whole.
 enum { SLACK = 64 << 10 };
 
 struct state {
@@ -16,11 +16,11 @@ struct state {
     struct ggs_recent_runs runs;
 };
 
-// Files end in the middle of a page, too, and a program may touch its rest.
+// A file also ends within a page, whose rest a program may touch.
 static bool is_inside(const struct state * s, const struct ggs_trace * trace, uint64_t file, uint64_t offset,
                       uint64_t bytes) {
     if (file > trace->n_files) return false;
-    uint64_t size = trace->files[file - 1].size; // 0 if it is gone
+    uint64_t size = trace->files[file - 1].size; // 0 if the file is missing
     uint64_t end  = size + (s->page_size - size % s->page_size) % s->page_size;
     return size == 0 || end < size || (offset < end && bytes <= end - offset + SLACK);
 }
@@ -92,7 +92,7 @@ void ggs_check_requests(struct ggs_checks * checks, struct ggs_trace * trace) {
     conclude(checks, "block requests", &s, lost, status, &error);
 }
 
-// Recordings with --prove: the bytes that ops say they touch against the pages that they touched.
+// For recordings with --prove: compares the ops' byte ranges with the touched pages.
 void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
     static const char name[] = "touched pages";
     struct ggs_proof  proof;
@@ -117,8 +117,8 @@ void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
     ggs_proof_release(&proof);
 }
 
-// Engines name the type of a buffer that is a file's mapping so; without the list of mappings its
-// bytes would count as copied.
+// The engine's type name of a buffer that is a file mapping; without the list of mappings its bytes
+// would count as copied.
 void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace) {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->n_buffers; i++) {

@@ -63,8 +63,8 @@ static void check_bytes(struct context * c) {
     if (ggs_reader_verify(c->trace->reader, NULL, NULL, &error) < 0) {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", error.text);
     } else if (warning != NULL) {
-        // Sealing writes a trace under another name until it is complete: one without an end is a
-        // copy that was cut off.
+        // Sealing writes a trace under another name until it is complete, so one without an end is
+        // a truncated copy.
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_FAIL, "%s", warning);
     } else {
         ggs_checks_add(c->checks, "checksums", GGS_CHECK_OK, "all chunks, %" PRIu64 " bytes",
@@ -178,7 +178,7 @@ struct times {
     int64_t  last_end;
 };
 
-// Times of devices are on our clock by calibration: within this of the run's end they are in it.
+// Device times are calibrated to the host clock: this close to the run's end they count as inside.
 enum { CLOCKS_APART_NS = 1000000 };
 
 static void see_op_run(struct times * s, const struct ggs_op_run * op, const struct ggs_run * run) {
@@ -225,7 +225,7 @@ static void check_times(struct context * c) {
     }
 }
 
-// Shares of time mean something only if all of the time is in them.
+// Shares of time are meaningful only if they cover all of the time.
 static void check_shares(struct context * c) {
     static const char name[] = "time in ops";
     struct ggs_totals t;
@@ -255,7 +255,7 @@ static void check_shares(struct context * c) {
     ggs_totals_release(&t);
 }
 
-// ---- where data lies ----
+// ---- places of data ----
 
 static void check_places(struct context * c) {
     const struct ggs_trace * trace = c->trace;
@@ -268,7 +268,7 @@ static void check_places(struct context * c) {
         if (t->source == GGS_SOURCE_DISK) {
             disk++;
             bool unknown =
-                t->file >= 1 && trace->files[t->file - 1].size == 0; // the file was gone when the trace was made
+                t->file >= 1 && trace->files[t->file - 1].size == 0; // the file was missing when the trace was sealed
             if (unknown) gone++;
             in = unknown || (t->file >= 1 && ggs_inside(t->file_offset, extent, trace->files[t->file - 1].size));
         } else if (t->buffer != 0) {
@@ -302,7 +302,7 @@ static const struct ggs_gguf_tensor * find_weight(const struct ggs_gguf * gguf, 
     return NULL;
 }
 
-// Why there is no GGUF file to compare with.
+// The reason for having no GGUF file to compare with.
 static const char * no_gguf(const struct context * c) {
     bool opened = false;
     for (uint64_t i = 0; i < c->trace->n_files; i++) opened |= c->trace->files[i].gguf != 0;
@@ -380,7 +380,7 @@ static void check_buffers(struct context * c) {
     }
 }
 
-// ---- all of them ----
+// ---- all checks ----
 
 static void open_models(struct context * c) {
     for (uint64_t i = 0; i < c->trace->n_files; i++) {
@@ -389,7 +389,7 @@ static void open_models(struct context * c) {
     }
 }
 
-// A trace that opens, but not for analysis: what is wrong with it is the one result.
+// A trace that opens but cannot be analyzed: the problem is the only result.
 static int check_unusable(struct ggs_checks * checks, const char * directory, int status, struct ggs_error * error) {
     struct ggs_reader * reader;
     struct ggs_error    why = *error;

@@ -13,7 +13,7 @@ static bool has(const struct ggs_explanation * explanation, const char * name) {
     return false;
 }
 
-// Findings of one recording that the other does not have.
+// Adds findings of one recording that the other lacks.
 static void add(struct ggs_diff * diff, const char * side, const struct ggs_explanation * of,
                 const struct ggs_explanation * other) {
     for (unsigned i = 0; i < of->n && diff->n_causes < GGS_DIFF_CAUSES; i++) {

@@ -1,4 +1,4 @@
-// Which findings of ggscope explain one of two recordings has and the other has not. For diff.c.
+// Findings of ggscope explain that only one of two recordings has. For diff.c.
 #pragma once
 
 #include "analyze/diff/diff.h"

@@ -20,7 +20,7 @@ __attribute__((format(printf, 2, 3))) static void warn(struct ggs_diff * diff, c
     va_end(arguments);
 }
 
-// Two texts that should be equal.
+// Compares two texts that should be equal.
 static void compare(struct ggs_diff * diff, const char * what, const struct ggs_text * a, const struct ggs_text * b) {
     const char *x = ggs_text_string(a), *y = ggs_text_string(b);
     if (strcmp(x, y) != 0) warn(diff, "the %s differ: %.120s and %.120s", what, x, y);
@@ -38,7 +38,7 @@ static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
     }
 }
 
-// Files of the same name and size may still be other models: experiment.json has a digest of their
+// Files of the same name and size may be different models: experiment.json has a digest of their
 // metadata.
 static void list_digests(struct ggs_text * text, struct ggs_trace * trace) {
     const char *          experiment = ggs_reader_experiment(trace->reader);
@@ -66,7 +66,7 @@ static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct 
 
 // ---- engines ----
 
-// Versions and build ids, one after the other; `brief`: those that people know.
+// Lists versions and build ids; `brief`: the well-known ones.
 static int list_engine(struct ggs_text * all, struct ggs_text * brief, struct ggs_trace * trace,
                        struct ggs_error * error) {
     static const char * const left_out[] = {"capture=", "library=", "directory=", "argument="};
@@ -98,7 +98,7 @@ static void cpu_library(char name[128], struct ggs_trace * trace) {
                        name, 128);
 }
 
-// The engine chooses one by the processor, and kernels differ with it.
+// The engine chooses a library by the processor, and kernels differ with it.
 static bool compare_libraries(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
     char x[128], y[128];
     cpu_library(x, a);
@@ -156,7 +156,7 @@ static int compare_backends(struct ggs_diff * diff, struct ggs_trace * a, struct
     return status;
 }
 
-// Their ops have no counterpart for that alone.
+// Their ops have no counterpart for that reason alone.
 static void warn_of_opaque(struct ggs_diff * diff, char side, uint64_t nodes) {
     if (nodes > 0)
         warn(diff, "%" PRIu64 " nodes of %c ran on backends without op times: they are not compared", nodes, side);
@@ -164,8 +164,8 @@ static void warn_of_opaque(struct ggs_diff * diff, char side, uint64_t nodes) {
 
 // ---- tokens ----
 
-// Where the first tokens differ: the step, -1 for none. A recording that is longer than the other
-// does not differ for that.
+// Finds the first step with different tokens, -1 for none. A longer recording does not differ by
+// its length.
 static int compare_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
                           struct ggs_error * error) {
     struct ggs_cursor *x = NULL, *y = NULL;
@@ -207,7 +207,7 @@ static void warn_of_busy(struct ggs_diff * diff, char side, const struct ggs_con
              conditions->steal_share >= 0.005 ? ", and the hypervisor some (steal)," : "", side);
 }
 
-// What a recording was made under can explain a change by itself.
+// Different conditions of the recordings can explain a change.
 static void compare_conditions(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
     struct ggs_conditions x, y;
     char                  p[GGS_NUMBER_LENGTH], q[GGS_NUMBER_LENGTH];

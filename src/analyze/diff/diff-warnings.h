@@ -1,5 +1,5 @@
-// What makes two recordings hard to compare: other models, prompts, threads, engines, backends. For
-// diff.c.
+// Warnings about recordings that are hard to compare: different models, prompts, threads, engines,
+// backends. For diff.c.
 #pragma once
 
 #include "analyze/diff/diff.h"

@@ -21,13 +21,13 @@ static bool all_digits(const char * text) {
     return *text == '\0';
 }
 
-// "node_25" and "leaf_3" come from a number: no name.
+// "node_25" and "leaf_3" are made from a number and do not count as names.
 static bool is_made_up(const char * name) {
     return (strncmp(name, "node_", 5) == 0 || strncmp(name, "leaf_", 5) == 0) && all_digits(name + 5);
 }
 
-// The name without the layer's number: "Qcur-7 (view)" as "Qcur (view)", "cache_k_l7" as
-// "cache_k_l".
+// Removes the layer's number from a name: "Qcur-7 (view)" becomes "Qcur (view)", "cache_k_l7"
+// becomes "cache_k_l".
 static size_t strip_layer(char * to, size_t size, const char * name, int layer) {
     char   number[16];
     size_t used   = 0;
@@ -37,7 +37,7 @@ static size_t strip_layer(char * to, size_t size, const char * name, int layer) 
         if (layer >= 0 && starts && strncmp(p, number, (size_t) length) == 0 && (p[length] < '0' || p[length] > '9')) {
             if (used > 0 && to[used - 1] == '-') used--;
             p += length;
-            layer = -1; // the first one only
+            layer = -1; // only the first one
             continue;
         }
         to[used++] = *p++;
@@ -45,7 +45,7 @@ static size_t strip_layer(char * to, size_t size, const char * name, int layer) 
     return used;
 }
 
-// ---- what is compared ----
+// ---- comparison ----
 
 struct key {
     uint32_t op, tensor; // names
@@ -54,12 +54,12 @@ struct key {
     uint32_t prompt : 1;
 };
 
-// One side of ops that are alike.
+// One side of equal ops.
 struct half {
-    int64_t           step;  // newest token step that has it
-    uint32_t          times; // how often that step had it: if `order` is 0
+    int64_t           step;  // latest token step with it
+    uint32_t          times; // number of occurrences in that step, if `order` is 0
     uint64_t          wall, read, written, choice;
-    uint64_t          into; // entry + 1 that it was computed together with in that step; 0: an op of its own
+    uint64_t          into; // entry + 1 of the op that it was fused into in that step; 0: not fused
     uint64_t          ops, only, sum_wall, sum_read, sum_written;
     struct ggs_spread spread;
 };
@@ -68,9 +68,9 @@ struct entry {
     struct key  key;
     struct half half[2];
     uint64_t    bytes_differ;
-    uint64_t    together; // entry of all layers
+    uint64_t    together; // entry for all layers
     bool        touched;
-    bool        merged; // in this step: its time is in the entry that it was computed together with
+    bool        merged; // in this step its time is part of the entry that it was fused into
 };
 
 struct side {
@@ -80,8 +80,7 @@ struct side {
     uint32_t *         stripped; // by tensor - 1
     uint32_t *         ops;      // by op
     int                more;     // the walk is at a run of the step
-    // If contexts ran at the same time, their steps take turns in the table of runs: they are
-    // walked one by one.
+    // Steps of concurrent contexts interleave in the table of runs; these are walked one by one.
     int64_t * steps; // ascending; NULL if the runs are in the order of their steps
     uint64_t  n_steps, steps_capacity, next;
 };
@@ -102,7 +101,7 @@ static struct ggs_map_key map_key(const struct key * key) {
                                 (uint64_t) (uint32_t) key->layer << 32 | (uint64_t) key->order << 1 | key->prompt};
 }
 
-// The number of an entry, made if it is new; UINT64_MAX when out of memory.
+// Returns the number of an entry, made if new; UINT64_MAX if out of memory.
 static uint64_t find_entry(struct comparison * c, const struct key * key) {
     uint64_t * place = ggs_map_put(&c->by_key, map_key(key));
     if (place == NULL) return UINT64_MAX;
@@ -115,7 +114,7 @@ static uint64_t find_entry(struct comparison * c, const struct key * key) {
 
 // ---- one op ----
 
-// The experts that an op takes, as a number: equal if each token takes the same, in whatever order.
+// A hash of the experts that an op uses: equal if each token uses the same ones in any order.
 static uint64_t choice_of(const struct ggs_walk * walk, const struct ggs_access_list * list) {
     const struct ggs_access_index * index = ggs_access_values(list, ggs_trace_source(walk->graph, walk->op.node, 2));
     if (index == NULL || index->n == 0) return 0;
@@ -143,7 +142,7 @@ static bool touch(struct comparison * c, uint64_t number) {
     return ggs_array_push(c->touched, c->n_touched, c->touched_capacity, number);
 }
 
-// The entry of a node of the op that the walk is at, as one of this step.
+// Returns the entry of a node of the current op, marked for this step.
 static int note_node(struct comparison * c, int which, bool prompt, const struct ggs_op_seen * op, uint64_t * out,
                      struct ggs_error * error) {
     struct side *           side   = &c->sides[which];
@@ -202,8 +201,8 @@ static bool is_op(const struct half * half, int64_t step) {
     return half->step == step && half->into == 0;
 }
 
-// An op of one side that the other computed together with a node before it is compared as part of
-// that: a device that adds while it multiplies is compared with both.
+// An op of one side that the other side fused into a preceding node is compared as part of that
+// node.
 static void merge_entry(struct comparison * c, struct entry * entry, int64_t step) {
     entry->merged = false;
     for (int i = 0; i < 2; i++) {
@@ -248,7 +247,7 @@ static int by_step(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// Lists the steps of a recording if its runs are not in their order.
+// Lists the steps of a recording whose runs are not in their order.
 static int list_steps(struct side * side, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
@@ -275,7 +274,7 @@ static int list_steps(struct side * side, struct ggs_error * error) {
     return 0;
 }
 
-// Goes on to the next run, in the order of steps.
+// Moves to the next run in the order of steps.
 static int next_run(struct side * side, struct ggs_error * error) {
     for (;;) {
         if (side->steps == NULL || side->next > 0) {
@@ -340,7 +339,7 @@ static enum ggs_verdict judge_item(const struct ggs_diff_item * item, const uint
     return ggs_verdict_of(&a, &b, whole_ns[item->prompt]);
 }
 
-// Of the ops that were compared: how long they took in the faster one of the two.
+// Total time of the compared ops in the faster recording.
 static void find_whole(const struct comparison * c, uint64_t whole_ns[2]) {
     uint64_t sums[2][2] = {{0}};
     for (uint64_t i = 0; i < c->n; i++) {
@@ -378,7 +377,7 @@ static int by_number(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// The median of how much slower each kind of op became. A busier machine moves all of them.
+// Median slowdown over all kinds of ops: a busier machine affects all of them.
 static int find_shift(struct comparison * c, struct ggs_error * error) {
     double * ratios = malloc((c->n + 1) * sizeof(*ratios));
     uint64_t n      = 0;
@@ -453,7 +452,7 @@ static int time_tokens(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_
     return status;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int open_side(struct side * side, struct ggs_names * names, struct ggs_trace * trace, struct ggs_error * error) {
     char stripped[512];

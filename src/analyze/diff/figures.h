@@ -1,5 +1,4 @@
-// Figures of a recording by name, and conditions on how they change from one recording to another:
-// what scripts ask.
+// Named figures of a recording, and conditions on their change between recordings, for scripts.
 //
 //     struct ggs_fail_if list = {0};
 //     ggs_fail_if_add(&list, "tokens_per_s < -3 %");
@@ -14,7 +13,7 @@ struct ggs_totals;
 struct ggs_figure {
     const char * name;
     const char * unit;                              // "ns", "bytes", "/s", "" for a count
-    bool         noisy;                             // a time: it differs from run to run for no reason
+    bool         noisy;                             // a time, which varies from run to run
     bool         more;                              // more is better
     double (*of)(const struct ggs_totals * totals); // NaN: not seen
 };
@@ -37,7 +36,7 @@ struct ggs_fail_if {
     unsigned             n;
 };
 
-// FIGURE OP CHANGE, the change in percent of A or in the figure's own unit: "tokens_per_s < -3 %",
+// FIGURE OP CHANGE, with the change in percent of A or in the figure's unit: "tokens_per_s < -3 %",
 // "bytes_read > +1 %", "unseen != 0".
 bool ggs_fail_if_add(struct ggs_fail_if * list, const char * text);
 #define GGS_EXPECTS_FAIL_IF "a condition such as 'tokens_per_s < -3 %' or 'bytes_read > 0' on a figure (see --help)"
@@ -47,7 +46,7 @@ struct ggs_judgement {
     double                       a, b;
     double                       change; // in percent or the figure's unit; NaN: not seen
     bool                         failed; // the condition holds, or a figure was not seen
-    const char *                 note;   // "", or what to keep in mind
+    const char *                 note;   // "", or a caveat
 };
 
 void ggs_fail_if_judge(const struct ggs_condition * condition, double a, double b, struct ggs_judgement * judgement);

@@ -26,7 +26,7 @@ double ggs_sample_median(const double * values, unsigned n) {
     return median_of(copy, n);
 }
 
-static uint32_t draw(uint64_t * state) { // an LCG is good enough to pick rounds
+static uint32_t draw(uint64_t * state) { // an LCG suffices to pick rounds
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t) (*state >> 33);
 }
@@ -58,8 +58,8 @@ struct ggs_ratio ggs_sample_ratio(const double * a, const double * b, unsigned n
     return ggs_sample_ratio_within(a, b, n, 0.95);
 }
 
-// The median lies between the k-th smallest and the k-th largest of n values unless fewer than k
-// of them are on one side of it: a binomial with p = 1/2. Takes the largest k that still covers.
+// The median lies between the k-th smallest and the k-th largest of n values unless fewer than k of
+// them are on one side of it: a binomial with p = 1/2. Uses the largest k that covers.
 struct ggs_median ggs_sample_interval(const double * values, unsigned n) {
     double            copy[MOST];
     struct ggs_median interval = {NAN, NAN, NAN, NAN};

@@ -14,7 +14,7 @@
 
 // ---- conditions ----
 
-// Where experiment.json has them. What the machine happened to do (load, free memory) is not one.
+// Their paths in experiment.json. Incidental facts of the machine (load, free memory) do not count.
 static const struct {
     const char *name, *path;
     bool        bytes;
@@ -61,7 +61,7 @@ static struct ggs_json_value find(const struct ggs_trace * trace, const char * p
     return at;
 }
 
-// Words of a list; of a list of model files, their names and digests.
+// Appends the words of a list; for model files, their names and digests.
 static void append(struct ggs_text * text, struct ggs_json_value value, bool bytes) {
     char                  number[GGS_NUMBER_LENGTH];
     uint64_t              amount;
@@ -90,7 +90,7 @@ static void append(struct ggs_text * text, struct ggs_json_value value, bool byt
     }
 }
 
-// The first word in which commands differ is what tells them apart: leaves out what all begin with.
+// Returns the length of the common beginning of commands, which is left out.
 static size_t common_begin(const struct ggs_text * texts, unsigned n) {
     size_t same = 0, word = 0;
     for (;; same++) {
@@ -147,7 +147,7 @@ static void find_groups(struct ggs_several * several, const struct ggs_text * ke
 
 // ---- figures ----
 
-// The recordings of a group that were seen.
+// The values of a group's recordings.
 struct spread {
     unsigned n;
     double   least, most, mean;
@@ -165,7 +165,7 @@ static struct spread spread_of(const struct ggs_several * several, const double 
     return spread;
 }
 
-// Means of groups are further apart than repeats within any of them.
+// True if the means of groups are further apart than repeats within any of them.
 static void judge(const struct ggs_several * several, struct ggs_several_figure * figure) {
     double least = INFINITY, most = -INFINITY, within = NAN;
     figure->noise = NAN;
@@ -178,7 +178,7 @@ static void judge(const struct ggs_several * several, struct ggs_several_figure 
         within        = fmax(within, width);
         figure->noise = fmax(figure->noise, spread.mean == 0 ? 0 : width / fabs(spread.mean));
     }
-    bool exact      = !figure->figure->noisy && within > 0; // repeats that should be the same are not
+    bool exact      = !figure->figure->noisy && within > 0; // repeats that should be equal are not
     figure->differs = exact || (isnan(within) ? !figure->figure->noisy && most > least : most - least > within);
 }
 

@@ -1,5 +1,5 @@
-// Up to twelve recordings side by side: the conditions in which they differ, and their figures with
-// the noise among those that were made under the same conditions.
+// Up to twelve recordings side by side: the conditions in which they differ, and their figures,
+// with the noise among recordings under the same conditions.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ enum { GGS_SEVERAL_MOST = 12, GGS_SEVERAL_FIGURES = 32, GGS_SEVERAL_TEXT = 160 }
 
 struct ggs_several_condition {
     const char * name;                                       // "memory limit"
-    char         values[GGS_SEVERAL_MOST][GGS_SEVERAL_TEXT]; // "not recorded" if a recording does not tell
+    char         values[GGS_SEVERAL_MOST][GGS_SEVERAL_TEXT]; // "not recorded" if missing
     unsigned     n;
 };
 
@@ -20,8 +20,8 @@ struct ggs_several_figure {
     const struct ggs_figure * figure;
     double                    values[GGS_SEVERAL_MOST]; // NaN: not seen
     unsigned                  n;
-    double                    noise;   // largest difference between repeats, of their mean; NaN: no repeats
-    bool                      differs; // by more than the noise; a time without repeats never does: that is not known
+    double                    noise;   // largest difference between repeats, relative to their mean; NaN: no repeats
+    bool                      differs; // by more than the noise; false for a time without repeats
 };
 
 struct ggs_several {

@@ -13,7 +13,7 @@ void ggs_spread_release(struct ggs_spread * spread) {
 int ggs_spread_add(struct ggs_spread * spread, uint64_t value) {
     if (spread->stride == 0) spread->stride = 1;
     if (spread->n++ % spread->stride != 0) return 0;
-    if (spread->kept == GGS_SPREAD_KEPT) { // every other one goes, and from now on only every other one comes
+    if (spread->kept == GGS_SPREAD_KEPT) { // drops every other value and doubles the stride
         for (uint32_t i = 0; i < GGS_SPREAD_KEPT / 2; i++) spread->values[i] = spread->values[2 * i];
         spread->kept = GGS_SPREAD_KEPT / 2;
         spread->stride *= 2;
@@ -26,7 +26,7 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// Between the two values that the place lies between.
+// Interpolates between the neighbouring values.
 static double at(const uint64_t * sorted, uint32_t n, double share) {
     double   place = share * (double) (n - 1);
     uint32_t below = (uint32_t) place;

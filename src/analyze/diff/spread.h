@@ -1,5 +1,5 @@
-// The spread of repeated values. Keeps at most 128 of any number of values, evenly over all of
-// them, and gives their quartiles: what a single outlier does not move.
+// The spread of repeated values: keeps at most 128 of any number of values, evenly spaced, and
+// computes quartiles, which are robust against outliers.
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@ enum { GGS_SPREAD_KEPT = 128 };
 
 // A zeroed struct is empty.
 struct ggs_spread {
-    uint64_t   n, stride; // values seen; one of so many is kept
+    uint64_t   n, stride; // values seen; one of `stride` is kept
     uint32_t   kept;
     uint32_t   capacity;
     uint64_t * values;
@@ -20,5 +20,5 @@ struct ggs_quartiles {
 };
 
 void                 ggs_spread_release(struct ggs_spread * spread);
-int                  ggs_spread_add(struct ggs_spread * spread, uint64_t value); // 0, or -1 when out of memory
+int                  ggs_spread_add(struct ggs_spread * spread, uint64_t value); // 0, or -1 if out of memory
 struct ggs_quartiles ggs_spread_quartiles(const struct ggs_spread * spread);

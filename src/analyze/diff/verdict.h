@@ -1,14 +1,15 @@
-// Did something that was measured several times in two recordings become slower or faster?
+// Decides whether something that was measured repeatedly in two recordings became slower or faster.
 //
-// Medians tell whether the typical value moved: further than the spread within either recording
-// (the distance of the quartiles, taken larger if there are few values), and by at least 3 % and
-// 100 ns. Sums tell what it cost: a few values that were held up leave the median where it was.
-// Both are looked at, and a verdict never says the opposite of the sums:
+// Medians show whether the typical value moved: further than the spread within either recording
+// (the interquartile range, enlarged for few values), and by at least 3 % and 100 ns. Sums show the
+// cost: a few delayed values do not move the median. Both are considered, and a verdict never
+// contradicts the sums:
 //
 //     slower, faster         the median moved, and so did the sum
-//     stalls, fewer stalls   the sum moved by half or more, and is worth a hundredth of all; or against the median
+//     stalls, fewer stalls   the sum moved by half or more, and is worth a hundredth of all; or it
+//                            moved against the median
 //     noise                  neither, or the median moved and the sum did not
-//     uncertain              fewer than five values: no spread to speak of
+//     uncertain              fewer than five values: no meaningful spread
 #pragma once
 
 #include "analyze/diff/spread.h"
@@ -17,7 +18,7 @@ enum ggs_verdict {
     GGS_SAME,
     GGS_WITHIN_NOISE,
     GGS_UNCERTAIN,
-    GGS_SLOWER, // B against A
+    GGS_SLOWER, // B compared with A
     GGS_FASTER,
     GGS_STALLS,
     GGS_FEWER_STALLS,
@@ -29,5 +30,5 @@ struct ggs_measured {
     uint64_t             sum_ns;
 };
 
-// `whole_ns`: how long everything took that this is a part of; 0: this is the whole.
+// `whole_ns`: duration of everything that this is a part of; 0: this is the whole.
 enum ggs_verdict ggs_verdict_of(const struct ggs_measured * a, const struct ggs_measured * b, uint64_t whole_ns);

@@ -63,7 +63,7 @@ const struct ggs_choice * ggs_choice_of_node(const struct ggs_choices * choices,
 
 // ---- weights and probabilities ----
 
-// Index data is kept as integers; those of 32-bit floats are their bits.
+// Index data is stored as integers; 32-bit floats as their bits.
 static int keep_floats(float ** where, const struct ggs_access_index * index, struct ggs_error * error) {
     *where = malloc((index->n + 1) * sizeof(**where));
     if (*where == NULL) return ggs_fail_memory(error);
@@ -76,10 +76,10 @@ static int keep_floats(float ** where, const struct ggs_access_index * index, st
 
 static bool holds_floats(const struct ggs_trace * trace, const struct ggs_access_index * index) {
     const struct ggs_tensor * t = ggs_trace_tensor(trace, index->tensor);
-    return t != NULL && t->type == 0 && index->width == 4; // GGML_TYPE_F32 has been 0 in every release
+    return t != NULL && t->type == 0 && index->width == 4; // GGML_TYPE_F32 is 0 in every release
 }
 
-// Rows of the router's result, taken by the choice's ids.
+// True for rows of the router's result, selected by the choice's ids.
 static bool is_probability(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t root,
                            const struct ggs_choice * choice) {
     for (uint64_t n = 0; n < choice->node; n++) {
@@ -107,7 +107,7 @@ static int find_probabilities(struct ggs_choices * choices, const struct ggs_wal
     return status;
 }
 
-// The choice that a MUL node weighs: the one of its layer, else the nearest.
+// Returns the choice that a MUL node weights: that of its layer, else the nearest.
 static struct ggs_choice * weighed_by(struct ggs_choices * choices, int layer, uint64_t node, const int64_t ne[4]) {
     struct ggs_choice * nearest = NULL;
     for (uint64_t i = 0; i < choices->n; i++) {

@@ -1,9 +1,9 @@
-// Which experts a run chose, and with what weight.
+// The experts that a run chose, and their weights.
 //
-// A MUL_MAT_ID node names them (source 2): [used, tokens] numbers. All matrices of a layer share
-// one choice, so each choice is listed once, at the first node that uses it. The routing weight is
-// what a MUL node multiplies the experts' outputs with, [1, used, tokens]; the probability is what
-// the router gave before any scaling, if the graph still has it.
+// Source 2 of a MUL_MAT_ID node has them: [used, tokens] numbers. All matrices of a layer share one
+// choice, so each choice is listed once, at the first node that uses it. The routing weight is what
+// a MUL node multiplies the experts' outputs with, [1, used, tokens]. The probability is the
+// router's output before scaling, if the graph still has it.
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct ggs_choice {
     float *         probabilities; // NULL if unknown
 };
 
-// A zeroed struct is ready for use.
+// A zeroed struct is valid.
 struct ggs_choices {
     struct ggs_choice *    choice;
     uint64_t               n, capacity;
@@ -28,9 +28,10 @@ struct ggs_choices {
 };
 void ggs_choices_release(struct ggs_choices * choices);
 
-// The choices of walk->run, in the order of the graph. What it gives lives until the next call.
+// Lists the choices of walk->run in the order of the graph. The result is valid until the next
+// call.
 int ggs_choices_of(struct ggs_choices * choices, struct ggs_walk * walk, struct ggs_error * error);
 
-// The choice that a node's expert ids are, NULL for none.
+// Returns the choice with a node's expert ids, NULL if there is none.
 const struct ggs_choice * ggs_choice_of_node(const struct ggs_choices * choices, const struct ggs_trace * trace,
                                              const struct ggs_graph * graph, uint64_t node);

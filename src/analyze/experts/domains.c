@@ -93,7 +93,7 @@ static int by_share(const void * left, const void * right) {
     return a->expert < b->expert ? -1 : 1;
 }
 
-// Means over what is known.
+// Adds to a mean over known values.
 static void add_mean(double value, double * sum, unsigned * n) {
     if (isnan(value)) return;
     *sum += value;

@@ -8,7 +8,7 @@
 
 enum { MOST_SEQUENCES = 64, MOST_LAYERS = 1024, MOST_WINDOW = 1 << 16, DEFAULT_WINDOW = 256 };
 
-// What one layer chose for the tokens of the batch.
+// The choice of one layer for the tokens of the batch.
 struct choice {
     uint64_t  layer; // index
     uint64_t  ids_tensor;
@@ -18,7 +18,7 @@ struct choice {
     uint64_t  capacity;
 };
 
-// The newest choices of a sequence.
+// The latest choices of a sequence.
 struct sequence {
     int64_t  number;
     uint64_t position; // tokens seen
@@ -29,7 +29,7 @@ struct sequence {
     } * layers; // by index, MOST_LAYERS of them
 };
 
-// Experts that a token used, so that windows can let go of them.
+// Experts that a token used, for removal from windows.
 struct used_list {
     uint32_t * experts; // layer index << 12 | expert
     uint64_t   n, capacity;
@@ -122,13 +122,13 @@ int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uin
     return 0;
 }
 
-// ---- counting it ----
+// ---- counting a batch ----
 
 static struct sequence * find_sequence(struct ggs_expert_tokens * tokens, int64_t number) {
     for (unsigned i = 0; i < tokens->n_sequences; i++) {
         if (tokens->sequences[i].number == number) return &tokens->sequences[i];
     }
-    // If there are more than fit, the oldest is forgotten.
+    // If there are too many, the oldest is dropped.
     bool              room = tokens->n_sequences < MOST_SEQUENCES;
     struct sequence * sequence =
         &tokens->sequences[room ? tokens->n_sequences : tokens->next_sequence++ % MOST_SEQUENCES];
@@ -138,7 +138,7 @@ static struct sequence * find_sequence(struct ggs_expert_tokens * tokens, int64_
     return sequence->layers == NULL ? NULL : sequence;
 }
 
-// Compares with the token before and takes its place.
+// Compares with the previous token and replaces it.
 static void follow(struct sequence * sequence, struct ggs_experts_layer * layer, uint64_t at, const int64_t * ids,
                    uint64_t used) {
     uint64_t reused = 0, chosen = 0;
@@ -175,7 +175,7 @@ static void count(struct ggs_experts_layer * layer, const int64_t * ids, uint64_
     }
 }
 
-// The token enters every window's set of experts.
+// Adds the token to every window's set of experts.
 static bool enter(struct ggs_expert_tokens * tokens, struct ggs_experts * experts, uint64_t at, const int64_t * ids,
                   uint64_t used) {
     struct ggs_experts_layer * layer = &experts->layers[at];
@@ -197,7 +197,7 @@ static bool enter(struct ggs_expert_tokens * tokens, struct ggs_experts * expert
     return true;
 }
 
-// What only the token that now falls out of a window had used leaves its set.
+// Removes experts from a window's set that only the token leaving the window had used.
 static void leave(struct ggs_expert_tokens * tokens, struct ggs_experts * experts) {
     int64_t now = (int64_t) experts->tokens;
     for (unsigned s = 0; s < experts->n_sets; s++) {
@@ -241,7 +241,7 @@ int ggs_expert_tokens_flush(struct ggs_expert_tokens * tokens, struct ggs_expert
         struct ggs_experts_layer * layer  = &experts->layers[choice->layer];
         if (choice->n_tokens > n) n = choice->n_tokens;
         if (choice->used > layer->used) layer->used = choice->used;
-        if (layer->bytes == 0) layer->bytes = choice->bytes; // stays: the sets add and subtract it
+        if (layer->bytes == 0) layer->bytes = choice->bytes; // constant: the sets add and subtract it
     }
     for (uint64_t t = 0; t < n; t++) {
         struct sequence * sequence = find_sequence(tokens, sequence_number(tokens, t));
@@ -249,7 +249,7 @@ int ggs_expert_tokens_flush(struct ggs_expert_tokens * tokens, struct ggs_expert
         sequence->position++;
         leave(tokens, experts);
         for (uint64_t i = 0; i < tokens->n_choices; i++) {
-            // The last layer computes only tokens whose output is wanted: the last ones.
+            // The last layer computes only tokens whose output is requested: the last ones.
             const struct choice * choice = &tokens->choices[i];
             uint64_t              skip   = n - choice->n_tokens;
             if (t < skip) continue;

@@ -1,6 +1,6 @@
-// The choices of experts token by token, for experts.c. An op names the choices of all tokens of a
-// batch for one layer; here they are turned around, so that each token is seen with all its layers,
-// after the one before it.
+// The choices of experts by token, for experts.c. An op has the choices of all tokens of a batch
+// for one layer; these are transposed, so that each token is seen with all its layers, after the
+// previous token.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "analyze/experts/experts.h"
 
-enum { GGS_EXPERT_CHOICE = 64 }; // most experts that one token may choose in a layer
+enum { GGS_EXPERT_CHOICE = 64 }; // maximum experts per token and layer
 
 struct ggs_expert_tokens;
 
@@ -17,14 +17,14 @@ int  ggs_expert_tokens_new(struct ggs_expert_tokens ** out, struct ggs_experts *
                            struct ggs_error * error);
 void ggs_expert_tokens_free(struct ggs_expert_tokens * tokens); // NULL is fine
 
-// A new token step begins: learns which sequences its tokens belong to.
+// Begins a token step: reads the sequences of its tokens.
 int ggs_expert_tokens_step(struct ggs_expert_tokens * tokens, struct ggs_trace * trace, int64_t step,
                            struct ggs_error * error);
 
-// A choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up,
-// down); *first says whether this is the first of them. `bytes`: of the op's matrix of one expert.
+// Adds a choice of the batch: ids[token * used + rank]. Several ops of a layer share one (gate, up,
+// down); *first is true for the first of them. `bytes`: size of one expert in the op's matrix.
 int ggs_expert_tokens_add(struct ggs_expert_tokens * tokens, uint64_t layer, uint64_t ids_tensor, const int64_t * ids,
                           uint64_t used, uint64_t n_tokens, uint64_t bytes, bool * first, struct ggs_error * error);
 
-// The batch is complete: counts it.
+// Counts the complete batch.
 int ggs_expert_tokens_flush(struct ggs_expert_tokens * tokens, struct ggs_experts * experts, struct ggs_error * error);

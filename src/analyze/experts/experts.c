@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "gguf/gguf-name.h"
 
-enum { MOST_EXPERTS = 4096, MOST_PAIRED = 1024 }; // as many as are believed; as many as pairs are counted for
+enum { MOST_EXPERTS = 4096, MOST_PAIRED = 1024 }; // plausible maximum; maximum for counting pairs
 
 // ---- layers ----
 
@@ -26,7 +26,7 @@ static int new_layer(struct ggs_experts * experts, int number, uint64_t n, struc
     return 0;
 }
 
-// The index of a layer, or negative. A layer's number of experts does not change.
+// Returns the index of a layer, or a negative status. A layer's number of experts is constant.
 static int64_t layer_index(struct ggs_experts * experts, int number, uint64_t n, struct ggs_error * error) {
     for (uint64_t i = 0; i < experts->n_layers; i++) {
         if (experts->layers[i].layer == number)
@@ -52,15 +52,15 @@ struct pass {
     struct ggs_trace *         trace;
     struct ggs_walk *          walk;
     struct ggs_expert_tokens * tokens;
-    int64_t *                  ends; // by node of the run: when it was computed, -1 for not yet
+    int64_t *                  ends; // by node of the run: end of its computation, -1 for not yet
     uint64_t                   capacity;
     uint64_t                   schedule;
     int64_t                    step;
     bool                       open; // a batch is being collected
 };
 
-// When was the router's choice known? At the end of the op that computes the ids, or what they are
-// a view of (a sort of all experts, of which the first are taken). -1 if this run did not compute
+// Returns when the router's choice was known: the end of the op that computes the ids, or their
+// view source (a sort of all experts, of which the first are used). -1 if this run did not compute
 // it.
 static int64_t router_end(const struct pass * pass, const struct ggs_tensor * ids) {
     const struct ggs_graph * graph = pass->walk->graph;
@@ -135,7 +135,7 @@ static int begin_run(struct pass * pass, struct ggs_error * error) {
     uint64_t                n    = walk->graph->n_nodes;
     if (!ggs_array_reserve(pass->ends, pass->capacity, n)) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < n; i++) pass->ends[i] = -1;
-    // A scheduler cuts a graph into runs; together they are one batch of tokens.
+    // A scheduler splits a graph into runs; together they are one batch of tokens.
     bool same   = pass->open && walk->run.schedule != 0 && walk->run.schedule == pass->schedule;
     int  status = 0;
     if (!same && pass->open) status = ggs_expert_tokens_flush(pass->tokens, pass->experts, error);
@@ -163,9 +163,9 @@ static int see_runs(struct pass * pass, struct ggs_error * error) {
     return status;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
-// Is there an expert op in any graph? Saves walking a long recording of a dense model.
+// Looks for an expert op in any graph, to avoid walking a long recording of a dense model.
 static int find_any(struct ggs_experts * experts, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_node     node;

@@ -11,14 +11,14 @@
 
 enum { RUNS_ONE_BY_ONE = 64 };
 
-// Adds an amount that came evenly between two times to one of the curves.
+// Adds an amount to a curve, spread evenly between two times.
 static void spread(const struct ggs_curves * curves, double * curve, int64_t from_ns, int64_t to_ns, double amount) {
     const struct ggs_timeline_window * window = &curves->window;
     struct ggs_time_bins               bins = {window->begin_ns, window->end_ns, window->pixels, curve, sizeof(*curve)};
     ggs_time_bins_add(&bins, from_ns, to_ns, amount);
 }
 
-// ---- what ops read, run by run ----
+// ---- reads by run ----
 
 struct run_bytes {
     const struct ggs_overview * overview;
@@ -68,7 +68,7 @@ static int add_runs(struct ggs_curves * curves, const struct ggs_curves_source *
     return more;
 }
 
-// ---- op by op ----
+// ---- reads by op ----
 
 static int add_ops(struct ggs_curves * curves, struct ggs_trace * trace, uint64_t first, uint64_t last,
                    struct ggs_error * error) {

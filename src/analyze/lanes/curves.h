@@ -1,8 +1,8 @@
-// Over time: bytes that ops read from mapped files, page faults, what the disk was asked for, and
-// what was moved to and from devices.
+// Curves over time: bytes that ops read from mapped files, page faults, block requests, and
+// transfers to and from devices.
 //
-// A wide window takes each graph run as a whole, its bytes spread evenly over its time; in a narrow
-// one every op counts by itself.
+// In a wide window the bytes of each graph run are spread evenly over its time; in a narrow one
+// every op counts separately.
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "analyze/machine/block-requests.h"
 #include "analyze/machine/faults.h"
 
-// One value per pixel of the window. NULL: not recorded, or of transfers: there is only the CPU.
+// One value per pixel of the window. NULL: not recorded; of transfers: there is only the CPU.
 struct ggs_curves {
     struct ggs_timeline_window window;
     double *                   bytes_disk;
@@ -25,13 +25,13 @@ struct ggs_curves {
 struct ggs_curves_source {
     struct ggs_trace *          trace; // the caller's own (ggs_trace_borrow)
     const struct ggs_overview * overview;
-    // What ggs_curves_run_bytes found for the trace, which takes long and is the same for all
-    // windows. Called only if it is needed.
+    // Returns the result of ggs_curves_run_bytes, which is slow and the same for all windows.
+    // Called only if needed.
     int (*run_bytes)(void * context, const uint64_t ** out, struct ggs_error * error);
     void * context;
 };
 
-// By place in overview->run: bytes of mapped files that the run's ops read. The caller frees it.
+// By index in overview->run: bytes of mapped files that the run's ops read. The caller frees it.
 int ggs_curves_run_bytes(uint64_t ** out, struct ggs_trace * trace, const struct ggs_overview * overview,
                          struct ggs_error * error);
 

@@ -35,7 +35,7 @@ static int read_transfers(struct ggs_device_list * list, const struct ggs_trace 
     if (status < 0) return status;
     while ((status = ggs_cursor_next(cursor, &t, error)) > 0) {
         uint64_t from = ggs_trace_buffer_device(trace, t.from_buffer), to = ggs_trace_buffer_device(trace, t.to_buffer);
-        if (from == to) continue; // inside of one memory
+        if (from == to) continue; // within one memory
         if ((to != 0 && !add_moved(list, to, true, &t)) || (from != 0 && !add_moved(list, from, false, &t))) {
             status = ggs_fail_memory(error);
             break;
@@ -61,7 +61,7 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
     while ((status = ggs_cursor_next(cursor, &t, error)) > 0) {
         uint64_t a = ggs_trace_buffer_device(trace, t.from_buffer), b = ggs_trace_buffer_device(trace, t.to_buffer);
         int64_t  end = t.async != 0 ? t.begin_ns : ggs_time_after(t.begin_ns, t.duration_ns);
-        if (a == b) continue; // inside of one memory
+        if (a == b) continue; // within one memory
         if (b != 0) ggs_time_bins_add(&in, t.begin_ns, end, (double) t.bytes);
         if (a != 0) ggs_time_bins_add(&out, t.begin_ns, end, (double) t.bytes);
     }
@@ -69,7 +69,8 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
     return status;
 }
 
-// The first transfer after which not all have ended at that moment: by `reach`, which ascends.
+// Returns the first transfer from which on some are still active at that time, by `reach`, which
+// ascends.
 static uint64_t first_alive(const struct ggs_device_list * list, int64_t ns) {
     return ggs_search(list->n_transfers, at, list->transfers[at].reach_ns <= ns);
 }
@@ -82,9 +83,9 @@ static void add_overlaps(struct ggs_device_list * list, uint64_t device, int64_t
     }
 }
 
-// ---- busy ----
+// ---- utilisation ----
 
-// `share` of the time from begin to end.
+// Adds `share` of the time from begin to end.
 static void add_bins(const struct ggs_device_list * list, struct ggs_device_totals * device, int64_t begin, int64_t end,
                      double share) {
     uint64_t span = ggs_time_between(list->begin_ns, list->end_ns), width = span / GGS_DEVICE_BINS + 1;
@@ -118,7 +119,7 @@ void ggs_device_list_run(struct ggs_device_list * list, const struct ggs_run * r
 void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * run, const struct ggs_op_seen * op) {
     struct ggs_device_totals * device = device_of(list, run);
     if (device == NULL || op->opaque) return;
-    // A device does not wait for threads: where its kernels are known, time between them is not
+    // A device does not wait for threads: if its kernels are known, the time between them is not
     // busy.
     bool     cpu  = device->row.type == GGS_DEVICE_CPU;
     uint64_t busy = cpu || op->busy_ns > op->wall_ns ? op->wall_ns : op->busy_ns;
@@ -128,9 +129,9 @@ void ggs_device_list_op(struct ggs_device_list * list, const struct ggs_run * ru
     if (list->n_transfers > 0 && !cpu) add_overlaps(list, run->device - 1, op->begin_ns, op->end_ns);
 }
 
-// ---- all of it ----
+// ---- interface ----
 
-// From the first graph run's begin to the last end.
+// From the first graph run's start to the last one's end.
 static int find_span(struct ggs_device_list * list, const struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
@@ -195,7 +196,7 @@ double ggs_device_busy(const struct ggs_device_list * list, const struct ggs_dev
     uint64_t span = ggs_time_between(list->begin_ns, list->end_ns);
     if (span == 0 || !ggs_device_is_timed(device)) return -1;
     double share = (double) device->op_ns / (double) span;
-    return share > 1 ? 1 : share; // two graph runs at a time
+    return share > 1 ? 1 : share; // two concurrent graph runs
 }
 
 bool ggs_device_list_has_other(const struct ggs_device_list * list) {

@@ -14,7 +14,7 @@ struct pass {
     struct ggs_groups *             groups;
 };
 
-// Is the kernel of a step and an op that were asked for? 1, 0 or a failure.
+// Returns 1 if the kernel belongs to a requested step and op, 0 or a failure.
 static int fits(struct pass * pass, const struct ggs_kernel * kernel, struct ggs_error * error) {
     const struct ggs_totals_range * range = pass->range;
     if (range->first_step == INT64_MIN && range->last_step == INT64_MAX && pass->trace->filter == NULL) return 1;

@@ -24,7 +24,7 @@ void ggs_lane_bins_release(struct ggs_lane_bins * bins) {
     *bins = (struct ggs_lane_bins){0};
 }
 
-// The part of [from, to) that lies in the bins, as the first bin and the one behind the last.
+// Clips [from, to) to the bins; returns the first bin and the one after the last.
 static bool reach(const struct ggs_lane_bins * bins, int64_t from, int64_t to, uint64_t * first, uint64_t * last) {
     int64_t end = bins->begin_ns + (int64_t) (bins->n << bins->level);
     if (from < bins->begin_ns) from = bins->begin_ns;
@@ -35,7 +35,7 @@ static bool reach(const struct ggs_lane_bins * bins, int64_t from, int64_t to, u
     return true;
 }
 
-// Of [from, to), what lies in the bin.
+// The part of [from, to) within the bin.
 static double inside(const struct ggs_lane_bins * bins, uint64_t bin, int64_t from, int64_t to) {
     int64_t begin = bins->begin_ns + (int64_t) (bin << bins->level), end = begin + (1ll << bins->level);
     return (double) ((to < end ? to : end) - (from > begin ? from : begin));
@@ -54,7 +54,7 @@ static void spread(struct ggs_lane_bins * bins, uint64_t lane, int64_t from, int
 }
 
 void ggs_lane_bins_add(struct ggs_lane_bins * bins, uint64_t lane, const struct ggs_op_run * op) {
-    // When the waits inside an op were is not known: they count at its end.
+    // The times of waits inside an op are unknown: they count at its end.
     int64_t  end  = ggs_time_after(op->begin_ns, op->duration_ns);
     int64_t  done = ggs_time_after(op->begin_ns, ggs_op_run_busy(op)), after = ggs_time_after(end, op->wait_ns);
     uint64_t first, last;

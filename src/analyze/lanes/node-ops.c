@@ -15,9 +15,9 @@ static struct ggs_node_ops_graph * find_graph(const struct ggs_node_ops * all, u
     return bsearch(&key, all->graphs, all->n_graphs, sizeof(key), by_graph);
 }
 
-enum { NODES_MOST = 1 << 22 }; // of one graph: beyond that the trace is wrong
+enum { NODES_MOST = 1 << 22 }; // of one graph: larger numbers mean a damaged trace
 
-// Graphs that differ from another one only in addresses share its ops.
+// Graphs that differ only in addresses share their ops.
 static int list_graphs(struct ggs_node_ops * all, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor *  cursor;
     struct ggs_graph_row row;

@@ -42,7 +42,7 @@ int ggs_process_list_names(struct ggs_process_list * list, struct ggs_trace * tr
     return status < 0 ? status : 0;
 }
 
-// ---- what happened when ----
+// ---- events in time ----
 
 enum what { CLIENT, SERVER, WIRE, WHATS };
 
@@ -57,7 +57,7 @@ struct reading {
     struct ggs_trace *        trace;
     struct event *            events;
     uint64_t                  n_events, capacity;
-    struct ggs_run *          remote; // runs that were sent, by run
+    struct ggs_run *          remote; // runs sent to servers, by run
     uint64_t                  n_remote, remote_capacity;
     bool *                    is_client; // by process
 };
@@ -130,7 +130,7 @@ static struct ggs_process_link * link_of(struct reading * r, uint64_t process, u
     return &list->link[list->n_links - 1];
 }
 
-// First the runs that were sent, so that it is known who is a client.
+// Reads the sent runs first, to know the clients.
 static int read_remote(struct reading * r, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;

@@ -10,7 +10,7 @@
 
 // ---- labels ----
 
-// The largest weight that a node reads; NULL for none.
+// Returns the largest weight that a node reads; NULL if there is none.
 static const struct ggs_tensor * weight_of(const struct ggs_trace * trace, const struct ggs_graph * graph,
                                            uint64_t node) {
     const struct ggs_tensor * best = NULL;
@@ -23,7 +23,7 @@ static const struct ggs_tensor * weight_of(const struct ggs_trace * trace, const
     return best;
 }
 
-// A result's name without what says its layer: "Qcur-7 (view)" is "Qcur". 0: nobody named it.
+// The length of a result's name without its layer: "Qcur-7 (view)" is "Qcur". 0: no name.
 static size_t plain_length(const char * name) {
     size_t length = strcspn(name, " (");
     size_t digits = length;
@@ -61,7 +61,7 @@ static int by_op(const void * a, const void * b) {
 struct marking {
     struct ggs_timeline_view *  timeline;
     const struct ggs_overview * overview;
-    struct ggs_lane_bins        bins; // of ops that fit, if the timeline has bins
+    struct ggs_lane_bins        bins; // of matching ops, if the timeline has bins
 };
 
 static void mark_op(struct marking * marking, const struct ggs_walk * walk) {
@@ -81,7 +81,7 @@ static void mark_op(struct marking * marking, const struct ggs_walk * walk) {
     }
 }
 
-// A graph run that is seen as a whole has no ops: it fits if none were asked for.
+// A graph run that is seen as a whole has no ops: it matches if the filter names no ops.
 static bool whole_fits(const struct ggs_op_filter * f, const struct ggs_overview_lane * lane) {
     if (f->layer != GGS_ANY_LAYER || f->op != NULL || f->tensor != NULL || ggs_op_filter_asks_bytes(f)) return false;
     return f->slot == GGS_ANY_SLOT || f->slot == lane->slot;

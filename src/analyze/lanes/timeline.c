@@ -13,7 +13,7 @@
 
 enum { RAW_MOST = 50000, FOLDED_MOST = 400000, BINS_MOST = 1 << 20, LOOKUPS_MOST = 64 };
 
-// A graph that runs in the window use, and the layers of its nodes.
+// A graph of the runs in the window, and the layers of its nodes.
 struct used_graph {
     struct ggs_graph * graph;
     int16_t *          layers;
@@ -29,10 +29,10 @@ struct view {
     const struct ggs_timeline_levels * levels;
     const struct ggs_node_ops *        node_ops;
     struct ggs_timeline_window         window;
-    uint64_t *                         in_lane; // op runs that begin in the window, by lane; about
+    uint64_t *                         in_lane; // estimated op runs that start in the window, by lane
     uint64_t *                         device;  // by lane of the trace - 1
     uint64_t                           n_device;
-    uint64_t                           op_runs; // all of them
+    uint64_t                           op_runs; // total
     struct ggs_lane_bins               folded;
     struct used_graph                  graphs[GRAPHS_MOST];
     unsigned                           n_graphs;
@@ -49,7 +49,7 @@ static bool too_many(const struct view * view, uint64_t level) {
     return n > BINS_MOST || n * (view->overview->n_lanes + 1) > BINS_MOST;
 }
 
-// The finest level whose bins are not narrower than a pixel.
+// The finest level whose bins are at least a pixel wide.
 static uint64_t choose_level(const struct view * view) {
     const uint64_t * levels = view->levels->level;
     unsigned         n      = view->levels->n;
@@ -60,7 +60,8 @@ static uint64_t choose_level(const struct view * view) {
     return chosen;
 }
 
-// Whole graphs of several devices have the same slot and thread: there the lane of the trace tells.
+// Whole graphs of several devices have the same slot and thread: the lane of the trace
+// distinguishes them.
 static int lane_of(const struct view * view, const struct ggs_lod * row) {
     if (row->slot >= 0) return ggs_overview_lane(view->overview, row->slot, row->thread);
     uint64_t device = row->lane > 0 && row->lane <= view->n_device ? view->device[row->lane - 1] : 0;
@@ -82,7 +83,7 @@ static int read_devices(struct view * view, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
-// Adds a bin of the trace. One that is narrower than ours is a part of it.
+// Adds a bin of the trace, which is a part of ours if it is narrower.
 static void add_bin(struct view * view, const struct ggs_lod * row) {
     struct ggs_lane_bins * folded = &view->folded;
     int                    lane   = lane_of(view, row);
@@ -112,7 +113,7 @@ static int read_bins(struct view * view, struct ggs_error * error) {
     if (status == 0) status = read_devices(view, error);
     if (status == 0) status = ggs_cursor_open(&cursor, view->trace->reader, GGS_TABLE_LOD, error);
     if (status < 0) return status;
-    // Times of rows are those of their begins: what began a bin before reaches into the window.
+    // Times of rows are their starts: the previous bin reaches into the window.
     ggs_cursor_keys(cursor, (int64_t) view->out->level, (int64_t) view->out->level);
     ggs_cursor_times(cursor, view->window.begin_ns - width, view->window.end_ns);
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) add_bin(view, &row);
@@ -130,8 +131,8 @@ static bool few_enough(const struct view * view) {
     return true;
 }
 
-// The level of bins as wide as a pixel, where those of the trace are so wide that the picture would
-// have steps.
+// Returns the level of bins as wide as a pixel if those of the trace are so wide that the picture
+// would have steps.
 static bool finer_level(const struct view * view, uint64_t * level) {
     uint64_t pixel = pixel_of(view), finer = 0;
     while (finer < view->out->level && 1ull << finer < pixel) finer++;
@@ -166,7 +167,7 @@ static void release_graphs(struct view * view) {
     view->n_graphs = 0;
 }
 
-// Runs of few graphs take turns: each graph is read once for a window.
+// Runs of few graphs alternate: each graph is read once per window.
 static int find_graph(struct view * view, uint64_t number, const struct used_graph ** out, struct ggs_error * error) {
     for (unsigned i = 0; i < view->n_graphs; i++) {
         *out = &view->graphs[i];
@@ -218,10 +219,10 @@ static int add_op_run(struct view * view, const struct ggs_run * run, const stru
     return 0;
 }
 
-// What becomes of each op run: it is listed, or added to bins.
+// The destination of op runs: a list, or bins.
 struct target {
     struct view *          view;
-    struct ggs_lane_bins * bins; // NULL: listed
+    struct ggs_lane_bins * bins; // NULL: a list
 };
 
 static int put_whole(const struct target * target, const struct ggs_run * run, struct ggs_error * error) {
@@ -255,7 +256,7 @@ static int read_run(const struct target * target, struct ggs_cursor * op_runs, c
     return status;
 }
 
-// The op runs in a stretch of time, found through the graph runs that touch it.
+// Reads the op runs of a time range through the graph runs that touch it.
 static int read_op_runs(const struct target * target, int64_t begin, int64_t end, struct ggs_error * error) {
     struct view *       view   = target->view;
     struct ggs_reader * reader = view->trace->reader;
@@ -274,7 +275,7 @@ static int read_op_runs(const struct target * target, int64_t begin, int64_t end
     return status < 0 ? status : 0;
 }
 
-// Bins as wide as a pixel instead of those of the trace.
+// Makes bins as wide as a pixel in place of those of the trace.
 static int fold_op_runs(struct view * view, uint64_t level, struct ggs_error * error) {
     struct target target = {view, &view->folded};
     ggs_lane_bins_release(&view->folded);
@@ -294,8 +295,8 @@ static bool is_within(const struct ggs_lane_bin * bin) {
     return bin->longest_run == 0 && bin->busy_ns > 0;
 }
 
-// A bin of the trace in which no op begins says no op. It belongs to the one before it; at the
-// window's edge the op runs are asked.
+// A bin of the trace in which no op starts has no op. It belongs to the previous op; at the edge of
+// the window the op runs decide.
 static int carry_ops(struct view * view, struct ggs_error * error) {
     const struct ggs_lane_bins * bins    = &view->folded;
     unsigned                     lookups = 0;
@@ -304,8 +305,8 @@ static int carry_ops(struct view * view, struct ggs_error * error) {
             struct ggs_lane_bin * bin = bin_at(bins, lane, i);
             if (!is_within(bin)) continue;
             const struct ggs_lane_bin * before = i == 0 ? NULL : bin_at(bins, lane, i - 1);
-            // An op at least as long as a bin reaches out of the one that it began in; of shorter
-            // ones it may have been another.
+            // An op at least as long as a bin extends beyond the bin in which it started; among
+            // shorter ones it may be another.
             bool reaches = before != NULL && before->longest_run != 0 &&
                            (before->longest_ns >= (double) (1ull << bins->level) || lookups >= LOOKUPS_MOST);
             if (reaches) {
@@ -375,7 +376,7 @@ static void add_disk_wait(void * context, const struct ggs_disk_wait * wait) {
     }
 }
 
-// ---- the whole ----
+// ---- interface ----
 
 static int list_bins(struct view * view, struct ggs_error * error) {
     const struct ggs_lane_bins * folded = &view->folded;
@@ -458,7 +459,7 @@ void ggs_timeline_release(struct ggs_timeline_view * timeline) {
     *timeline = (struct ggs_timeline_view){0};
 }
 
-// The finest level fills first and the coarsest is written last.
+// The finest level is filled first, and the coarsest is written last.
 int ggs_timeline_levels(struct ggs_timeline_levels * levels, struct ggs_reader * reader, struct ggs_error * error) {
     struct ggs_lod first, last;
     uint64_t       rows = ggs_reader_rows(reader, GGS_TABLE_LOD);

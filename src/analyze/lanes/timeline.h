@@ -1,7 +1,7 @@
-// What the lanes did in a window of time, for a picture of so many pixels. Op runs one by one if
-// they are few enough, else folded into bins that are no narrower than a pixel: those of a level of
-// detail, or, if its bins are too wide for the picture, made from the op runs. How many there are
-// the levels themselves tell, so a wide window never touches the op runs.
+// The activity of lanes in a time window, for a picture of a given width: single op runs if they
+// are few, otherwise bins at least a pixel wide, from a level of detail or, if that is too coarse
+// for the picture, from the op runs. The levels also have the number of op runs, so a wide window
+// never reads op runs.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 enum { GGS_TIMELINE_PIXELS_MOST = 4096 };
 
-// Levels of detail of a trace, as powers of two, finest first.
+// The levels of detail of a trace as powers of two, finest first.
 struct ggs_timeline_levels {
     uint64_t level[64];
     unsigned n;
@@ -27,12 +27,12 @@ struct ggs_timeline_window {
     uint64_t pixels;           // 1 .. GGS_TIMELINE_PIXELS_MOST
 };
 
-// Times are in nanoseconds. `begin` counts from the window's begin.
+// Times are in nanoseconds. `begin` is relative to the window.
 struct ggs_timeline_bin {
     double   begin, busy, wait, stalled, disk_wait, longest_ns;
-    double   fits; // of busy: in ops that trace->filter leaves
+    double   fits; // of busy: in ops that match trace->filter
     uint32_t count, longest_run, longest_node;
-    uint16_t lane, longest_op; // UINT16_MAX: not known
+    uint16_t lane, longest_op; // UINT16_MAX: unknown
     int16_t  longest_layer;    // -1: none
 };
 
@@ -46,11 +46,11 @@ struct ggs_timeline_op {
     uint16_t label;            // in ggs_timeline_view.labels; UINT16_MAX: none
     int16_t  layer;
     uint8_t  flags; // enum ggs_timeline_flags
-    uint8_t  fits;  // 1 if trace->filter leaves it
+    uint8_t  fits;  // 1 if it matches trace->filter
 };
 
 struct ggs_timeline_view {
-    bool                      one_by_one; // op runs instead of bins
+    bool                      one_by_one; // op runs, not bins
     uint64_t                  level;      // of the bins, which are 2^level ns wide
     struct ggs_timeline_bin * bins;
     struct ggs_timeline_op *  ops; // by run, node and thread
@@ -59,8 +59,7 @@ struct ggs_timeline_view {
     uint32_t           n_labels;
 };
 
-// What can be shared by many windows of one trace. The trace is the caller's own
-// (ggs_trace_borrow).
+// Data shared by many windows of one trace. The trace is the caller's (ggs_trace_borrow).
 struct ggs_timeline_source {
     struct ggs_trace *                 trace;
     const struct ggs_overview *        overview;

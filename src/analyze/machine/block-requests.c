@@ -17,7 +17,7 @@ static void add(struct ggs_request_sum * sum, const struct ggs_block_request * r
 
 // ---- groups ----
 
-// The group with this index, made if it is the next one; NULL when out of memory.
+// Returns the group with this index, made if it is the next one; NULL if out of memory.
 static struct ggs_request_group * group_at(struct ggs_request_group ** groups, uint64_t * n, uint64_t * capacity,
                                            uint64_t index) {
     while (*n <= index) {
@@ -28,7 +28,7 @@ static struct ggs_request_group * group_at(struct ggs_request_group ** groups, u
 }
 
 static bool add_weight(struct ggs_request_totals * t, const char * name, const struct ggs_block_request * request) {
-    uint32_t number = ggs_names_number(t->names, name, strlen(name)); // that of its group: both are made together
+    uint32_t number = ggs_names_number(t->names, name, strlen(name)); // equals the number of its group
     if (number == UINT32_MAX) return false;
     struct ggs_request_group * group = group_at(&t->by_weight, &t->n_by_weight, &t->capacity_by_weight, number);
     if (group == NULL) return false;
@@ -53,7 +53,7 @@ static int by_bytes(const void * a, const void * b) {
 
 // ---- over time ----
 
-// Bins become twice as wide when there are too many of them.
+// Bins double in width when there are too many.
 static void add_time(struct ggs_request_totals * t, const struct ggs_block_request * request) {
     if (t->bin_ns == 0) {
         t->bin_ns       = 1000000;
@@ -78,7 +78,7 @@ struct pass {
     struct ggs_where *          where;
     const struct ggs_trace *    trace;
     uint64_t                    steps;
-    uint64_t                    device, sector; // where the last read of the model ended
+    uint64_t                    device, sector; // end of the last read of the model
 };
 
 static int add_read(struct pass * pass, const struct ggs_block_request * request, const struct ggs_whereabouts * where,

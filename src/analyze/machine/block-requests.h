@@ -1,5 +1,4 @@
-// Block requests of a recording, summed up: which of them read the model, how large, how fast, in
-// which order.
+// Totals of the block requests of a recording: reads of the model, their sizes, speeds and order.
 #pragma once
 
 #include <stdint.h>
@@ -22,13 +21,13 @@ struct ggs_request_group {
 enum { GGS_REQUEST_BINS = 128 };
 
 struct ggs_request_totals {
-    struct ggs_request_sum     model;  // reads of the recording's files; what follows is about these
+    struct ggs_request_sum     model;  // reads of the recording's files; the following is about these
     struct ggs_request_sum     other;  // other reads of the same disks
     struct ggs_request_sum     writes; // to the same disks
     struct ggs_request_sum     stages[GGS_STAGES];
-    uint64_t                   sequential; // bytes of requests that begin where the one before them on their disk ended
+    uint64_t                   sequential; // bytes of requests that begin where the previous one on their disk ended
     struct ggs_histogram       sizes, latencies;
-    int64_t                    bin_begin_ns; // bandwidth over time: bytes asked for in each bin
+    int64_t                    bin_begin_ns; // bandwidth over time: requested bytes per bin
     uint64_t                   bin_ns, n_bins;
     uint64_t                   bins[GGS_REQUEST_BINS];
     struct ggs_request_group * by_token; // by number
@@ -43,9 +42,8 @@ int  ggs_request_totals_compute(struct ggs_request_totals * totals, struct ggs_t
                                 const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_request_totals_release(struct ggs_request_totals * totals);
 
-// For timelines: bytes read from the recording's files, and all reads of their disks, in `n` bins
-// of equal width. A request counts in the bin that it is issued in, its bytes in all those until it
-// is completed.
+// For timelines: bytes read from the recording's files, and all reads of their disks, in `n` equal
+// bins. A request counts in the bin of its issue, its bytes in all bins until its completion.
 struct ggs_request_bin {
     uint64_t requests;
     double   model, other; // bytes

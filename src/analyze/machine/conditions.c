@@ -11,7 +11,7 @@ static uint64_t number(struct ggs_json_value object, const char * key) {
     return value;
 }
 
-static const double BUSY_SHARE = 0.15; // from here on two runs of the same differ without a reason of their own
+static const double BUSY_SHARE = 0.15; // above this, equal runs differ for no other reason
 
 bool ggs_conditions_are_busy(const struct ggs_conditions * conditions) {
     double steal = conditions->steal_share < 0 ? 0 : conditions->steal_share;
@@ -40,7 +40,7 @@ void ggs_conditions_read(struct ggs_conditions * conditions, struct ggs_trace * 
     conditions->others_cpu_share = cpu_ns == 0 ? -1 : (double) number(machine, "others_cpu_ns") / (double) cpu_ns;
     bool apart                   = ggs_json_to_u64(ggs_json_member(machine, "steal_cpu_ns"), &steal);
     conditions->steal_share      = cpu_ns == 0 || !apart ? -1 : (double) steal / (double) cpu_ns;
-    conditions->resident_known   = ggs_json_to_u64(ggs_json_member(cold, "resident_after"), &after); // null: not known
+    conditions->resident_known   = ggs_json_to_u64(ggs_json_member(cold, "resident_after"), &after); // null: unknown
     ggs_json_to_buffer(ggs_json_member(machine, "mechanism"), conditions->mechanism, sizeof(conditions->mechanism));
     ggs_json_to_buffer(ggs_json_member(machine, "residency"), conditions->residency, sizeof(conditions->residency));
 }

@@ -12,7 +12,7 @@ enum { RUNS_ONE_BY_ONE = 64, THREADS_MOST = 4096 };
 // An op of the run that waited.
 struct op {
     uint64_t node, wait_ns;
-    int64_t  until_ns; // when thread 0 had what it needed; -1: it did not come to the op
+    int64_t  until_ns; // end of thread 0's wait; -1: it did not reach the op
 };
 
 struct state {
@@ -91,7 +91,7 @@ static int see_run(struct state * s, const struct ggs_run * run, struct ggs_erro
         see_sum(s, run, sum);
         return 0;
     }
-    // Twice: rows of other threads may stand before those of thread 0.
+    // Two passes, because rows of other threads may precede those of thread 0.
     for (int pass = 0; pass < 2; pass++) {
         ggs_cursor_range(s->op_runs, run->first_op_run, run->op_runs);
         while ((more = ggs_cursor_next(s->op_runs, &row, error)) > 0) {

@@ -1,8 +1,8 @@
-// Waits for the disk in a recording of `ggscope stream`: a thread came to an op whose weights were
-// still on their way.
+// Waits for the disk in a recording of `ggscope stream`: a thread reached an op whose weights were
+// still being read.
 //
-// A row of `streamed` says how long thread 0 waited; it does so when the op begins. The other
-// threads come to the op in their own time and wait until thread 0 has what it needs.
+// A row of `streamed` has the wait of thread 0 at the start of the op. The other threads reach the
+// op at their own times and wait until thread 0 is done.
 #pragma once
 
 #include <stdint.h>
@@ -10,15 +10,15 @@
 #include "analyze/walk/trace.h"
 
 struct ggs_disk_wait {
-    uint64_t run, node, thread; // node: UINT64_MAX if it is the sum of all the run's ops
+    uint64_t run, node, thread; // node: UINT64_MAX for the sum of the run's ops
     int64_t  slot;
-    int64_t  begin_ns, end_ns; // between them,
-    uint64_t wait_ns;          // so long: all of it, unless it is a sum
+    int64_t  begin_ns, end_ns; // range of the wait
+    uint64_t wait_ns;          // duration: the whole range, unless it is a sum
 };
 
 typedef void (*ggs_disk_waits_see)(void * context, const struct ggs_disk_wait * wait);
 
-// Those of graph runs that touch [begin_ns, end_ns), one for each op and thread. Of more than a few
-// runs their sums: op runs are not looked at.
+// Visits the waits of graph runs that touch [begin_ns, end_ns), one per op and thread. For more
+// than a few runs it visits their sums, without reading op runs.
 int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_waits_see see,
                          void * context, struct ggs_error * error);

@@ -14,7 +14,7 @@ const char * ggs_fault_kind_name(uint64_t kind) {
     return kind == GGS_FAULT_MAJOR ? "major" : kind == GGS_FAULT_MINOR ? "minor" : "open";
 }
 
-// ---- one after the other ----
+// ---- walking ----
 
 int ggs_fault_walk_open(struct ggs_fault_walk * walk, struct ggs_trace * trace, struct ggs_error * error) {
     *walk      = (struct ggs_fault_walk){0};
@@ -51,7 +51,7 @@ static struct ggs_fault_group * new_group(struct ggs_fault_groups * groups) {
     return ggs_array_push(groups->group, groups->n, groups->capacity, group) ? &groups->group[groups->n - 1] : NULL;
 }
 
-// The number of a name is that of its group, because both are made together.
+// The number of a name equals that of its group, because both are made together.
 static bool add_named(struct ggs_fault_groups * groups, struct ggs_names * names, const char * name,
                       const struct ggs_fault * fault) {
     uint32_t number = ggs_names_number(names, name, strlen(name));
@@ -61,7 +61,7 @@ static bool add_named(struct ggs_fault_groups * groups, struct ggs_names * names
     return true;
 }
 
-// Groups by number: none is the first. Numbers beyond `most` are damage.
+// Groups by number, with none first. Numbers above `most` mean a damaged trace.
 static bool add_numbered(struct ggs_fault_groups * groups, int64_t number, uint64_t most,
                          const struct ggs_fault * fault) {
     uint64_t at = number < 0 || (uint64_t) number > most ? 0 : (uint64_t) number + 1;
@@ -74,7 +74,7 @@ static bool add_numbered(struct ggs_fault_groups * groups, int64_t number, uint6
     return true;
 }
 
-// A weight, or one expert of it.
+// Adds to a weight, or to one expert of it.
 static bool add_expert(struct ggs_fault_totals * totals, const struct ggs_whereabouts * where,
                        const struct ggs_fault * fault) {
     char         text[1024];

@@ -1,6 +1,5 @@
-// Page faults of a recording, summed up: how many, and how long threads were held up. Counts of
-// major faults mislead, because reading ahead turns most waits for the disk into minor ones: the
-// time is what counts.
+// Totals of the page faults of a recording: counts, and stalled time. Counts of major faults
+// mislead, because readahead turns most waits for the disk into minor faults: the time matters.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +9,7 @@
 #include "analyze/walk/names.h"
 
 struct ggs_fault_sum {
-    uint64_t minor, major, open; // open: their end was not seen, and they count no time
+    uint64_t minor, major, open; // open: end not seen, so they count no time
     uint64_t stalled_ns;
 };
 
@@ -31,25 +30,25 @@ struct ggs_fault_totals {
     struct ggs_fault_sum    in_ops; // while an op was computed
     struct ggs_fault_sum    stages[GGS_STAGES];
     struct ggs_fault_groups by_op, by_weight;   // longest stall first
-    struct ggs_fault_groups by_expert;          // the same: weights, and each expert of those that have some
+    struct ggs_fault_groups by_expert;          // the same: weights, and each expert of those with experts
     struct ggs_fault_groups by_layer, by_token; // by number
-    uint64_t                lost;               // samples that the kernel had no room for
+    uint64_t                lost;               // samples that the kernel dropped
     struct ggs_names *      op_names;
     struct ggs_names *      weight_names;
     struct ggs_names *      expert_names;
 };
 
-// With a range of steps or a filter only what belongs to those; everything else includes the start
-// of the program.
+// With a range of steps or a filter: only what matches; otherwise including the start of the
+// program.
 int  ggs_fault_totals_compute(struct ggs_fault_totals * totals, struct ggs_trace * trace,
                               const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_fault_totals_release(struct ggs_fault_totals * totals);
 
-// One fault after the other, in order of time.
+// Walks single faults in order of time.
 struct ggs_fault_walk {
     struct ggs_fault       fault;
     struct ggs_whereabouts where;
-    // below: private
+    // private
     struct ggs_cursor * cursor;
     struct ggs_where *  places;
 };
@@ -60,8 +59,8 @@ int  ggs_fault_walk_next(struct ggs_fault_walk * walk, struct ggs_error * error)
 
 const char * ggs_fault_kind_name(uint64_t kind); // "minor", "major", "open"
 
-// For timelines: [begin_ns, end_ns) in `n` bins of equal width. A fault counts in the bin that it
-// begins in, its stall in all those that it lasts through.
+// For timelines: [begin_ns, end_ns) in `n` equal bins. A fault counts in the bin of its start, its
+// stall in all bins that it covers.
 struct ggs_fault_bin {
     uint64_t minor, major;
     double   stalled_ns;

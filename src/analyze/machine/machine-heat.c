@@ -15,7 +15,7 @@ struct pass {
     struct ggs_intervals *       touched;   // bytes, by file - 1
     struct ggs_machine_place **  stretches; // by file - 1
     uint64_t *                   n_stretches;
-    uint8_t *                    wanted; // by graph run: does it belong to the steps?
+    uint8_t *                    wanted; // by graph run: true if it belongs to the steps
     uint64_t                     n_wanted;
 };
 
@@ -43,7 +43,7 @@ static int make_stretches(struct pass * pass, struct ggs_error * error) {
     if (pass->stretches == NULL || pass->n_stretches == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < trace->n_files; i++) {
         uint64_t n = trace->files[i].size / unit + 1;
-        if (trace->files[i].gguf == 0 || n > 2 * STRETCHES) continue; // as large as no file is: damage
+        if (trace->files[i].gguf == 0 || n > 2 * STRETCHES) continue; // larger than any file: damaged
         pass->stretches[i] = calloc(n, sizeof(**pass->stretches));
         if (pass->stretches[i] == NULL) return ggs_fail_memory(error);
         pass->n_stretches[i] = n;
@@ -63,7 +63,7 @@ static void free_stretches(struct pass * pass) {
     free(pass->n_stretches);
 }
 
-// Keeps those in which something happened.
+// Keeps the stretches with events.
 static int keep_stretches(struct pass * pass, struct ggs_error * error) {
     struct ggs_machine_heat * heat = pass->heat;
     for (uint64_t file = 0; file < pass->trace->n_files; file++) {
@@ -135,7 +135,7 @@ static int add_faults(struct pass * pass, struct ggs_error * error) {
     return more;
 }
 
-// Touched pages name their graph run; which step that belongs to stands in the runs.
+// Touched pages refer to their graph run; the runs have the steps.
 static int mark_runs(struct pass * pass, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_run      run;
@@ -143,7 +143,7 @@ static int mark_runs(struct pass * pass, struct ggs_error * error) {
     int                 more, status = ggs_cursor_open(&cursor, pass->trace->reader, GGS_TABLE_RUNS, error);
     if (status < 0) return status;
     while ((more = ggs_cursor_next(cursor, &run, error)) > 0) n = run.run > n ? run.run : n;
-    uint64_t most  = 1ull << 32; // numbers of runs have 32 bits
+    uint64_t most  = 1ull << 32; // run numbers have 32 bits
     pass->n_wanted = more < 0 || n >= most ? 0 : n + 1;
     pass->wanted   = calloc(pass->n_wanted + 1, 1);
     if (pass->wanted == NULL) more = ggs_fail_memory(error);

@@ -57,7 +57,7 @@ static int by_place(const void * a, const void * b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-// Sorts, and makes one span of those that touch or overlap. Returns the pages.
+// Sorts and merges adjacent or overlapping spans. Returns the number of pages.
 static uint64_t unite(struct spans * spans) {
     uint64_t pages = 0;
     size_t   n     = 0;
@@ -75,7 +75,7 @@ static uint64_t unite(struct spans * spans) {
     return pages;
 }
 
-// ---- what is not looked at ----
+// ---- ops that are not checked ----
 
 static bool is_copied_weight(const struct ggs_trace * trace, const struct ggs_access * access) {
     const struct ggs_tensor * t = access->tensor;
@@ -96,7 +96,7 @@ static struct ggs_proof_copies * find_copies(struct pass * pass, const char * bu
     return &proof->copies[proof->n_copies - 1];
 }
 
-// Counts the op once for each type of buffer that it reads weights in.
+// Counts the op once per type of buffer from which it reads weights.
 static int note_copies(struct pass * pass, const struct ggs_access_list * list, struct ggs_error * error) {
     struct ggs_proof_copies * last = NULL;
     for (unsigned i = 0; i < list->n; i++) {
@@ -118,9 +118,9 @@ static int by_bytes(const void * a, const void * b) {
     return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-// ---- what was predicted ----
+// ---- predicted pages ----
 
-// A test build has one prediction of a recording wrong, the first: a test sees that it is caught.
+// A test build makes the first prediction of a recording wrong, to test that it is detected.
 #ifndef GGS_PROVE_SHIFT
 #define GGS_PROVE_SHIFT 0
 #endif
@@ -146,7 +146,7 @@ static int predict(struct pass * pass, struct ggs_error * error) {
     return status;
 }
 
-// ---- what was touched ----
+// ---- touched pages ----
 
 static int by_node(const void * a, const void * b) {
     const struct ggs_pages *x = a, *y = b;
@@ -173,7 +173,7 @@ static int add_surprise(struct pass * pass, const struct span * span, uint64_t n
     return 0;
 }
 
-// Rows of a node that no op of the run has: not predicted.
+// Adds rows of a node without an op in the run: not predicted.
 static int add_stray(struct pass * pass, const struct ggs_pages * row, struct ggs_error * error) {
     struct span span = {row->file, row->page, row->page + row->pages};
     pass->proof->total.touched += row->pages;
@@ -198,9 +198,9 @@ static int take_touched(struct pass * pass, uint64_t node, struct ggs_error * er
     return 0;
 }
 
-// ---- both ----
+// ---- comparison ----
 
-// Walks both lists at once: pages in both, and what of the touched ones was not predicted.
+// Walks both lists: pages in both, and touched pages that were not predicted.
 static int compare(struct pass * pass, uint64_t * both, struct ggs_error * error) {
     size_t p = 0;
     *both    = 0;
@@ -235,8 +235,7 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
     to->both += sum->both;
 }
 
-// In a run that was cut off, by a kill or a full disk, nothing is known of the ops behind the last
-// one that has rows.
+// In a truncated run (a kill, a full disk) nothing is known of ops after the last one with rows.
 static bool is_untold(const struct pass * pass) {
     bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
     return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;
@@ -257,7 +256,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     return 0;
 }
 
-// The pages of walk->run; those of runs before it that have no op runs are passed over.
+// Reads the pages of walk->run, skipping those of earlier runs without op runs.
 static int read_rows(struct pass * pass, struct ggs_error * error) {
     uint64_t run = pass->walk->run.run;
     int      more;

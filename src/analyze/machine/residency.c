@@ -20,7 +20,7 @@ void ggs_resident_release(struct ggs_resident_list * list) {
     *list = (struct ggs_resident_list){0};
 }
 
-// Bytes of [begin, end), which begins with a page, that lie in pages which the set touches.
+// Bytes of [begin, end), which starts at a page, in pages that the set touches.
 static uint64_t in_touched_pages(const struct ggs_intervals * set, uint64_t begin, uint64_t end, uint64_t page) {
     uint64_t first_inside = ggs_search(set->n, at, set->data[at].end <= begin), sum = 0;
     for (uint64_t i = first_inside; i < set->n && set->data[i].begin < end && begin < end; i++) {
@@ -28,7 +28,7 @@ static uint64_t in_touched_pages(const struct ggs_intervals * set, uint64_t begi
         if (first < begin) first = begin;
         if (behind > end) behind = end;
         if (first < behind) sum += behind - first;
-        if (behind > begin) begin = behind; // the next may lie in the same page
+        if (behind > begin) begin = behind; // the next may be in the same page
     }
     return sum;
 }
@@ -50,7 +50,7 @@ static int add_row(struct pass * pass, const struct ggs_residency * row, struct 
     pass->counted[file] = true;
     if (row->page >= UINT64_MAX / pass->page || row->pages > UINT64_MAX / pass->page - row->page) return 0;
     uint64_t begin = row->page * pass->page, end = begin + row->pages * pass->page;
-    if (size > begin && end > size) end = size; // the last page reaches beyond the file
+    if (size > begin && end > size) end = size; // the last page extends beyond the file
     snapshot->bytes += end - begin;
     snapshot->untouched += end - begin - in_touched_pages(&pass->totals->touched[file], begin, end, pass->page);
     return 0;

@@ -22,8 +22,8 @@ void ggs_stall_walk_close(struct ggs_stall_walk * walk) {
     *walk = (struct ggs_stall_walk){0};
 }
 
-// Goes to the fault's graph run: forward, as faults come in order of time; one that came late makes
-// it begin anew. 0 if there is none.
+// Moves to the fault's graph run. Faults are in order of time, so the search goes forward; a late
+// one restarts it. 0 if there is none.
 static int find_run(struct ggs_stall_walk * walk, struct ggs_error * error) {
     int more = 1;
     if (walk->run.run > walk->fault.run) {
@@ -34,7 +34,7 @@ static int find_run(struct ggs_stall_walk * walk, struct ggs_error * error) {
     return more < 0 ? more : walk->run.run == walk->fault.run;
 }
 
-// 1 if the fault's thread is one of the run's.
+// Returns 1 if the fault's thread belongs to the run.
 static int find_thread(struct ggs_stall_walk * walk, struct ggs_error * error) {
     struct ggs_op_run row;
     int               more;

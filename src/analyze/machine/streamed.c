@@ -17,7 +17,7 @@ static void add(struct ggs_streamed_totals * t, const struct ggs_streamed * row)
     t->wait_ns += row->wait_ns;
 }
 
-// Is the use of a step and an op that were asked for? 1, 0 or a failure.
+// Returns 1 if the use belongs to a requested step and op, 0 or a failure.
 static int fits(struct ggs_trace * trace, const struct ggs_run * run, const struct ggs_streamed * row,
                 const struct ggs_totals_range * range, struct ggs_error * error) {
     if (run == NULL || run->step < range->first_step || run->step > range->last_step) return 0;

@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/search.h"
 
-// Bytes of a file that belong to a weight.
+// A range of a file that belongs to a weight.
 struct area {
     uint64_t     file, begin, end;
-    uint64_t     expert; // bytes of one; 0 for a weight without experts
+    uint64_t     expert; // bytes of one; 0 without experts
     const char * name;
 };
 
@@ -23,9 +23,9 @@ struct ggs_where {
     uint64_t               n_areas;
     struct ggs_recent_runs runs;
     struct ggs_cursor *    steps;
-    struct ggs_step        step; // the first one that does not end before the last moment asked for
+    struct ggs_step        step; // the first one that does not end before the last queried time
     bool                   has_step, first_seen;
-    int64_t                first_ns; // begin of the first step
+    int64_t                first_ns; // start of the first step
 };
 
 const char * ggs_stage_name(uint64_t stage) {
@@ -57,7 +57,7 @@ static int list_areas(struct ggs_where * where, struct ggs_error * error) {
         where->areas[where->n_areas++] = area;
     }
     if (where->n_areas > 1) qsort(where->areas, where->n_areas, sizeof(*where->areas), by_place);
-    // The same weight in several graphs is one.
+    // A weight in several graphs counts once.
     uint64_t kept = 0;
     for (uint64_t i = 0; i < where->n_areas; i++) {
         const struct area * area = &where->areas[i];
@@ -101,7 +101,7 @@ static int stage_at(struct ggs_where * where, int64_t ns, enum ggs_stage * stage
     return more < 0 ? more : 0;
 }
 
-// ---- the whole ----
+// ---- interface ----
 
 int ggs_where_open(struct ggs_where ** out, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_where * where = calloc(1, sizeof(*where));

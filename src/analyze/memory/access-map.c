@@ -24,15 +24,15 @@ static int make_axis(struct ggs_access_map * map, const struct ggs_trace * trace
     return 0;
 }
 
-// [from, to) of [begin, end) in n parts, as parts; false if it lies outside.
+// Maps [from, to) to n parts of [begin, end); false if it lies outside.
 static bool parts_of(double begin, double end, uint64_t n, double from, double to, double * first, double * last) {
     double scale = (double) n / (end - begin);
     *first = (from - begin) * scale, *last = (to - begin) * scale;
-    if (*last <= *first) *last = *first + 1e-6; // a moment
+    if (*last <= *first) *last = *first + 1e-6; // an instant
     return *last > 0 && *first < (double) n;
 }
 
-// Spreads an amount over a rectangle of time and bytes. What lies outside of the grid is left out.
+// Spreads an amount over a rectangle of time and bytes, clipped to the grid.
 static void spread(struct ggs_access_map * map, enum ggs_access_layer layer, uint64_t file, uint64_t offset,
                    uint64_t bytes, int64_t from_ns, int64_t to_ns, double amount) {
     double x0, x1, y0, y1;

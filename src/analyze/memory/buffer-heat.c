@@ -14,7 +14,7 @@ static uint64_t stretches_of(const struct ggs_buffer_heat * heat, const struct g
 int ggs_buffer_heat_init(struct ggs_buffer_heat * heat, const struct ggs_trace * trace, struct ggs_error * error) {
     uint64_t n = trace->n_buffers, all;
     *heat      = (struct ggs_buffer_heat){.n_buffers = n, .stretch_bytes = LEAST_BYTES};
-    for (;; heat->stretch_bytes *= 2) { // sizes may be nonsense: a sum that is too large is known before it overflows
+    for (;; heat->stretch_bytes *= 2) { // sizes are untrusted: detects a large sum before it overflows
         all = 0;
         for (uint64_t i = 0; i < n && all <= STRETCHES_MOST + n; i++) all += stretches_of(heat, &trace->buffers[i]);
         if (all <= STRETCHES_MOST + n || heat->stretch_bytes > UINT64_MAX / 4) break;
@@ -39,7 +39,7 @@ void ggs_buffer_heat_release(struct ggs_buffer_heat * heat) {
     *heat = (struct ggs_buffer_heat){0};
 }
 
-// Spreads a range over the stretches that it lies in.
+// Spreads a range over its stretches.
 static void spread(struct ggs_buffer_heat * heat, uint64_t buffer, uint64_t begin, uint64_t length, uint64_t times) {
     uint64_t * sums = heat->sums + heat->first[buffer];
     uint64_t   n = heat->first[buffer + 1] - heat->first[buffer], each = heat->stretch_bytes, end = begin + length;

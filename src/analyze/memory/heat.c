@@ -28,7 +28,7 @@ void ggs_heat_release(struct ggs_heat * heat) {
     *heat = (struct ggs_heat){0};
 }
 
-// A range of a place, by experts: one range may be several that lie side by side.
+// Adds a range of a place to its experts; adjacent experts may share a range.
 static void heat_experts(struct ggs_heat_place * place, const struct ggs_model_place * where, uint64_t begin,
                          uint64_t length, uint64_t times) {
     uint64_t each = where->experts == 0 ? 0 : where->bytes / where->experts, end = begin + length;

@@ -8,7 +8,7 @@
 
 enum { SEGMENTS = 128 };
 
-// The byte at b was read last at shift + b, modulo 2^64.
+// The byte at b was last read at shift + b, modulo 2^64.
 struct segment {
     uint64_t begin, end, shift;
 };
@@ -29,7 +29,7 @@ void ggs_last_reads_release(struct ggs_last_reads * reads) {
     *reads = (struct ggs_last_reads){0};
 }
 
-// The first segment that ends behind `offset`; chunk n if there is none.
+// Returns the first segment that ends behind `offset`; chunk n if there is none.
 static struct place find(const struct ggs_last_reads * reads, uint64_t offset) {
     struct ggs_last_chunk ** chunks = reads->chunks;
     struct place place = {.chunk = ggs_search(reads->n, at, chunks[at]->segment[chunks[at]->n - 1].end <= offset)};
@@ -59,7 +59,7 @@ static bool split(struct ggs_last_reads * reads, uint64_t at) {
     return true;
 }
 
-// A segment that overlaps no other.
+// Inserts a segment that overlaps no other.
 static bool insert(struct ggs_last_reads * reads, struct segment segment) {
     struct place place = find(reads, segment.begin);
     if (reads->n == 0 && !insert_chunk(reads, 0, calloc(1, sizeof(struct ggs_last_chunk)))) return false;
@@ -77,7 +77,7 @@ static bool insert(struct ggs_last_reads * reads, struct segment segment) {
     return true;
 }
 
-// Takes `n` segments out of a chunk, and the chunk if nothing is left of it.
+// Removes `n` segments from a chunk, and the chunk if it becomes empty.
 static void take_out(struct ggs_last_reads * reads, struct place from, unsigned n) {
     struct ggs_last_chunk * chunk = reads->chunks[from.chunk];
     chunk->n -= n;
@@ -91,7 +91,7 @@ static void take_out(struct ggs_last_reads * reads, struct place from, unsigned 
 }
 
 struct read {
-    uint64_t              begin, end, shift, at; // `at`: told up to here
+    uint64_t              begin, end, shift, at; // `at`: reported up to here
     ggs_last_reads_part * part;
     void *                context;
 };

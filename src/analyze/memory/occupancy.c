@@ -15,7 +15,7 @@ static uint64_t class_of(const struct ggs_buffer * buffer) {
 static int by_time(const void * a, const void * b) {
     const struct ggs_occupancy_event *x = a, *y = b;
     if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
-    if (x->end != y->end) return (int) y->end - (int) x->end; // what is freed at that moment makes room first
+    if (x->end != y->end) return (int) y->end - (int) x->end; // at equal times buffers are freed first
     return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
@@ -121,7 +121,7 @@ static int sum_transfers(struct ggs_occupancy * o, struct ggs_trace * trace, str
     return status < 0 ? status : 0;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int find_span(struct ggs_occupancy * o, struct ggs_trace * trace, struct ggs_error * error) {
     int status = ggs_trace_span(trace, &o->begin_ns, &o->end_ns, error);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 struct weight {
-    uint64_t file, begin, end, buffer; // buffer 0: it is mapped
+    uint64_t file, begin, end, buffer; // buffer 0: mapped
 };
 
 static int by_place(const void * a, const void * b) {
@@ -50,7 +50,7 @@ int ggs_weight_places_find(struct ggs_weight_places * places, const struct ggs_t
         n++;
     }
     if (n > 1) qsort(weights, n, sizeof(*weights), by_place);
-    for (uint64_t i = 0; i < n; i++) { // the same weight in several graphs is one
+    for (uint64_t i = 0; i < n; i++) { // a weight in several graphs counts once
         const struct weight * w = &weights[i];
         if (w->file == last_file && w->begin < last_end) continue;
         if (w->buffer == 0)

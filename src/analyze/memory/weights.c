@@ -12,8 +12,8 @@ void ggs_weights_release(struct ggs_weights * weights) {
     *weights = (struct ggs_weights){0};
 }
 
-// Reads are counted by the trace's tensors; several of them can be the same weight, seen by
-// different graphs. `places`: by place of the map, the weight + 1.
+// Reads are counted by tensor of the trace; several tensors can be the same weight in different
+// graphs. `places`: by place of the map, the weight + 1.
 static void add_reads(struct ggs_weights * weights, const struct ggs_trace * trace, const struct ggs_totals * totals,
                       const uint64_t * places) {
     for (uint64_t i = 0; i < trace->n_tensors && i < totals->pattern.n_uses; i++) {

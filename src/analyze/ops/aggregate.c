@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// Of [from, to), what lies in the window.
+// The part of [from, to) within the window.
 static uint64_t inside(const struct ggs_aggregate * window, int64_t from, int64_t to) {
     return ggs_time_between(from > window->begin_ns ? from : window->begin_ns,
                             to < window->end_ns ? to : window->end_ns);
@@ -21,7 +21,7 @@ static bool touches(const struct ggs_aggregate * window, const struct ggs_op_see
 
 static void add_op_run(struct ggs_aggregate * window, struct ggs_aggregate_op * sum, struct ggs_aggregate_lane * lane,
                        const struct ggs_op_run * row) {
-    // When the waits inside an op were is not known: they count at its end.
+    // The times of waits inside an op are unknown: they count at its end.
     int64_t  computed = ggs_time_after(row->begin_ns, ggs_op_run_busy(row));
     int64_t  done     = ggs_time_after(computed, ggs_op_run_wait(row));
     uint64_t busy = inside(window, row->begin_ns, computed), wait = inside(window, computed, done);
@@ -38,7 +38,7 @@ static int add_tensor(struct ggs_aggregate * window, const char * name, uint64_t
     uint32_t                    number = ggs_names_number(window->names, name, strlen(name));
     struct ggs_aggregate_tensor none   = {0};
     if (number == UINT32_MAX) return ggs_fail_memory(error);
-    // The number of a name is that of its row, because both are made together.
+    // The number of a name equals that of its row, because both are made together.
     if (number == window->n_by_tensor &&
         !ggs_array_push(window->by_tensor, window->n_by_tensor, window->by_tensor_capacity, none))
         return ggs_fail_memory(error);
@@ -86,7 +86,7 @@ static int add_op(struct ggs_aggregate * window, struct ggs_walk * walk, const s
     return add_bytes(window, sum, walk, error);
 }
 
-// The row of a backend, behind those of ops; NULL when out of memory.
+// Returns the row of a backend, behind those of ops; NULL if out of memory.
 static struct ggs_aggregate_op * backend_row(struct ggs_aggregate * window, const char * backend, uint64_t n_ops) {
     uint64_t i = n_ops;
     while (i < window->n_by_op && window->by_op[i].backend != backend) i++;
@@ -96,7 +96,7 @@ static struct ggs_aggregate_op * backend_row(struct ggs_aggregate * window, cons
     return &window->by_op[i];
 }
 
-// A graph run that is seen as a whole: its time, and what its nodes read and write.
+// Adds a graph run that is seen as a whole: its time, and the bytes of its nodes.
 static int add_whole(struct ggs_aggregate * window, struct ggs_walk * walk, struct ggs_error * error) {
     const struct ggs_run * run = &walk->run;
     if (run->begin_ns >= window->end_ns || (run->end_ns <= window->begin_ns && run->begin_ns < window->begin_ns))
@@ -113,7 +113,7 @@ static int add_whole(struct ggs_aggregate * window, struct ggs_walk * walk, stru
     return status;
 }
 
-// The graph runs that touch the window, by number.
+// Finds the graph runs that touch the window, by number.
 static int find_runs(const struct ggs_aggregate * window, struct ggs_trace * trace, uint64_t * first, uint64_t * last,
                      struct ggs_error * error) {
     struct ggs_cursor * cursor;

@@ -1,8 +1,7 @@
-// What happened in a window of time: ops, the bytes that they touched, what lanes did, faults and
-// disk requests.
+// Totals of a time window: ops, their bytes, activity of lanes, faults and block requests.
 //
-// An op belongs to it if it touches the window, as in the log; its bytes count whole, times only as
-// far as they lie within. Nodes of a backend that is seen as a whole belong to it if their graph
+// An op belongs to the window if it touches it, as in the log; its bytes count fully, its times
+// only within the window. Nodes of a backend that is seen as a whole belong to it if their graph
 // run does.
 #pragma once
 
@@ -15,12 +14,12 @@
 
 struct ggs_aggregate_op {
     const char * op;
-    const char * backend; // instead of an op: nodes of a backend that is seen as a whole; else NULL
+    const char * backend; // in place of an op: nodes of a backend that is seen as a whole; else NULL
     uint64_t     ops, op_runs;
-    uint64_t     untimed; // of ops: their times were not seen
+    uint64_t     untimed; // ops without times
     uint64_t     wall_ns, busy_ns,
-        wait_ns;       // wall: first begin to last end, summed over ops; of a backend that of its graph runs
-    bool     unwaited; // waits were not all seen: on a device, say
+        wait_ns;       // wall: from first start to last end, summed over ops; of a backend that of its graph runs
+    bool     unwaited; // some waits were not seen, for example on a device
     uint64_t bytes_read, bytes_written, bytes_disk;
 };
 
@@ -31,19 +30,19 @@ struct ggs_aggregate_tensor {
 
 struct ggs_aggregate_lane {
     uint64_t lane;
-    bool     device;                       // a queue, or whole graphs: no page fault holds it up
-    bool     whole;                        // whole graphs: when it computes is not known
-    bool     unwaited;                     // waits were not all seen: on a device, say
-    double   busy_ns, wait_ns, stalled_ns; // busy: stalls included
+    bool     device;                       // a queue, or whole graphs: not delayed by page faults
+    bool     whole;                        // whole graphs: busy times are unknown
+    bool     unwaited;                     // some waits were not seen, for example on a device
+    double   busy_ns, wait_ns, stalled_ns; // busy: including stalls
 };
 
 struct ggs_aggregate {
     int64_t                       begin_ns, end_ns;
     int64_t                       first_token, last_token; // -1: none
     struct ggs_aggregate_op       all;                     // its `op` is NULL
-    struct ggs_aggregate_op *     by_op;                   // longest first; those without ops left out
+    struct ggs_aggregate_op *     by_op;                   // longest first, without empty rows
     uint64_t                      n_by_op, by_op_capacity;
-    struct ggs_aggregate_tensor * by_tensor; // that were read, most bytes first
+    struct ggs_aggregate_tensor * by_tensor; // tensors that were read, most bytes first
     uint64_t                      n_by_tensor, by_tensor_capacity;
     struct ggs_aggregate_lane *   by_lane; // as in the overview
     uint64_t                      n_by_lane;

@@ -17,7 +17,7 @@ int ggs_estimate_begin(struct ggs_estimate * estimate, const struct ggs_trace * 
     return estimate->sums == NULL || estimate->op_ns == NULL ? ggs_fail_memory(error) : 0;
 }
 
-// Of the device and phase of a run; false if the trace has none such.
+// Finds the slot of a run's device and phase; false if the trace has none.
 static bool place_of(const struct ggs_estimate * estimate, const struct ggs_run * run, uint64_t * at) {
     if (run->device == 0 || run->device > estimate->n_devices || run->phase >= GGS_PHASE_COUNT) return false;
     *at = (run->device - 1) * GGS_PHASE_COUNT + run->phase;

@@ -1,9 +1,9 @@
-// What ops of a device take in graph runs that have no op times, estimated from those that have: on
-// CUDA only the runs of a window have them.
+// Estimates the op times of device graph runs without them, from runs that have them: on CUDA only
+// the runs of a window do.
 //
-// A run without op times is taken to spend its time on ops as the runs of the same device and phase
-// that have them do, so tracing that makes everything slower does not count. If there is no such
-// run, nothing is estimated. All of it is an estimate and is shown as one.
+// A run without op times is assumed to divide its time among ops like the runs of the same device
+// and phase with op times, so a slowdown by tracing does not count. Without such runs nothing is
+// estimated. Results are always shown as estimates.
 #pragma once
 
 #include <stdint.h>
@@ -12,22 +12,22 @@
 
 struct ggs_estimated_op {
     const char * name;
-    uint64_t     wall_ns; // of all runs of devices: what was seen, and the estimate for the rest
+    uint64_t     wall_ns; // of all device runs: measured, plus the estimate for the rest
 };
 
 struct ggs_estimate {
-    uint64_t                  runs, run_ns;       // without op times, that something is estimated for
-    uint64_t                  from_runs, from_ns; // with op times, that it is estimated from
+    uint64_t                  runs, run_ns;       // without op times, with an estimate
+    uint64_t                  from_runs, from_ns; // with op times, the basis of the estimate
     uint64_t                  n;
     struct ggs_estimated_op * op; // longest first
-    // below: private
+    // private
     struct ggs_estimate_runs * sums;  // by device and phase
-    uint64_t *                 op_ns; // the same, and by op
+    uint64_t *                 op_ns; // the same by op
     uint64_t                   n_devices, n_ops;
 };
 
-// Filled while totals.c walks over the recording: begin, every run of a device that is not the CPU
-// and every op of it, end.
+// Filled while totals.c walks the recording: begin, every run and op of devices other than the CPU,
+// end.
 int  ggs_estimate_begin(struct ggs_estimate * estimate, const struct ggs_trace * trace, struct ggs_error * error);
 void ggs_estimate_run(struct ggs_estimate * estimate, const struct ggs_run * run);
 void ggs_estimate_op(struct ggs_estimate * estimate, const struct ggs_run * run, const struct ggs_op_seen * op);

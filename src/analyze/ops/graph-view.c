@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-enum { DEPTH = 16 }; // of views of views; a damaged trace may have a ring
+enum { DEPTH = 16 }; // of views of views; a damaged trace may have a cycle
 enum { COMPUTE_FLAG = 16 };
 
 const char * ggs_node_state_name(uint64_t state) {
@@ -22,9 +22,9 @@ static bool is_empty(const struct ggs_graph_view * view, uint64_t node) {
     return ggs_trace_op_kind(&view->trace, view->graph->nodes[node].op) == GGS_KIND_EMPTY;
 }
 
-// ---- who computes what ----
+// ---- producers ----
 
-// The last node so far that computed the tensor, or what it is a view of; + 1, 0 for none.
+// Returns the last node so far that computed the tensor or its view source; + 1, 0 for none.
 static uint32_t producer_of(const struct ggs_trace * trace, const uint32_t * last, uint64_t tensor) {
     for (int depth = 0; depth < DEPTH && tensor > 0 && tensor <= trace->n_tensors; depth++) {
         if (last[tensor - 1] != 0) return last[tensor - 1];
@@ -39,9 +39,8 @@ static void add_leaf(struct ggs_graph_view * view, uint64_t tensor) {
     view->leaf_of[tensor - 1]      = (uint32_t) view->n_leaves;
 }
 
-// In the order of the nodes, because two of them may compute the same tensor one after the other (a
-// name, an address and a shape used again): what a node reads is the work of the last one before
-// it.
+// Goes in the order of the nodes, because two of them may compute the same tensor one after the
+// other (a reused name, address and shape): a node reads the result of the last one before it.
 static void sweep(struct ggs_graph_view * view, uint32_t * last) {
     const struct ggs_graph * graph = view->graph;
     for (uint64_t i = 0; i < graph->n_nodes; i++) {
@@ -67,7 +66,7 @@ static unsigned add(uint32_t nodes[GGS_NEIGHBOURS_MOST], unsigned n, uint32_t no
     return n;
 }
 
-// node + 1 that an edge's contents come from; 0 for outside.
+// Returns node + 1 that computes an edge's contents; 0 for outside.
 static uint32_t real_source(const struct ggs_graph_view * view, uint64_t edge) {
     return view->from[edge] == 0 ? 0 : view->real[view->from[edge] - 1];
 }
@@ -95,9 +94,8 @@ unsigned ggs_graph_view_consumers(const struct ggs_graph_view * view, uint64_t n
 
 // ---- nodes ----
 
-// The layer that a node stands in. One whose name the engine made up has that of what it reads, but
-// does not go back: the rows that the last layer takes from the result of the one before belong to
-// the last.
+// The layer of a node. A node with a generated name takes that of its sources, but never goes back:
+// rows that the last layer selects from the previous layer's result belong to the last layer.
 static int layer_at(const struct ggs_graph_view * view, uint64_t node) {
     const struct ggs_tensor * result = ggs_trace_tensor(&view->trace, view->graph->nodes[node].tensor);
     const char *              name   = result == NULL ? "" : ggs_reader_string(view->trace.reader, result->name);
@@ -130,7 +128,7 @@ static void mark(struct ggs_graph_view * view, const struct ggs_op_seen * op) {
 }
 
 static int mark_runs(struct ggs_graph_view * view, bool step, struct ggs_error * error) {
-    struct ggs_trace  trace = ggs_trace_borrow(&view->trace); // the walk goes over other graphs, too
+    struct ggs_trace  trace = ggs_trace_borrow(&view->trace); // the walk also reads other graphs
     struct ggs_walk * walk;
     trace.watch = view->trace.watch;
     int status  = step && view->run.step >= 0 ? ggs_walk_open(&walk, &trace, view->run.step, view->run.step, error)

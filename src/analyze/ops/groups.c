@@ -19,7 +19,7 @@ void ggs_groups_release(struct ggs_groups * groups) {
     *groups = (struct ggs_groups){0};
 }
 
-// The group of a name, made if it is new. NULL when out of memory.
+// Returns the group of a name, made if new. NULL if out of memory.
 static struct ggs_group * group_of(struct ggs_groups * groups, const char * name, int64_t order) {
     uint32_t number = ggs_names_number(groups->names, name, strlen(name));
     if (number == UINT32_MAX || !ggs_array_reserve(groups->group, groups->capacity, number + 1ull)) return NULL;
@@ -48,12 +48,12 @@ const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_ten
     return ggs_name_component(buffer, size, &parsed, -1);
 }
 
-// ---- which group an op is in ----
+// ---- the group of an op ----
 
-// The op that the walk is at.
+// The current op of the walk.
 struct ggs_grouped_op {
     const struct ggs_walk *         walk;
-    const struct ggs_tensor *       weight; // that it reads; NULL: none
+    const struct ggs_tensor *       weight; // largest weight that it reads; NULL: none
     const struct ggs_process_list * processes;
 };
 
@@ -61,7 +61,7 @@ struct ggs_grouped_op {
     static const char * find_##name(const struct ggs_grouped_op * op, __attribute__((unused)) char * buffer, \
                                     __attribute__((unused)) size_t size, __attribute__((unused)) int64_t * order)
 
-// What has a number is called by it.
+// Names a group by its number.
 static const char * numbered(char * buffer, size_t size, int64_t * order, int64_t number, const char * none) {
     *order = number;
     snprintf(buffer, size, "%lld", (long long) number);
@@ -111,7 +111,7 @@ FIND(host) {
 
 // ---- the table ----
 
-// Sums are much faster to walk over, but do not have the threads: those have a pass of their own.
+// Sums are much faster to walk, but lack threads, which need a pass of their own.
 static int compute_threads(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                            const struct ggs_totals_range * range, struct ggs_error * error) {
     return ggs_groups_compute(groups, trace, by, range, error);
@@ -145,7 +145,7 @@ bool ggs_groupings_parse(const char * text, unsigned * by) {
             const char * name = ggs_groupings[i].name;
             if (strlen(name) == length && memcmp(name, text, length) == 0) found = i;
         }
-        // A backend computes on one device, and both have the same name.
+        // A backend computes on one device with the same name.
         if (length == strlen("backend") && memcmp("backend", text, length) == 0) found = GGS_BY_DEVICE;
         if (found == GGS_BY_COUNT) return false;
         *by |= 1u << found;
@@ -157,18 +157,18 @@ static bool is_of_run(enum ggs_by by) {
     return ggs_groupings[by].by == GGS_GROUPED_BY_RUN;
 }
 
-// ---- adding up ----
+// ---- summing ----
 
-// What is the same for a node in every run of its graph.
+// What is constant for a node in every run of its graph.
 struct known {
     struct ggs_node_known     node;
     struct ggs_access_bytes   bytes;
     const struct ggs_tensor * weight;
-    uint32_t                  group[GGS_BY_COUNT]; // number + 1, if the node decides which it is
+    uint32_t                  group[GGS_BY_COUNT]; // number + 1, if it depends on the node only
 };
 
 struct pass {
-    struct ggs_groups *     groups; // one for each of `by`
+    struct ggs_groups *     groups; // one per entry of `by`
     const enum ggs_by *     by;
     unsigned                n;
     struct ggs_walk *       walk;
@@ -182,7 +182,7 @@ static void add_bytes(struct ggs_group * group, const struct ggs_access_bytes * 
     group->disk += bytes->disk;
 }
 
-// A device has queues, which are no threads: all of it is one group, under its name.
+// A device has queues, not threads: all of it is one group with its name.
 static bool add_threads(struct ggs_groups * groups, const struct ggs_walk * walk) {
     const struct ggs_op_seen * op      = &walk->op;
     bool                       devices = ggs_trace_is_device(walk->trace, walk->run.device);
@@ -213,7 +213,7 @@ static struct ggs_group * group_of_op(struct pass * pass, unsigned i, const stru
     return group_of(&pass->groups[i], name, order);
 }
 
-// The group of the op the walk is at, found again by number if the node has had it before.
+// Returns the group of the current op, by number if the node is known.
 static struct ggs_group * find_group(struct pass * pass, unsigned i, struct known * known) {
     struct ggs_groups * groups = &pass->groups[i];
     uint32_t *          number = &known->group[pass->by[i]];
@@ -224,7 +224,7 @@ static struct ggs_group * find_group(struct pass * pass, unsigned i, struct know
     return group;
 }
 
-// The group of the run's backend.
+// Returns the group of the run's backend.
 static struct ggs_group * backend_group(struct pass * pass, unsigned i) {
     struct ggs_groups * groups = &pass->groups[i];
     const char *        name   = ggs_names_backend(groups->names, pass->walk->trace->reader, pass->walk->run.backend);
@@ -269,7 +269,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     return status;
 }
 
-// The time of a run that was seen as a whole only.
+// Adds the time of a run that is seen as a whole.
 static int add_opaque_run(struct pass * pass, struct ggs_error * error) {
     const struct ggs_run * run = &pass->walk->run;
     for (unsigned i = 0; i < pass->n; i++) {
@@ -296,7 +296,7 @@ static int walk_ops(struct pass * pass, struct ggs_trace * trace, const struct g
                     struct ggs_error * error) {
     int status = ggs_walk_open(&pass->walk, trace, range->first_step, range->last_step, error);
     if (status < 0) return status;
-    pass->walk->with_opaque = pass->walk->sums_only = true; // sums are much faster, but do not have the threads
+    pass->walk->with_opaque = pass->walk->sums_only = true; // sums are much faster, but lack threads
     for (unsigned i = 0; i < pass->n; i++) {
         if (pass->by[i] == GGS_BY_THREAD) pass->walk->sums_only = false;
     }

@@ -1,4 +1,4 @@
-// Ops added up by what they have in common: op, layer, token and so on.
+// Sums of ops by a common property: op, layer, token and so on.
 #pragma once
 
 #include <stdint.h>
@@ -6,14 +6,17 @@
 #include "analyze/ops/totals.h"
 #include "analyze/walk/names.h"
 
-// Every grouping: --by and its completion, the key of JSON, the page and the man page come from
-// here. A new one is a row, and the function that finds the group of an op (groups.c).
+// All groupings. --by and its completion, the JSON keys, the page and the man page derive from this
+// table. A new grouping is a row and the function that finds the group of an op (groups.c).
 //
 //     number, name                   GGS_BY_number; --by name, by_name in JSON
 //     key, form                      of a group in JSON: answer/ops/stats-write.c has the forms
 //     order                          NUMBER: groups ascend by number; TIME: longest first
-//     by                             what decides: the NODE; the RUN, also of a backend that is seen as a whole; the BACKEND; OTHER: see compute
-//     find                           the group of an op that the walk is at; NULL: compute has a pass of its own
+//     by                             what decides: the NODE; the RUN, also of a backend that is
+// seen as a
+//                                    whole; the BACKEND; OTHER: see compute
+//     find                           the group of the walk's current op; NULL: compute has its own
+// pass
 //     text                           half a line
 #define GGS_GROUPINGS(ROW)                                                                                         \
     ROW(OP, op, "op", NAMED, TIME, NODE, find_op, NULL, "operation (the default)")                                 \
@@ -59,55 +62,55 @@ struct ggs_grouping {
                    const struct ggs_totals_range * range, struct ggs_error * error);
 };
 extern const struct ggs_grouping ggs_groupings[GGS_BY_COUNT];
-// "layer,thread" as bits 1 << enum ggs_by; false if a name is none of them.
+// Parses "layer,thread" to bits 1 << enum ggs_by; false for an unknown name.
 bool ggs_groupings_parse(const char * text, unsigned * by);
 
 struct ggs_group {
     const char * name;    // lives as long as the groups
-    int64_t      order;   // of what has a number; else 0
-    int64_t      context; // by sequence: the context that it is of
+    int64_t      order;   // its number, if any; else 0
+    int64_t      context; // by sequence: its context
     bool         opaque;  // a backend that is seen as whole graphs: wall_ns is the time of its graph runs
     uint64_t     ops, op_runs;
-    uint64_t     untimed; // ops whose times were not seen: of busy_ns, and by tensor of wall_ns, theirs is missing
+    uint64_t     untimed; // ops without times: missing in busy_ns, and by tensor in wall_ns
     uint64_t     wall_ns, busy_ns, wait_ns;
-    bool         unwaited;            // waits were not all seen: on a device, say
-    bool         on_device;           // some were computed by a device: the host's limits are not theirs
-    uint64_t     read, written, disk; // 0 by thread: bytes belong to ops
+    bool         unwaited;            // some waits were not seen, for example on a device
+    bool         on_device;           // some ops ran on a device: the host's limits do not apply
+    uint64_t     read, written, disk; // 0 by thread, because bytes belong to ops
 };
 
-// Is its wall time known? The time of a run that was seen as a whole is the token's or the
-// backend's, but no tensor's.
+// True if its wall time is known. The time of a run that is seen as a whole belongs to the token or
+// backend, but to no tensor.
 static inline bool ggs_group_has_wall(const struct ggs_group * group, enum ggs_by by) {
     return by != GGS_BY_TENSOR || group->untimed < group->ops;
 }
-// Do bytes over wall time say how fast they were moved?
+// True if bytes divided by wall time are a meaningful rate.
 static inline bool ggs_group_has_rate(const struct ggs_group * group, enum ggs_by by) {
     return by != GGS_BY_TENSOR || group->untimed == 0;
 }
 
 struct ggs_groups {
-    struct ggs_group * group; // longest wall time first; what has a number by that
+    struct ggs_group * group; // by number if there is one, else longest wall time first
     uint64_t           n, capacity;
     bool               has_bytes; // false by thread
     struct ggs_names * names;
 };
 
-// By tensor an op counts for the weight that it reads, or for its result if it reads none. By
-// thread the time of an op is that of the thread; a device's queues are no threads, and all its
-// time is one group. The time of a backend without op times is a group of its own, except by token;
-// its bytes are with it, except by tensor and by token, which are known.
+// By tensor, an op counts for the weight that it reads, or for its result if it reads none. By
+// thread, the time of an op is that of the thread; a device's queues are not threads, and all its
+// time is one group. The time of a backend without op times is a separate group, except by token;
+// so are its bytes, except by tensor and by token, where they are known.
 int ggs_groups_compute(struct ggs_groups * groups, struct ggs_trace * trace, enum ggs_by by,
                        const struct ggs_totals_range * range, struct ggs_error * error);
-// Several of them in one pass: groups[i] is by by[i]; none that has a pass of its own.
+// Computes several in one pass: groups[i] is by by[i]; none may need a pass of its own.
 int ggs_groups_compute_several(struct ggs_groups * groups, const enum ggs_by * by, unsigned n, struct ggs_trace * trace,
                                const struct ggs_totals_range * range, struct ggs_error * error);
 struct ggs_access_list;
-// The weight that an op reads: the largest source that lies in a model's file, or came from one.
+// Returns the weight that an op reads: the largest source in a model's file or copied from one.
 // NULL: none.
 const struct ggs_tensor * ggs_groups_weight(const struct ggs_access_list * list);
-// What it belongs to; "(activations)" without one.
+// Returns its component; "(activations)" without a weight.
 const char * ggs_groups_component(struct ggs_trace * trace, const struct ggs_tensor * weight, char * buffer,
                                   size_t size);
-// Names the groups and puts them in order.
+// Names and sorts the groups.
 void ggs_groups_sort(struct ggs_groups * groups, enum ggs_by by);
 void ggs_groups_release(struct ggs_groups * groups);

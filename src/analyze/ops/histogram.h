@@ -1,5 +1,5 @@
-// How numbers are distributed: in 16 bins for each power of two, so that a quantile is at most 7 %
-// too small. Powers of two are exact.
+// The distribution of numbers, in 16 bins per power of two: a quantile is at most 7 % too small.
+// Powers of two are exact.
 #pragma once
 
 #include <stdint.h>
@@ -13,6 +13,6 @@ struct ggs_histogram {
 };
 
 void ggs_histogram_add(struct ggs_histogram * histogram, uint64_t value);
-// The value that `share` (0..1) of the numbers lie at or below: the lower end of its bin. 0 if
-// there are none.
+// Returns the value at or below which `share` (0..1) of the numbers lie: the lower end of its bin.
+// 0 if empty.
 uint64_t ggs_histogram_quantile(const struct ggs_histogram * histogram, double share);

@@ -36,7 +36,7 @@ void ggs_log_rows_release(struct ggs_log_rows * rows) {
     *rows = (struct ggs_log_rows){0};
 }
 
-// ---- what a row is sorted by ----
+// ---- sort keys ----
 
 static uint64_t signed_key(int64_t value) {
     return (uint64_t) value ^ 1ull << 63;
@@ -97,7 +97,7 @@ static bool needs_bytes(enum ggs_log_column column) {
 
 // ---- finding ----
 
-// The key is a number, or the address of a text that lives as long as the trace.
+// The key is a number, or the address of a string that lives as long as the trace.
 struct keyed {
     uint64_t             key;
     struct ggs_log_place place;
@@ -180,7 +180,7 @@ static int keep(struct kept_row * row, const struct ggs_log_entry * entry, struc
     return 0;
 }
 
-// Reads places of runs that follow each other, which stand at order[0..n).
+// Reads the places of consecutive runs, at order[0..n).
 static int read_runs(struct ggs_trace * trace, struct ggs_log_filter * filter, const struct ggs_log_place * places,
                      const uint32_t * order, uint64_t n, struct kept_row * rows, struct ggs_error * error) {
     struct ggs_log *     log;
@@ -197,7 +197,7 @@ static int read_runs(struct ggs_trace * trace, struct ggs_log_filter * filter, c
     return status < 0 ? status : 0;
 }
 
-// Of the filter, what decides which operand is the one to show, and whose times.
+// The parts of the filter that determine the main operand and the thread of the times.
 static struct ggs_log_filter narrow_filter(const struct ggs_log_filter * filter) {
     struct ggs_log_filter narrow = GGS_LOG_ALL;
     narrow.ops                   = filter->ops;

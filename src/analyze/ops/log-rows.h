@@ -1,5 +1,5 @@
-// The rows of a log that a filter leaves, in the order that is wanted: found once as places, and
-// read a page at a time.
+// The rows of a log that match a filter, in a given order: found once as places, and read one page
+// at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 
 struct ggs_error;
 
-// What a log can be sorted by.
+// Sort keys of a log.
 enum ggs_log_column {
-    GGS_LOG_ROW, // as the engine went
+    GGS_LOG_ROW, // in time order
     GGS_LOG_BEGIN,
     GGS_LOG_TOKEN,
     GGS_LOG_PHASE,
@@ -23,20 +23,20 @@ enum ggs_log_column {
     GGS_LOG_READ,
     GGS_LOG_WRITTEN,
     GGS_LOG_BYTES,  // read and written
-    GGS_LOG_SOURCE, // files before buffers, each by where the data lies
+    GGS_LOG_SOURCE, // files before buffers, each by offset
     GGS_LOG_DURATION,
     GGS_LOG_WAIT,
     GGS_LOG_RUN,
     GGS_LOG_NODE,
     GGS_LOG_COLUMNS
 };
-// "row", "begin_ns", ...; GGS_LOG_COLUMNS if there is none of that name.
+// "row", "begin_ns", ...; GGS_LOG_COLUMNS for an unknown name.
 enum ggs_log_column ggs_log_column_find(const char * name);
 
 struct ggs_log_order {
     enum ggs_log_column column;
-    bool                descending; // rows that are equal stay as the engine went
-    uint64_t            limit;      // keep so many of the first; 0: all
+    bool                descending; // equal rows stay in time order
+    uint64_t            limit;      // keep only the first rows; 0: all
 };
 
 struct ggs_log_place {
@@ -52,8 +52,8 @@ int  ggs_log_rows_find(struct ggs_log_rows * rows, struct ggs_trace * trace, con
                        const struct ggs_log_filter * filter, struct ggs_log_order order, struct ggs_error * error);
 void ggs_log_rows_release(struct ggs_log_rows * rows);
 
-// Calls `each` for the entries of `n` places in their order. The filter is the one that they were
-// found with: it decides which operand is the main one, and whose times.
+// Calls `each` for the entries of `n` places in their order. The filter must be the one that found
+// them: it determines the main operand and the thread of the times.
 typedef void (*ggs_log_each)(void * context, uint64_t row, const struct ggs_log_entry * entry);
 int ggs_log_rows_read(const struct ggs_log_place * places, uint64_t n, struct ggs_trace * trace,
                       const struct ggs_log_filter * filter, ggs_log_each each, void * context,

@@ -14,16 +14,16 @@ struct ggs_log {
     struct ggs_log_filter filter;
     struct ggs_walk *     walk;
     bool                  in_run, in_op; // the walk is at one
-    uint64_t              part;          // of the op: 0, or a node that was fused into it
+    uint64_t              part;          // of the op: 0, or a node fused into it
     uint64_t              number;        // of the entry in its run
     struct ggs_sieve      sieve;
-    // What is the same in every run of a graph: is a dense op at the place that was asked for?
+    // Whether a dense op matches the requested place, which is constant over the runs of a graph.
     struct ggs_per_node    verdicts;
     struct ggs_log_operand operands[GGS_ACCESS_MOST];
 };
 
-// Times narrow down the token steps, so that a walk need not decode all that lies before. Runs that
-// belong to no step forbid it.
+// Limits the token steps by time, so that the walk need not decode everything before. Impossible if
+// runs belong to no step.
 static int narrow(struct ggs_log * log, struct ggs_error * error) {
     struct ggs_log_filter * filter = &log->filter;
     struct ggs_cursor *     cursor;
@@ -79,7 +79,7 @@ void ggs_log_close(struct ggs_log * log) {
 
 // ---- filters ----
 
-// What can be decided without looking at bytes.
+// The part of the filter that needs no bytes.
 static bool op_fits(const struct ggs_log * log, const struct ggs_op_seen * op) {
     int64_t slot = log->filter.ops.slot;
     if (slot != GGS_ANY_SLOT && log->walk->run.slot != slot) return false;
@@ -99,13 +99,12 @@ static struct ggs_log_operand operand_of(const struct ggs_access * access) {
                                     .ranges = access->n_ranges};
 }
 
-// How much an operand says about where an op's data is: reads before writes, files before memory.
+// Ranks an operand as the source of an op's data: reads before writes, files before memory.
 static int rank_of(const struct ggs_access * access) {
     return access->write ? 0 : access->tensor->source == GGS_SOURCE_DISK ? 2 : 1;
 }
 
-// Fills in the bytes and the main operand. Returns whether some operand is at the place that was
-// asked for.
+// Sets the bytes and the main operand. Returns true if an operand matches the requested place.
 static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, const struct ggs_access_list * list) {
     struct ggs_access_bytes sum    = ggs_access_sum(list);
     bool                    wanted = ggs_op_filter_asks_bytes(&log->filter.ops);
@@ -126,7 +125,7 @@ static bool add_accesses(struct ggs_log * log, struct ggs_log_entry * entry, con
     return best >= 0 || !wanted;
 }
 
-// Times of the op, or of the one thread that was asked for. False if that took no part.
+// Sets the times of the op, or of the requested thread. False if that thread took no part.
 static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op, struct ggs_log_entry * entry) {
     const struct ggs_op_seen * head = &log->walk->op;
     entry->threads                  = head->n_op_runs;
@@ -147,15 +146,15 @@ static bool add_times(const struct ggs_log * log, const struct ggs_op_seen * op,
     return false;
 }
 
-// Where the verdict on the op that the walk is at is kept; NULL if index data decides, or there is
-// no memory for it.
+// Returns where the verdict on the current op is cached; NULL if index data decides, or memory is
+// out.
 static enum verdict * verdict_of(struct ggs_log * log) {
     const struct ggs_op_seen * op = &log->walk->op;
     if (op->absorbed > 0 || ggs_trace_is_indexed(log->trace, log->walk->graph, op->node, 0)) return NULL;
     return ggs_per_node(&log->verdicts, log->walk, sizeof(enum verdict));
 }
 
-// The bytes of an op, and whether it is at the place that was asked for: 1, 0 or negative.
+// Reads the bytes of an op. Returns 1 if it matches the requested place, 0 or a negative status.
 static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
     const struct ggs_access_list * list;
     bool                           wanted  = ggs_op_filter_asks_bytes(&log->filter.ops);
@@ -169,7 +168,7 @@ static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, str
     return status;
 }
 
-// 1: it is an entry; 0: the filter leaves it out.
+// Returns 1 if it is an entry, 0 if it is filtered out.
 static int make_entry(struct ggs_log * log, const struct ggs_op_seen * op, struct ggs_log_entry * entry,
                       struct ggs_error * error) {
     const struct ggs_run * run = &log->walk->run;
@@ -194,7 +193,7 @@ static int make_entry(struct ggs_log * log, const struct ggs_op_seen * op, struc
     return status;
 }
 
-// The next node that was computed: 1, 0 at the end, or negative.
+// Moves to the next computed node. Returns 1, 0 at the end, or a negative status.
 static int next_node(struct ggs_log * log, struct ggs_op_seen * op, struct ggs_error * error) {
     log->number++;
     if (log->in_op && ggs_walk_part(log->walk, ++log->part, op)) return 1;

@@ -19,12 +19,11 @@ void ggs_overview_release(struct ggs_overview * overview) {
 
 enum { MOST_LANES = 4096 };
 
-// Makes the lanes of a slot, or of a device that is seen as whole graphs, known up to `threads` of
-// them.
+// Adds the lanes of a slot, or of a device that is seen as whole graphs, up to `threads` of them.
 static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
     uint64_t                 known = 0;
     struct ggs_overview_lane lane  = {run->slot, 0, run->backend, run->process, run->device};
-    if ((run->flags & GGS_RUN_OPAQUE) != 0) lane.slot = -1; // not a thread's lane, whatever the run says
+    if ((run->flags & GGS_RUN_OPAQUE) != 0) lane.slot = -1; // not the lane of a thread
     for (uint64_t i = 0; i < o->n_lanes; i++)
         known += o->lanes[i].slot == lane.slot && (lane.slot >= 0 || o->lanes[i].device == lane.device);
     if (threads <= known || threads - known > MOST_LANES - o->n_lanes) return 0;
@@ -47,7 +46,7 @@ static bool is_before(const struct ggs_overview_lane * lane, int64_t slot, uint6
     return lane->thread < thread;
 }
 
-// Puts lanes in their order. A few of them: a recording has as many as threads.
+// Sorts the lanes, of which a recording has about as many as threads.
 static int sort_lanes(struct ggs_overview * o, struct ggs_error * error) {
     o->lanes_by_slot = malloc((o->n_lanes + 1) * sizeof(*o->lanes_by_slot));
     if (o->lanes_by_slot == NULL) return ggs_fail_memory(error);

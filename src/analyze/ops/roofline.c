@@ -11,7 +11,7 @@
 
 // ---- floating point operations ----
 
-// Shapes come from a file: a product that does not fit is not known.
+// Shapes are untrusted: a product that overflows is unknown.
 static int64_t product(const int64_t * factors, unsigned n) {
     int64_t all = 1;
     for (unsigned i = 0; i < n; i++)
@@ -19,8 +19,8 @@ static int64_t product(const int64_t * factors, unsigned n) {
     return all;
 }
 
-// Floating point operations of a node: two for each multiply-add of matrix products and attention;
-// -1 for other ops.
+// Floating point operations of a node: two per multiply-add of matrix products and attention; -1
+// for other ops.
 static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     const struct ggs_tensor * first  = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 0));
@@ -31,8 +31,8 @@ static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph *
     if (strcmp(op, "MUL_MAT") == 0 || strcmp(op, "MUL_MAT_ID") == 0)
         return product((int64_t[]){2, a[0], r[0], r[1], r[2], r[3]}, 6);
     if (strcmp(op, "OUT_PROD") == 0) return product((int64_t[]){2, a[1], r[0], r[1], r[2], r[3]}, 6);
-    // Queries times keys, and their weights times values: heads x tokens x cells, each as long as a
-    // key and a value.
+    // Queries times keys, and their weights times values: heads x tokens x cells, times the length
+    // of a key and a value.
     if (strcmp(op, "FLASH_ATTN_EXT") == 0)
         return product((int64_t[]){2, a[1], a[2], a[3], b[1], a[0] < INT64_MAX - r[0] ? a[0] + r[0] : -1}, 6);
     return -1;
@@ -40,11 +40,11 @@ static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph *
 
 // ---- rows ----
 
-struct known { // what is the same for a node in every run of its graph
+struct known { // constant for a node in every run of its graph
     struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     int64_t                 flops;
-    uint32_t                row[2][8]; // number + 1, by where it was computed and phase
+    uint32_t                row[2][8]; // number + 1, by place of computation and phase
     const char *            component;
 };
 
@@ -54,7 +54,7 @@ struct pass {
     struct ggs_per_node   nodes; // struct known
 };
 
-// Lives as long as the rows; NULL when out of memory.
+// Lives as long as the rows; NULL if out of memory.
 static const char * component_of(struct pass * pass, const struct ggs_access_list * list) {
     char         buffer[128];
     const char * text   = ggs_groups_component(pass->walk->trace, ggs_groups_weight(list), buffer, sizeof(buffer));
@@ -96,8 +96,8 @@ static struct ggs_roofline_row * row_of(struct pass * pass, struct known * known
     return &roofline->row[i];
 }
 
-// The last thread to arrive waits for nobody: what it waits is what meeting costs, and the others
-// pay as much. The rest of their waits is because they had less to do.
+// The last thread to arrive waits for no other: its wait is the cost of the barrier, which the
+// others pay too. The rest of their waits is imbalance.
 static void add_threads(struct ggs_roofline_row * row, const struct ggs_op_seen * op) {
     uint64_t least = UINT64_MAX, wait = 0, busy = 0;
     for (uint64_t i = 0; i < op->n_op_runs; i++) {

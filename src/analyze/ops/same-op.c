@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// What the ops have in common.
+// The common properties of the ops.
 struct wanted {
     uint64_t     op, phase;
     const char * name;
@@ -73,7 +73,7 @@ static int measure(struct ggs_same_ops * same, struct ggs_error * error) {
     return 0;
 }
 
-// Of every few ops the slowest stands for all, unless one of them is the op that was asked for.
+// The slowest of every few ops stands for all, unless one of them is the requested op.
 static void fold(struct ggs_same_ops * same, uint64_t run, uint64_t node) {
     uint64_t each = (same->n + GGS_SAME_OPS_MOST - 1) / GGS_SAME_OPS_MOST, kept = 0;
     same->ops         = same->n;

@@ -1,7 +1,7 @@
-// The same op in other token steps: is what it took normal?
+// The same op in other token steps, to judge whether its time is normal.
 //
-// Two ops are the same if they are of the same type, compute results of the same name, and run in
-// steps of the same phase: a prompt takes longer than a token.
+// Two ops are the same if they have the same type, results of the same name, and steps of the same
+// phase: a prompt takes longer than a token.
 #pragma once
 
 #include <stdint.h>
@@ -19,9 +19,9 @@ struct ggs_same_op {
 };
 
 struct ggs_same_ops {
-    struct ggs_same_op * rows; // in order of time; of many ops the slowest of each few, and the one that was asked for
+    struct ggs_same_op * rows; // in order of time; of many ops the slowest of every few, and the requested one
     uint64_t             n, capacity;
-    uint64_t             ops; // all of them
+    uint64_t             ops; // total
     uint64_t             least_ns, median_ns, most_ns;
     uint64_t             ops_per_row;
 };

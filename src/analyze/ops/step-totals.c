@@ -14,11 +14,10 @@ struct counting {
     const struct ggs_selection * selection;
 };
 
-// A step may feed a prompt in several decodes, with other work between them: only the decodes
-// count.
+// A step may feed a prompt in several decodes with other work between them: only the decodes count.
 static void add_prompt_time(struct ggs_step_totals * sum, const struct ggs_request_step * step) {
     const struct ggs_sequences * sequences = step->sequences;
-    if (step->part != sequences->parts) return; // once for each batch
+    if (step->part != sequences->parts) return; // once per batch
     for (size_t i = 0; i < sequences->n_parts; i++)
         if (sequences->parts[i].phase != GGS_PHASE_PROMPT) return;
     sum->prompt_ns += ggs_time_between(step->begin_ns, step->end_ns);
@@ -60,12 +59,12 @@ static void settle(void * owner, const struct ggs_verify * verify, const struct 
 
 // ---- steps ----
 
-// What a program does between two decodes: sampling, printing, or nothing. The time before a prompt
-// belongs to whoever sends it, and time in which nothing was recorded does not count.
+// The time between two decodes: sampling, printing, or nothing. Time before a prompt belongs to its
+// sender, and time outside of recorded windows does not count.
 struct gaps {
     struct ggs_trace * trace;
-    uint64_t           context; // of the step before
-    int64_t            end_ns;  // its end, INT64_MIN: there is none
+    uint64_t           context; // of the previous step
+    int64_t            end_ns;  // its end, INT64_MIN: none
     uint64_t           windows, window;
 };
 

@@ -12,15 +12,15 @@
 
 enum { FIXED_READS = 2 };
 
-// What is the same for an op in every run of a graph, worked out when the op is met first.
+// What is constant for an op in every run of a graph, computed at its first run.
 struct fixed {
     struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     struct model_read {
         uint64_t tensor, file, begin, length;
-    } reads[FIXED_READS]; // of model bytes, if there are no more
+    } reads[FIXED_READS]; // of model bytes, if they fit
     unsigned n_reads;
-    bool     touched; // its bytes of the model are in the set already
+    bool     touched; // its bytes of the model are already in the set
 };
 
 struct pass {
@@ -47,8 +47,8 @@ void ggs_totals_release(struct ggs_totals * totals) {
 
 // ---- bytes ----
 
-// One access to the model: every range is noted in the pattern and in the set, and kept in `out` as
-// long as there is room.
+// One access to the model: adds every range to the pattern and to the set, and keeps it in `out`
+// while there is room.
 static bool note_access(const struct pass * pass, const struct ggs_access * access, bool warm, struct fixed * out) {
     struct ggs_totals * totals = pass->totals;
     struct model_read   read   = {.tensor = access->tensor->tensor};
@@ -56,7 +56,7 @@ static bool note_access(const struct pass * pass, const struct ggs_access * acce
     if (!ggs_trace_origin(access->tensor, &read.file, &base) || !pass->walk->trace->models[read.file - 1]) return true;
     struct ggs_intervals * set = access->some ? totals->unknown : totals->touched;
     if (!warm && !ggs_intervals_add_ranges(&set[read.file - 1], base, access->ranges, access->n_ranges)) return false;
-    if (access->some) return true; // nothing is known of the order
+    if (access->some) return true; // the order is unknown
     for (uint32_t i = 0; !access->write && i < access->n_ranges; i++) {
         read.begin  = base + access->ranges[i].offset;
         read.length = access->ranges[i].length;
@@ -93,7 +93,7 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
 
 // ---- runs ----
 
-// The row of the run's backend; NULL when out of memory.
+// Returns the row of the run's backend; NULL if out of memory.
 static struct ggs_op_totals * backend_row(struct pass * pass) {
     struct ggs_totals * totals = pass->totals;
     const char *        name   = ggs_names_backend(totals->names, pass->walk->trace->reader, pass->walk->run.backend);
@@ -179,7 +179,7 @@ static int walk_runs(struct pass * pass, struct ggs_trace * trace, const struct 
     return status < 0 ? status : 0;
 }
 
-// ---- the rest ----
+// ---- interface ----
 
 static int add_steps(struct ggs_totals * t, struct ggs_trace * trace, const struct ggs_totals_range * range,
                      struct ggs_error * error) {
@@ -214,7 +214,7 @@ static int by_wall(const void * a, const void * b) {
     return strcmp(x->name, y->name);
 }
 
-// Only rows that have something, longest first.
+// Keeps rows with contents, longest first.
 static void sort_rows(struct ggs_totals * totals) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < totals->n_by_op; i++)

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_PAGES = 1024 }; // of a run that grows: finding a page's run goes back bit by bit, in words
+enum { MOST_PAGES = 1024 }; // of a growing run: finding a page's run goes backwards by words of bits
 
 bool ggs_folios_init(struct ggs_folios * folios, uint32_t n_pages) {
     size_t words = n_pages / 64 + (size_t) 1;
@@ -24,7 +24,7 @@ void ggs_folios_release(struct ggs_folios * folios) {
 
 // ---- pages ----
 
-// The first bit of [bit, end) that is set, once those of `flip` are turned round.
+// Returns the first bit of [bit, end) that is set after inverting with `flip`.
 static uint32_t find_bit(const uint64_t * bits, uint32_t bit, uint32_t end, uint64_t flip) {
     if (bit >= end) return end;
     uint32_t at   = bit / 64;
@@ -43,7 +43,7 @@ uint32_t ggs_folios_present(const struct ggs_folios * folios, uint32_t page, uin
     return find_bit(folios->resident, page, end, 0);
 }
 
-// Turns round the bits [begin, end), of which there is at least one.
+// Inverts the bits [begin, end), at least one.
 static void flip_bits(uint64_t * bits, uint32_t begin, uint32_t end) {
     uint32_t at = begin / 64, last = (end - 1) / 64;
     uint64_t from = UINT64_MAX << (begin % 64), to = UINT64_MAX >> (63 - (end - 1) % 64);
@@ -77,7 +77,7 @@ static uint64_t pages_of(const struct ggs_folios * folios, uint32_t run) {
     return (uint64_t) folios->run[run].n << folios->run[run].order;
 }
 
-// The first `n` folios of a run stay in it, the others become a run of their own, next in the list.
+// Splits a run after its first `n` folios; the rest becomes the next run in the list.
 static void cut(struct ggs_folios * folios, uint32_t run, uint32_t n) {
     struct ggs_folio_run * r    = &folios->run[run];
     uint32_t               rest = run + (n << r->order);

@@ -15,16 +15,16 @@ static uint64_t hparam(const struct ggs_model * model, const char * key, uint64_
     return ggs_gguf_get_hparam(model->files[0], key, &value) ? value : otherwise;
 }
 
-// The KV cache in 16 bits, the buffers of a graph, and what the libraries take.
+// Estimates the KV cache in 16 bits, the buffers of a graph, and the libraries.
 static uint64_t engine_bytes(const struct ggs_model * model, uint64_t context) {
     uint64_t layers = hparam(model, "block_count", 0), width = hparam(model, "embedding_length", 0);
     uint64_t heads = hparam(model, "attention.head_count", 1), kv = hparam(model, "attention.head_count_kv", heads);
-    uint64_t head = hparam(model, "attention.key_length", heads == 0 ? 0 : width / heads);
+    uint64_t head  = hparam(model, "attention.key_length", heads == 0 ? 0 : width / heads);
     uint64_t batch = context < BATCH ? context : BATCH;
     return BASE + batch * PER_VALUE * width + 4 * layers * kv * head * context;
 }
 
-// What a token uses: experts, and weights that are used whole.
+// What a token uses: experts, and whole weights.
 struct tally {
     struct ggs_stream_plan plan;
     uint64_t *             dense;
@@ -34,7 +34,7 @@ struct tally {
 static void count(struct tally * t, const struct ggs_gguf_tensor * tensor, uint64_t used, bool table_used) {
     struct ggs_name name    = ggs_name_parse(tensor->name, tensor->name_length);
     uint64_t        experts = ggs_name_experts(&name, tensor);
-    if (name.category == GGS_CATEGORY_INPUT && !table_used) return; // single rows of it are
+    if (name.category == GGS_CATEGORY_INPUT && !table_used) return; // only single rows of it are read
     if (experts > 0 && used > 0) {
         uint64_t slot = tensor->size / experts + 2 * SECTOR;
         t->plan.one_slot_each += slot;

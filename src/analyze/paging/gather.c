@@ -8,7 +8,7 @@
 
 enum { KEPT_READS = 2 };
 
-// The reads of an op, kept if they are the same in every run of a graph.
+// The reads of an op, cached if they are the same in every run of a graph.
 struct known {
     struct ggs_node_known node;
     bool                  copied;
@@ -27,8 +27,8 @@ struct gathering {
 
 // ---- files ----
 
-// The sizes of the model's files; other mapped files count as empty. One that was gone when the
-// trace was sealed reaches as far as its tensors.
+// The sizes of the model's files; other mapped files count as empty. A file that was missing when
+// the trace was sealed extends to its last tensor.
 static uint64_t * file_sizes(const struct ggs_trace * trace) {
     uint64_t * sizes = calloc(trace->n_files + 1, sizeof(*sizes));
     if (sizes == NULL) return NULL;
@@ -58,8 +58,7 @@ static int add_read(struct gathering * g, const struct model_read * read, bool c
     return ggs_paging_sequence_read(g->sequence, read->file, read->begin, read->end, class_of(&g->walk->run), error);
 }
 
-// The ranges of an operand ascend; those that overlap (rows of a view that lie in each other) are
-// one read.
+// The ranges of an operand ascend; overlapping ones (rows of a view) are one read.
 static bool next_range(const struct ggs_access * access, uint64_t base, uint32_t * i, struct model_read * read) {
     bool found = false;
     for (; *i < access->n_ranges; ++*i) {

@@ -8,58 +8,57 @@
 
 enum {
     NONE           = GGS_NO_PAGE,
-    SCAN_BATCH     = 32, // pages that a reclaim frees at least, and looks at in one go
-    FIRST_PRIORITY = 12, // of a reclaim: a 2^12th of a list is looked at, then a 2^11th, and so on
+    SCAN_BATCH     = 32, // pages that a reclaim frees at least, and scans at once
+    FIRST_PRIORITY = 12, // of a reclaim: a 2^12th of a list is scanned, then a 2^11th, and so on
     DEMAND_TRIES   = 16,
-    MOST_TIMES     = 4,  // as much as is asked for: beyond that not every page of it is needed
-    MOST_ASKED     = 32, // pages that are asked for, as a power of two: 16 TiB in pages of 4 KiB
+    MOST_TIMES     = 4,  // times the requested pages: beyond that not every page of it is needed
+    MOST_ASKED     = 32, // requested pages, as a power of two: 16 TiB in pages of 4 KiB
 };
 
 enum flags {
     ACTIVE     = GGS_FOLIO_ACTIVE,
-    REFERENCED = 2,  // touched when it was last looked at
+    REFERENCED = 2,  // touched at the last scan
     YOUNG      = 4,  // touched since: the bit in the page table
     MARKED     = 8,  // touching it starts the next readahead
     WORKINGSET = 16, // was active once
-    FRESH      = 32, // being read: cannot be reclaimed
+    FRESH      = 32, // being read: not reclaimable
 };
 enum { INACTIVE, ACTIVES }; // the lists
 
-// What the kernel decides by, and brings up to date only every two seconds.
+// Statistics that the kernel uses, updated only every two seconds.
 struct statistics {
     uint64_t active, inactive, refaults;
 };
 
 struct readahead {
     uint32_t start, size, ahead,
-        order; // pages from the file's first; `ahead`: how many before the window's end the mark is
+        order; // pages relative to the file; `ahead`: distance of the mark from the window's end
 };
 
 struct cache {
     const struct ggs_paging_sequence * sequence;
     uint64_t                           limit; // pages
     struct ggs_folios                  folios;
-    uint32_t *
-        shadow; // by page, of those that were evicted: the age then, two bits up; bit 1: was active once; bit 0: set
-    uint32_t           age;                  // evictions and activations, in pages; wraps
-    uint64_t           refaults;             // activations of refaults
-    struct statistics  seen;                 // as reclaim sees them
-    uint64_t           stale;                // pages that are read until they are brought up to date
-    uint64_t           seen_at;              // pages read when they were brought up to date
-    uint64_t           last_refaults;        // that reclaim saw the last time
-    uint32_t           window;               // readahead in pages
-    uint32_t           most_order;           // of a folio
-    uint64_t           file;                 // that is being read
-    uint32_t           file_begin, file_end; // its pages
-    struct readahead * readahead;            // by file
-    uint64_t           reads;                // pages read from the disk
-    uint64_t           served;               // pages that were asked for
-    uint64_t           most_reads;           // enough has been seen then
+    uint32_t *        shadow; // by page, of evicted ones: the age then, two bits up; bit 1: was active once; bit 0: set
+    uint32_t          age;    // evictions and activations in pages; wraps
+    uint64_t          refaults;             // activations of refaults
+    struct statistics seen;                 // as reclaim sees them
+    uint64_t          stale;                // pages read between updates
+    uint64_t          seen_at;              // pages read at the last update
+    uint64_t          last_refaults;        // seen by the last reclaim
+    uint32_t          window;               // readahead in pages
+    uint32_t          most_order;           // of a folio
+    uint64_t          file;                 // currently being read
+    uint32_t          file_begin, file_end; // its pages
+    struct readahead * readahead;           // by file
+    uint64_t           reads;               // pages read from the disk
+    uint64_t           served;              // requested pages
+    uint64_t           most_reads;          // then enough has been simulated
 };
 
 // ---- reclaim ----
 
-// Folios of a run go one after the other, and each one makes the cache older.
+// Evicts the folios of a run one by one; each one ages the cache.
 static void evict(struct cache * c, uint32_t run) {
     const struct ggs_folio_run r     = c->folios.run[run];
     const uint32_t             pages = 1u << r.order, age = c->age, bits = (r.flags & WORKINGSET) != 0 ? 3 : 1;
@@ -73,7 +72,7 @@ static void evict(struct cache * c, uint32_t run) {
     ggs_folios_drop(&c->folios, run);
 }
 
-// Looks at the oldest `scan` pages of the inactive list; returns how many were evicted.
+// Scans the oldest `scan` pages of the inactive list; returns the number of evicted pages.
 static uint64_t shrink_inactive(struct cache * c, uint64_t scan) {
     uint64_t evicted = 0, seen = 0;
     while (seen < scan) {
@@ -106,8 +105,7 @@ static void shrink_active(struct cache * c, uint64_t scan) {
     }
 }
 
-// Is the inactive list the shorter one, as it must not be? Above a GiB the active list may be the
-// longer one.
+// True if the inactive list is too short. Above a GiB the active list may be longer.
 static bool inactive_is_low(const struct cache * c) {
     uint64_t gib = (c->seen.inactive + c->seen.active) * c->sequence->page >> 30, ratio = 1;
     if (gib > 0) {
@@ -134,11 +132,11 @@ static uint64_t shrink(struct cache * c, unsigned priority, uint64_t wanted, boo
     return evicted;
 }
 
-// Goes along the old end of a list without changing it.
+// Walks the old end of a list without changing it.
 struct front {
-    uint32_t run, left; // pages of the run that were not looked at yet
+    uint32_t run, left; // pages of the run not yet scanned
     uint32_t size;      // of its folios, in pages
-    uint64_t pages;     // of the list, less those that were
+    uint64_t pages;     // of the list, not yet scanned
     uint64_t seen;
 };
 
@@ -154,8 +152,8 @@ static struct front front_of(const struct cache * c, unsigned list) {
     return front;
 }
 
-// Looks at `scan` pages, in whole folios. False if there are not so many, or the runs behind the
-// first are not `without` these flags.
+// Scans `scan` pages in whole folios. False if there are not enough, or if runs behind the first
+// have any of the flags `without`.
 static inline bool scan_pages(const struct cache * c, struct front * front, uint64_t scan, unsigned without) {
     for (;;) {
         uint64_t pages = smaller((scan + front->size - 1) & ~(uint64_t) (front->size - 1), front->left);
@@ -170,8 +168,8 @@ static inline bool scan_pages(const struct cache * c, struct front * front, uint
     }
 }
 
-// What shrinking step by step comes to if everything that it looks at goes: then nothing depends on
-// the order of the steps, and it is done at once. Returns 0, and has done nothing, if it is not so.
+// The result of step-by-step shrinking if everything scanned is evicted: the order of steps is then
+// irrelevant, and it is done at once. Returns 0 without changes if this does not hold.
 static uint64_t shrink_at_once(struct cache * c, uint64_t wanted, bool deactivate) {
     struct front inactive = front_of(c, INACTIVE), active = front_of(c, ACTIVES);
     if (inactive.run == NONE || (c->folios.run[inactive.run].flags & (YOUNG | FRESH)) != 0) return 0;
@@ -213,11 +211,11 @@ static void reclaim(struct cache * c, uint64_t pages) {
 
 // ---- reading ----
 
-// Was it evicted so recently that it would have stayed, had the active list been so much shorter?
-// All bits set if it was.
+// True (all bits set) if the page was evicted so recently that it would have stayed with a shorter
+// active list.
 static uint32_t refaults(uint32_t shadow, uint32_t age, uint32_t active) {
     uint32_t distance = (age - (shadow >> 2)) & (UINT32_MAX >> 2);
-    uint32_t near     = 0u - ((int32_t) distance <= (int32_t) active); // signed: there are instructions for that
+    uint32_t near     = 0u - ((int32_t) distance <= (int32_t) active); // signed: has vector instructions
     return shadow == 0 ? 0 : near;
 }
 
@@ -227,8 +225,8 @@ static uint32_t shadow_of(const struct cache * c, uint32_t page, uint32_t order)
     return shadow;
 }
 
-// Of `most` folios, how many have the same fate as the first one? Those that refault make the cache
-// older one by one.
+// Of `most` folios, counts those with the same fate as the first. Refaulting ones age the cache one
+// by one.
 static uint32_t count_alike(const struct cache * c, uint32_t page, uint32_t order, uint32_t most) {
     enum { STRIDE = 64 };
     const uint32_t   age = c->age, active = (uint32_t) c->seen.active;
@@ -249,8 +247,8 @@ static uint32_t count_alike(const struct cache * c, uint32_t page, uint32_t orde
     return i;
 }
 
-// Reads folios, at most so many; returns how many at once. 0 if a page of the first is there
-// already, or if no room can be made.
+// Reads at most `most` folios; returns the number read at once. 0 if a page of the first is
+// resident, or if no room can be made.
 static uint32_t add_folios(struct cache * c, uint32_t page, uint32_t order, uint32_t most, uint8_t flags,
                            unsigned tries) {
     uint32_t size = 1u << order;
@@ -274,8 +272,8 @@ static uint32_t add_folios(struct cache * c, uint32_t page, uint32_t order, uint
     return n;
 }
 
-// Reads folios of the window from `page` to `end`, with the marked one among them; returns the
-// first page that it could not read.
+// Reads the folios of the window from `page` to `end`, including the marked one; returns the first
+// page that it could not read.
 static uint32_t add_window(struct cache * c, uint32_t page, uint32_t order, uint32_t end, uint32_t mark) {
     uint32_t marked = mark & ~((1u << order) - 1);
     while (page < end) {
@@ -298,8 +296,8 @@ static void settle(struct cache * c, uint32_t begin, uint32_t end) {
     }
 }
 
-// Reads what is missing of the window, in folios as large as alignment and its order allow; single
-// pages from where one is there already.
+// Reads the missing part of the window in folios as large as alignment and its order allow, and in
+// single pages after a resident page.
 static void read_window(struct cache * c, struct readahead * ra) {
     uint32_t begin = c->file_begin + ra->start, end = begin + ra->size, mark = end - ra->ahead;
     if (end > c->file_end) end = c->file_end;
@@ -332,8 +330,8 @@ static void read_around(struct cache * c, uint32_t page) {
     read_window(c, ra);
 }
 
-// A marked folio was touched: the next window. If the mark is not the one of the last window, it
-// begins with the next page that is missing.
+// A marked folio was touched: reads the next window. If the mark is not from the last window, it
+// starts at the next missing page.
 static void read_ahead(struct cache * c, uint32_t page, unsigned order) {
     struct readahead * ra    = &c->readahead[c->file];
     uint32_t           index = page - c->file_begin;
@@ -368,9 +366,8 @@ static void touch_marked(struct cache * c, uint32_t page) {
     set_flags(c, ggs_folios_cut_out(&c->folios, page, 1), FRESH, 0);
 }
 
-// The engine lets the kernel map its files at once, which notes an access for every entry of the
-// page table: folios of several pages are active after that, but for those that take one entry as a
-// whole.
+// The engine maps its files with MAP_POPULATE, which marks an access per page table entry: folios
+// of several pages are active after that, except those with a single entry.
 static void populate(struct cache * c, uint32_t run) {
     const struct ggs_folio_run * r = &c->folios.run[run];
     if (r->order == 0 || r->order >= c->most_order || (r->flags & ACTIVE) != 0) {
@@ -382,8 +379,8 @@ static void populate(struct cache * c, uint32_t run) {
     }
 }
 
-// Touches the pages [page, end) as far as one run of folios has them, or reads what is missing
-// first. Returns the first page behind those folios.
+// Touches the pages [page, end) as far as one run of folios has them, or first reads what is
+// missing. Returns the first page behind those folios.
 static uint32_t touch(struct cache * c, uint32_t page, uint32_t end, bool load) {
     if (!ggs_folios_has(&c->folios, page)) {
         if (c->window > 0) read_around(c, page);
@@ -424,7 +421,7 @@ static void serve(struct cache * c, const struct ggs_page_read * read, bool load
     }
 }
 
-// ---- the whole ----
+// ---- interface ----
 
 static int make_cache(struct cache * c, const struct ggs_paging_sequence * sequence,
                       const struct ggs_paging_linux_host * host, struct ggs_error * error) {
@@ -448,9 +445,9 @@ static void release_cache(struct cache * c) {
     free(c->readahead);
 }
 
-// With less memory than a few readahead windows every page that is asked for costs a whole window,
-// and the simulation as much time: it ends early then, and what is left of each class is taken to
-// cost as much per page as what was seen.
+// With less memory than a few readahead windows, every requested page costs a whole window, and the
+// simulation as much time. It then ends early, and the rest of each class is assumed to cost as
+// much per page.
 static void extrapolate(struct ggs_paging_cost * cost, const uint64_t * asked, const uint64_t * served) {
     uint64_t all_read = 0, all_served = 0;
     for (unsigned i = 0; i < GGS_READ_CLASSES; i++) all_read += cost->bytes[i], all_served += served[i];

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/map.h"
 
-// There are few different distances if every token goes the same way, and at most one per page.
+// There are few distinct distances if every token takes the same path, and at most one per page.
 struct table {
     struct ggs_paging_distance * entries;
     uint64_t                     n, capacity;

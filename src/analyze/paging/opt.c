@@ -36,14 +36,14 @@ void ggs_paging_opt_release(struct ggs_paging_opt * opt) {
     *opt = (struct ggs_paging_opt){0};
 }
 
-// ---- what is held: a heap of blocks, the one that is needed last on top ----
+// ---- cache contents: a heap of blocks, the one needed last on top ----
 
 struct held {
     uint32_t * heap; // blocks
-    uint32_t * at;   // by block: where in the heap; NEVER: not there
-    uint32_t * need; // by block: when it is read next
+    uint32_t * at;   // by block: index in the heap; NEVER: not held
+    uint32_t * need; // by block: time of its next read
     uint32_t * kept; // by block: pages
-    uint32_t * soon; // by block: when it is read next, held or not
+    uint32_t * soon; // by block: time of its next read, held or not
     uint32_t   n;
     uint64_t   pages;
 };
@@ -91,7 +91,7 @@ static void keep(struct held * held, uint32_t block, uint32_t pages, uint32_t ne
     held->kept[block] = pages;
     held->need[block] = need;
     if (held->at[block] == NEVER) put(held, held->n++, block);
-    rise(held, held->at[block]); // it is needed later than before
+    rise(held, held->at[block]); // it is now needed later
 }
 
 static void drop_to(struct held * held, uint64_t limit) {
@@ -114,7 +114,7 @@ struct stretch {
     uint64_t limit;      // pages
 };
 
-// What is needed first in this stretch, as much as fits.
+// Fills the cache with what this stretch needs first, as far as it fits.
 static void fill(const struct ggs_paging_opt * opt, struct held * held, const struct stretch * stretch) {
     while (held->n > 0) take_out(held, held->heap[0]);
     for (uint32_t block = 0; block < opt->sequence->n_blocks; block++) {
@@ -124,8 +124,8 @@ static void fill(const struct ggs_paging_opt * opt, struct held * held, const st
     }
 }
 
-// The reads [*next, end) of a stretch; returns the pages that were not there. Without a cache only
-// notes when blocks are read next.
+// Serves the reads [*next, end) of a stretch; returns the number of missing pages. Without a cache
+// it only notes the next reads of blocks.
 static uint64_t serve(const struct ggs_paging_opt * opt, struct held * held, const struct stretch * stretch,
                       uint64_t * next, uint64_t end, bool cached) {
     uint64_t missing = 0, at = stretch->begin;

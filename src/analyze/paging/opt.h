@@ -1,23 +1,22 @@
-// Belady's optimum: what a cache would read that knows all reads to come, and drops what is needed
+// Belady's optimum: the bytes read by a cache that knows all future reads and evicts what is needed
 // last.
 //
-// A bound for each class by itself: whatever was held or dropped before, no policy that reads pages
-// when they are needed reads less for it. The cache begins each stretch of a class with the
-// contents that are best for it, or empty if nothing came before. A page that is needed later than
-// all that is held is passed through without being kept. Exact to the page: the pages of a block
-// are needed one after the other, so of a block the last ones are dropped first, and what is held
-// of it is always its beginning. Memory: 4 bytes per read of a block, which is where the length of
-// the recording shows.
+// This is a bound for each class separately: whatever was held before, no policy that reads on
+// demand reads less for it. The cache begins each stretch of a class with the best contents for it,
+// or empty if nothing came before. A page that is needed later than everything held is not kept.
+// The result is exact to the page: pages of a block are needed in order, so the last ones are
+// evicted first, and the cache always holds the beginning of a block. Memory: 4 bytes per read of a
+// block, proportional to the length of the recording.
 #pragma once
 
 #include "analyze/paging/linux.h"
 
-// When each read's block is read next, by position in the sequence of all reads of blocks. Computed
-// once for all budgets.
+// The time of the next read of each read's block, by position in the sequence of reads of blocks.
+// Computed once for all budgets.
 struct ggs_paging_opt {
     const struct ggs_paging_sequence * sequence;
     uint32_t *                         next;
-    uint32_t *                         first; // by block: when it is read first
+    uint32_t *                         first; // by block: time of its first read
 };
 
 int  ggs_paging_opt_init(struct ggs_paging_opt * opt, const struct ggs_paging_sequence * sequence,

@@ -74,7 +74,7 @@ static void choose_budgets(struct ggs_paging * paging, const struct ggs_paging_o
 
 enum { LINUX_RUNS = 5, MOST_THREADS = 4 };
 
-// Each policy at each size is a part by itself, linux several: threads take one after the other.
+// Each policy at each size is one part, and linux several; threads take one after the other.
 struct parts {
     struct ggs_paging *               paging;
     const struct ggs_paging_options * options;
@@ -88,7 +88,7 @@ struct parts {
     unsigned         n;
     _Atomic unsigned next, done;
     _Atomic bool     failed;
-    pthread_mutex_t  lock; // of the two below
+    pthread_mutex_t  lock; // protects the following two
     int              status;
     struct ggs_error error;
 };
@@ -105,9 +105,8 @@ static void list_parts(struct parts * parts) {
     }
 }
 
-// A cyclic scan can settle in more than one state, and which one is a matter of chance: what the
-// kernel goes by is brought up to date every two seconds, which are a tenth of a token on one
-// machine and ten tokens on another.
+// A cyclic scan can settle in several states by chance: the kernel updates its statistics every two
+// seconds, which is a tenth of a token on one machine and ten tokens on another.
 static int run_linux(struct parts * parts, const struct part * part, struct ggs_error * error) {
     static const int             permille[LINUX_RUNS] = {0, -10, 10, -20, 20};
     static const uint64_t        stale[LINUX_RUNS]    = {1ull << 30, 256 << 20, 4ull << 30, 512 << 20, 2ull << 30};
@@ -154,7 +153,7 @@ static void * help(void * context) {
     return NULL;
 }
 
-// The thread that calls does its share, and all of it if no other can be had.
+// The calling thread takes part, and does everything if no thread can be started.
 static void run_in_threads(struct parts * parts) {
     pthread_t helpers[MOST_THREADS - 1];
     long      processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -178,8 +177,8 @@ static void sum_up_linux(struct ggs_paging * paging, struct ggs_paging_budget * 
     budget->cost[GGS_PAGING_LINUX] = costs[LINUX_RUNS / 2];
     budget->linux_least            = costs[0].bytes[class_];
     budget->linux_most             = costs[LINUX_RUNS - 1].bytes[class_];
-    // Few reads, or hardly more memory than a window of readahead: the runs differ by more than all
-    // that is asked for.
+    // With few reads, or little more memory than a readahead window, runs differ by more than
+    // everything requested.
     uint64_t asked = paging->lru.all[class_] * paging->page;
     budget->linux_known =
         budget->linux_most / 4 <= budget->linux_least || budget->linux_most - budget->linux_least <= asked;
@@ -211,8 +210,8 @@ static int run_budgets(struct ggs_paging * paging, const struct ggs_paging_optio
     return status;
 }
 
-// As the device is set that the model lies on; as Linux does by default if the file is not here, or
-// the device does not tell.
+// Uses the setting of the model's device, or Linux's default if the file is on another machine or
+// the device does not state it.
 static void choose_readahead(struct ggs_paging * paging, const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (trace->files[i].gguf == 0) continue;
@@ -224,7 +223,7 @@ static void choose_readahead(struct ggs_paging * paging, const struct ggs_trace 
     paging->readahead_from = GGS_READAHEAD_USUAL;
 }
 
-// A curve without more than a tenth of the weights would look like one of the model.
+// Without more than a tenth of the weights, the curve would be misleading.
 static int refuse_unknown(const struct ggs_paging * paging, struct ggs_error * error) {
     const struct ggs_stray_weights * stray = &paging->facts.stray;
     char                             bytes[GGS_NUMBER_LENGTH], touched[GGS_NUMBER_LENGTH];

@@ -1,16 +1,15 @@
-// What would so much memory cost? The reads of a recording, served by caches of several sizes and
-// policies.
+// Predicts the cost of limited memory: serves the reads of a recording from caches of several sizes
+// and policies.
 //
-//     lru       least recently used, exact, of every size at once
+//     lru       least recently used, exact, for all sizes at once
 //     linux     the page cache of Linux with its readahead (linux.h)
 //     pin-hot   the best fixed set of weights, the rest streamed (pin.h)
-//     stream    what `ggscope stream` would read (stream.h)
-//     opt       Belady's optimum: nothing that reads on demand reads less (opt.h)
+//     stream    the reads of `ggscope stream` (stream.h)
+//     opt       Belady's optimum: a lower bound for reading on demand (opt.h)
 //
-// All begin with what the engine does at load: reading its files once from end to end; with `cold`
-// they begin empty. Warm-up is left out. Parts run side by side in a few threads. Time grows
-// linearly with the recording; memory with the model's pages, and for the optimum by some bytes per
-// read.
+// All start like the engine at load, with one read of its files from start to end; with `cold` they
+// start empty. Warm-up is left out. Parts run in a few threads. Time is linear in the length of the
+// recording; memory in the model's pages, plus some bytes per read for the optimum.
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +25,7 @@ enum ggs_paging_policy {
     GGS_PAGING_LINUX,
     GGS_PAGING_PIN_HOT,
     GGS_PAGING_OPT,
-    GGS_PAGING_STREAM, // only if it is asked for by name
+    GGS_PAGING_STREAM, // only if requested by name
     GGS_PAGING_POLICIES,
 };
 extern const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES];
@@ -35,16 +34,16 @@ extern const char * const ggs_paging_policy_texts[GGS_PAGING_POLICIES]; // half 
 enum { GGS_PAGING_BUDGETS = 64 };
 
 enum { GGS_READAHEAD_MOST = 1 << 30 };
-#define GGS_READAHEAD_CHOSEN UINT64_MAX // as the model's disk is set here, or as Linux does by default
+#define GGS_READAHEAD_CHOSEN UINT64_MAX // the setting of the model's disk, or Linux's default
 enum ggs_readahead_from { GGS_READAHEAD_GIVEN, GGS_READAHEAD_OF_DISK, GGS_READAHEAD_USUAL };
 
 struct ggs_paging_options {
     int64_t  first_step, last_step;
-    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB; 0: as the recorded machine has them
-    uint64_t readahead; // bytes, as the device is set; or GGS_READAHEAD_CHOSEN
+    uint64_t page;      // bytes: a power of two from 4 KiB to 2 MiB; 0: that of the recorded machine
+    uint64_t readahead; // bytes, the device's setting; or GGS_READAHEAD_CHOSEN
     bool     cold;
     bool     policies[GGS_PAGING_POLICIES];
-    unsigned n_memory; // 0: some sizes that suit the recording
+    unsigned n_memory; // 0: sizes chosen for the recording
     uint64_t memory[GGS_PAGING_BUDGETS];
     void (*progress)(void * context, uint64_t done, uint64_t total); // may be NULL
     void * context;
@@ -52,14 +51,14 @@ struct ggs_paging_options {
 
 struct ggs_paging_budget {
     uint64_t               memory;
-    struct ggs_paging_cost cost[GGS_PAGING_POLICIES]; // of those that were asked for
-    // Of linux, whose result depends on small differences: the least and the most that runs with
-    // slightly more or less memory, and with statistics brought up to date more or less often, read
-    // while generating. `cost` is the run in the middle.
+    struct ggs_paging_cost cost[GGS_PAGING_POLICIES]; // of the requested policies
+    // Of linux, whose result depends on small differences: minimum and maximum bytes read while
+    // generating, over runs with slightly different memory and update intervals. `cost` is the
+    // middle run.
     uint64_t               linux_least, linux_most;
-    bool                   linux_known; // false: these are too far apart for a prediction
-    struct ggs_paging_pins pins;        // if pin-hot was asked for
-    bool                   streams;     // if stream was: it would; else its cost is that of lru
+    bool                   linux_known; // false: too far apart for a prediction
+    struct ggs_paging_pins pins;        // if pin-hot is requested
+    bool                   streams;     // for stream: true if it would stream; else its cost is that of lru
 };
 
 struct ggs_paging {
@@ -68,7 +67,7 @@ struct ggs_paging {
     bool                       cold;
     struct ggs_paging_speed    speed;
     uint64_t                   model_bytes;   // of the files
-    uint64_t                   touched_bytes; // that ops read, in whole pages
+    uint64_t                   touched_bytes; // read by ops, in whole pages
     struct ggs_paging_facts    facts;
     struct ggs_paging_lru      lru; // the whole curve
     struct ggs_paging_sequence sequence;
@@ -81,12 +80,12 @@ int  ggs_paging_compute(struct ggs_paging * paging, struct ggs_trace * trace, co
                         struct ggs_error * error);
 void ggs_paging_release(struct ggs_paging * paging);
 
-// Bytes read per token step: of those that generate, or of the prompt if there are none. 0 if there
-// are no steps.
+// Bytes read per token step: of generating steps, or of the prompt if there are none. 0 without
+// steps.
 uint64_t ggs_paging_per_token(const struct ggs_paging * paging, const struct ggs_paging_cost * cost);
 // The same for a sum over the steps of that class.
 uint64_t ggs_paging_share(const struct ggs_paging * paging, uint64_t bytes);
-// The class that the two above are about.
+// The class used by the two above.
 enum ggs_read_class ggs_paging_class(const struct ggs_paging * paging);
-// Bytes in whole pages that ops ask for per token step: what having no memory at all would cost.
+// Bytes in whole pages that ops request per token step: the cost without any cache.
 uint64_t ggs_paging_demand(const struct ggs_paging * paging);

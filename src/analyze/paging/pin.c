@@ -6,7 +6,7 @@
 #include "analyze/paging/stack.h"
 #include "base/error.h"
 
-// Streaming needs little: a sixteenth of the memory, and not more than this.
+// Streaming needs a sixteenth of the memory, and at most this.
 static const uint64_t MOST_STREAM = 64 << 20;
 
 void ggs_paging_pins_release(struct ggs_paging_pins * pins) {
@@ -17,10 +17,10 @@ void ggs_paging_pins_release(struct ggs_paging_pins * pins) {
 struct pass {
     const struct ggs_paging_sequence * sequence;
     uint64_t                           limit;  // pages of the stream
-    const bool *                       pinned; // by block; NULL: none is
-    bool *                             read;   // with `pinned`, by block: it is in memory
-    enum ggs_read_class                class_; // that `missed` counts
-    uint64_t *                         missed; // by block, may be NULL: how often it was not there
+    const bool *                       pinned; // by block; NULL: none
+    bool *                             read;   // with `pinned`, by block: resident
+    enum ggs_read_class                class_; // class counted in `missed`
+    uint64_t *                         missed; // by block, may be NULL: number of misses
     struct ggs_paging_cost *           cost;   // may be NULL
 };
 
@@ -90,7 +90,7 @@ static int choose(struct ggs_paging_pins * pins, const struct ggs_paging_weights
         candidates[i] = (struct candidate){(uint32_t) i, weights->weight[i].pages,
                                            saved_per_page(&weights->weight[i], sequence, missed)};
     qsort(candidates, weights->n, sizeof(*candidates), by_saving);
-    uint64_t little = room / 32; // gaps of that size are not filled with crumbs
+    uint64_t little = room / 32; // smaller gaps are not filled
     for (uint64_t i = 0; i < weights->n && candidates[i].saved > 0; i++) {
         if (candidates[i].pages > room && room < little) break;
         if (candidates[i].pages > room) continue;
@@ -103,7 +103,7 @@ static int choose(struct ggs_paging_pins * pins, const struct ggs_paging_weights
     return 0;
 }
 
-// Only blocks that are read count: the gaps between them are not kept.
+// Only blocks that are read count: gaps between them are not kept.
 static void mark(bool * pinned, const struct ggs_paging_pins * pins, const struct ggs_paging_weights * weights,
                  const struct ggs_paging_sequence * sequence) {
     for (uint64_t i = 0; i < pins->n; i++) {

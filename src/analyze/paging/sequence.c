@@ -101,7 +101,7 @@ static int find_blocks(struct ggs_paging_sequence * sequence, struct ggs_error *
     return 0;
 }
 
-// The block that begins with this page.
+// Returns the block that begins with this page.
 static uint32_t find_block(const struct ggs_paging_sequence * sequence, uint32_t page) {
     return (uint32_t) ggs_search(sequence->n_blocks, at, sequence->begin[at] < page);
 }

@@ -9,7 +9,7 @@
 #include "analyze/ops/step-totals.h"
 #include "analyze/walk/times.h"
 
-// Requests come in the order of their begins: what is under way at the same time counts once.
+// Requests are in order of their starts: concurrent ones count once.
 static int find_disk(double * speed, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_cursor *      cursor;
     struct ggs_block_request row;
@@ -49,7 +49,7 @@ int ggs_paging_speed_find(struct ggs_paging_speed * speed, struct ggs_trace * tr
     if (status < 0) return status;
     status = ggs_fault_totals_compute(&faults, trace, &range, error);
     if (status == 0) status = ggs_streamed_compute(&streamed, trace, &range, error);
-    if (status == 0) { // threads stand still side by side
+    if (status == 0) { // threads stall concurrently
         uint64_t threads  = overview.threads == 0 ? 1 : overview.threads;
         uint64_t held     = (faults.stages[GGS_STAGE_GENERATE].stalled_ns + streamed.wait_ns) / threads;
         uint64_t each     = held / steps.generate_steps;

@@ -1,5 +1,5 @@
-// What bytes from the disk mean in time, on the machine that was recorded: how fast the disk
-// delivered, and what a token takes besides.
+// Converts bytes to time for the recorded machine: the speed of its disk, and the rest of a token's
+// time.
 #pragma once
 
 #include <stdint.h>
@@ -7,9 +7,9 @@
 #include "analyze/walk/trace.h"
 
 struct ggs_paging_speed {
-    double   disk_bytes_per_second; // while some request for the model's files was under way; NaN: not recorded
-    uint64_t token_ns;              // of a step that generates, on average; 0: there is none
-    int64_t  compute_ns;            // of that, without waiting for the disk; -1: not known without page faults
+    double   disk_bytes_per_second; // while a request for the model's files was in flight; NaN: not recorded
+    uint64_t token_ns;              // mean of generating steps; 0: none
+    int64_t  compute_ns;            // of that, without waits for the disk; -1: unknown without page faults
     uint64_t memory_limit;          // of the recording; 0: none
 };
 

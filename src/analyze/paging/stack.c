@@ -7,7 +7,7 @@
 
 int ggs_paging_stack_init(struct ggs_paging_stack * stack, const struct ggs_paging_sequence * sequence,
                           struct ggs_error * error) {
-    size_t slots = 2 * (size_t) sequence->n_blocks + 64; // room for as many reads before the slots are numbered anew
+    size_t slots = 2 * (size_t) sequence->n_blocks + 64; // room for that many reads until slots are renumbered
     *stack       = (struct ggs_paging_stack){.sequence = sequence,
                                              .slots    = (uint32_t) slots,
                                              .slot     = calloc(sequence->n_blocks + (size_t) 1, sizeof(*stack->slot)),
@@ -35,7 +35,7 @@ static uint32_t sum_to(const struct ggs_paging_stack * stack, uint32_t slot) {
     return sum;
 }
 
-// Closes the gaps that blocks left when they moved up.
+// Closes the gaps left by blocks that moved up.
 static void renumber(struct ggs_paging_stack * stack) {
     uint32_t kept = 0;
     for (uint32_t i = 1; i <= stack->used; i++) {

@@ -9,11 +9,11 @@
 
 enum { BLOCK = 4096, SECTOR = 512, NONE = 0xffffffffu };
 
-// A tensor that holds experts: weights first .. first + n - 1 of the list.
+// A tensor with experts: weights first .. first + n - 1 of the list.
 struct tensor {
     uint32_t first, n;
     uint64_t slots, clock;
-    uint64_t least;  // experts that an op chose, where that was fewest: one token's
+    uint64_t least;  // smallest number of experts chosen by an op: one token's
     double   weight; // of the next choice
 };
 
@@ -23,28 +23,28 @@ struct simulation {
     uint32_t *                         weight_of; // by block, NONE for none
     uint32_t *                         tensor_of; // by weight, NONE for a dense one
     struct tensor *                    tensors;
-    uint64_t *                         used;  // by weight: the tensor's clock when it was used last; 0: not in a slot
-    double *                           score; // by weight: how often it was chosen, lately more than before
-    uint64_t *                         dense; // sizes of the dense ones that are read whole
+    uint64_t *                         used;  // by weight: the tensor's clock at its last use; 0: not in a slot
+    double *                           score; // by weight: how often it was chosen, with recent choices counting more
+    uint64_t *                         dense; // sizes of the dense ones that are read as a whole
     uint64_t                           n_dense, dense_bytes, n_tensors;
     double                             streamed;           // share of the dense bytes
-    uint32_t *                         chosen;             // the experts of the op that is being looked at
+    uint32_t *                         chosen;             // the experts of the current op
     uint32_t                           n_chosen, choosing; // and their tensor
     bool                               shared;             // there are no slots: nothing stays
     struct ggs_paging_cost *           cost;
-    bool *                             seen; // by block that is left to the page cache: it is there
+    bool *                             seen; // by block left to the page cache: resident
 };
 
-// In whole pages, as all policies count. The library itself reads experts to the sector.
+// In whole pages, like all policies. The library reads experts to the sector.
 static uint64_t bytes_of(const struct simulation * s, uint32_t weight) {
     return s->weights->weight[weight].pages * s->sequence->page;
 }
 
 static uint64_t aligned(uint64_t bytes) {
-    return (bytes + BLOCK - 1) / BLOCK * BLOCK + BLOCK; // begins anywhere in a block
+    return (bytes + BLOCK - 1) / BLOCK * BLOCK + BLOCK; // may start anywhere in a block
 }
 
-// Are all of its pages read? Of an embedding table some rows are.
+// True if all of its pages are read. Of an embedding table only some rows are.
 static bool is_whole(const struct simulation * s, const struct ggs_paging_weight * w) {
     uint64_t pages = 0;
     for (uint32_t b = w->first_block; b < w->first_block + w->n_blocks; b++)
@@ -77,8 +77,8 @@ static void list(struct simulation * s) {
 
 // ---- the reads ----
 
-// The op's experts are known: those that have no slot are read, into the slots of those that were
-// chosen least often.
+// The op's experts are known: reads those without a slot into the slots of the least often chosen
+// ones.
 static void choose(struct simulation * s, struct tensor * t, enum ggs_read_class class_) {
     t->clock++;
     ggs_stream_age(&t->weight, s->score + t->first, t->n);
@@ -90,7 +90,7 @@ static void choose(struct simulation * s, struct tensor * t, enum ggs_read_class
         if (s->used[i] == 0) s->cost->bytes[class_] += bytes_of(s, i);
     for (uint32_t i = 0; !all && i < s->n_chosen; i++)
         if (s->used[s->chosen[i]] == 0) s->cost->bytes[class_] += bytes_of(s, s->chosen[i]);
-    for (uint32_t i = 0; i < s->n_chosen; i++) { // those beyond the slots are gone when the op has ended
+    for (uint32_t i = 0; i < s->n_chosen; i++) { // those beyond the slots are dropped after the op
         bool there = s->used[s->chosen[i]] > 0;
         if (!there && s->n_chosen > t->slots && filled >= t->slots) continue;
         filled += !there;
@@ -109,7 +109,7 @@ static void choose(struct simulation * s, struct tensor * t, enum ggs_read_class
 static void settle(struct simulation * s, enum ggs_read_class class_) {
     if (s->n_chosen == 0) return;
     struct tensor * t = &s->tensors[s->choosing];
-    if (t->slots == 0) { // memory is not divided yet: how many a token chooses is looked at
+    if (t->slots == 0) { // memory is not divided yet: only counts the experts of a token
         if (t->least == 0 || s->n_chosen < t->least) t->least = s->n_chosen;
     } else if (s->shared) {
         for (uint32_t i = 0; i < s->n_chosen; i++) s->cost->bytes[class_] += bytes_of(s, s->chosen[i]);
@@ -151,9 +151,9 @@ static void walk(struct simulation * s) {
     }
 }
 
-// ---- how memory is divided ----
+// ---- division of memory ----
 
-// Of the largest, because the first and the last one may share pages with their neighbours.
+// Of the largest expert, because the first and last may share pages with neighbours.
 static uint64_t slot_bytes(const struct simulation * s, const struct tensor * t) {
     uint64_t most = 0;
     for (uint32_t i = t->first; i < t->first + t->n; i++) most = bytes_of(s, i) > most ? bytes_of(s, i) : most;
@@ -183,9 +183,9 @@ static bool divide(struct simulation * s, uint64_t memory) {
         struct tensor * t = &s->tensors[i];
         t->slots          = left / plan.one_slot_each;
         t->slots += ggs_stream_one_more(left % plan.one_slot_each, &more, i, s->n_tensors, slot_bytes(s, t));
-        if (s->shared) t->slots = t->n; // anything but 0: memory is divided
+        if (s->shared) t->slots = t->n; // not 0: memory is divided
     }
-    s->cost->bytes[s->sequence->spans[0].class_] = kept; // at load, or with the first reads if there is none
+    s->cost->bytes[s->sequence->spans[0].class_] = kept; // at load, or with the first reads
     return true;
 }
 
@@ -210,7 +210,7 @@ int ggs_paging_stream(struct ggs_paging_cost * cost, bool * streams, const struc
     *streams = false;
     if (ok) {
         list(&s);
-        walk(&s); // without slots: looks at how many experts a token chooses
+        walk(&s); // without slots: counts the experts of a token
         *cost       = (struct ggs_paging_cost){0};
         bool loaded = sequence->n_spans > 0 && sequence->spans[0].class_ == GGS_READ_LOAD;
         memset(s.seen, loaded, sequence->n_blocks * sizeof(bool));

@@ -10,9 +10,9 @@
 #include "base/number.h"
 #include "base/text.h"
 
-// ---- llama.cpp's --override-tensor: a regular expression over names, and where they go ----
+// ---- llama.cpp's --override-tensor: a regular expression over names, and their place ----
 
-// "blk.7.attn_q.weight" is layer 7 of "attn_q.weight"; a name of another form is its own, layer -1.
+// "blk.7.attn_q.weight" is layer 7 of "attn_q.weight"; any other name is itself, layer -1.
 struct part {
     const char * rest;
     long         layer;
@@ -27,8 +27,8 @@ static struct part split_name(const char * name) {
     return (struct part){end + 1, layer};
 }
 
-// Names are a file's own. One that could mean something to the shell or to the option's syntax is
-// not offered.
+// Names come from a file. A name with special characters of the shell or the option's syntax is not
+// offered.
 static bool is_plain(const char * name) {
     for (const char * c = name; *c != '\0'; c++) {
         if (!isalnum((unsigned char) *c) && strchr("._-", *c) == NULL) return false;
@@ -49,7 +49,7 @@ static int by_rest(const void * a, const void * b) {
     return order != 0 ? order : x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-// The layers of one kind of tensor: "0|1|2", "" if it has none.
+// The layers of one kind of tensor: "0|1|2", "" without layers.
 struct kind {
     const char *    rest;
     struct ggs_text layers;
@@ -72,7 +72,7 @@ static size_t make_kinds(struct kind * kinds, const struct part * parts, size_t 
     return n_kinds;
 }
 
-// Kinds that have the same layers stand together: blk\.(0|1)\.(attn_k\.weight|attn_q\.weight)
+// Kinds with the same layers are grouped: blk\.(0|1)\.(attn_k\.weight|attn_q\.weight)
 static void put_expression(struct ggs_text * text, struct kind * kinds, size_t n) {
     qsort(kinds, n, sizeof(*kinds), by_layers);
     for (size_t i = 0; i < n;) {
@@ -128,7 +128,7 @@ static void put_range(struct ggs_text * out, const struct ggs_trace * trace, uin
                     begin, end - begin);
 }
 
-// Whole pages; neighbours joined.
+// Writes whole pages, with neighbours joined.
 static void put_ranges(struct ggs_text * out, const struct ggs_trace * trace, const struct ggs_paging * p,
                        const struct ggs_paging_pins * pins) {
     uint64_t file = 0, begin = 0, end = 0;

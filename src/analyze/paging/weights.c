@@ -41,7 +41,7 @@ static bool add_tensor(struct listing * list, struct ggs_trace * trace, const st
     return true;
 }
 
-// Several graphs may have seen the same weight; parts of weights are not listed beside the whole.
+// Drops duplicates from several graphs, and parts of weights that are listed as a whole.
 static void drop_repeated(struct listing * list) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < list->n; i++) {
@@ -52,8 +52,7 @@ static void drop_repeated(struct listing * list) {
     list->n = kept;
 }
 
-// Each block that ops read goes to the weight that its first byte lies in, or to the next one if it
-// lies in none.
+// Assigns each block that ops read to the weight that contains its first byte, or to the next one.
 static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {

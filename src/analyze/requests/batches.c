@@ -27,7 +27,7 @@ static void join(struct ggs_composition * a, const struct ggs_composition * b) {
     if (b->requests > a->requests) a->requests = b->requests;
 }
 
-// Each two neighbours of one context become one.
+// Merges pairs of neighbours of one context.
 static void thin(struct ggs_compositions * all) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < all->n; i++) {
@@ -41,7 +41,7 @@ static void thin(struct ggs_compositions * all) {
 static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct gathering *        g   = owner;
     struct ggs_compositions * all = g->all;
-    if (step->step < 0 || step->part != step->sequences->parts) return 0; // once for each batch
+    if (step->step < 0 || step->part != step->sequences->parts) return 0; // once per batch
     struct ggs_composition batch = {.begin_ns = step->begin_ns,
                                     .end_ns   = step->end_ns,
                                     .token    = step->step,

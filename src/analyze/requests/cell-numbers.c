@@ -8,20 +8,20 @@
 #include "base/search.h"
 
 struct ggs_batch_run {
-    uint64_t decode; // 0: the call was not seen, the step tells
+    uint64_t decode; // 0: the call was not seen; the step identifies it
     int64_t  step;
     uint64_t run, graph;
 };
 
 // How a graph writes keys.
 struct ggs_cell_plan {
-    uint64_t ids;       // tensor of the rows that are written, 0 if they follow each other
-    uint64_t first;     // the first of them
-    uint64_t tokens;    // that a run has, 0 if it writes none
+    uint64_t ids;       // tensor with the row ids, 0 if rows are consecutive
+    uint64_t first;     // first row
+    uint64_t tokens;    // per run, 0 if it writes none
     uint64_t positions; // tensor, 0 if there is none
     uint64_t cells, streams;
     uint64_t attended, attended_streams;
-    bool     moves; // copies cells to other ones
+    bool     moves; // copies cells to others
 };
 
 void ggs_cell_numbers_close(struct ggs_cell_numbers * numbers) {
@@ -58,7 +58,7 @@ int ggs_cell_numbers_open(struct ggs_cell_numbers * numbers, struct ggs_trace * 
     return status;
 }
 
-// ---- how a graph writes ----
+// ---- writes of a graph ----
 
 static bool has_name(const struct ggs_trace * trace, const struct ggs_tensor * tensor, const char * part) {
     return tensor != NULL && strstr(ggs_trace_tensor_name(trace, tensor->tensor), part) != NULL;
@@ -70,14 +70,14 @@ static uint64_t elements(const struct ggs_tensor * tensor) {
     return n;
 }
 
-// The keys of a layer, of which the tensor is a view; NULL if it is none.
+// Returns the keys of a layer of which the tensor is a view; NULL if it is not.
 static const struct ggs_tensor * keys_of(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     const struct ggs_tensor * root = tensor == NULL ? NULL : ggs_trace_root(trace, tensor);
     return has_name(trace, root, "cache_k_l") ? root : NULL;
 }
 
-// Inputs of a graph: how many tokens, and where their positions are. A mask of attention has one
-// element for each cell.
+// Reads the inputs of a graph: number of tokens, and their positions. An attention mask has one
+// element per cell.
 static void see_inputs(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
                        uint64_t node) {
     const char * op = ggs_trace_op_name(trace, graph->nodes[node].op);
@@ -142,7 +142,7 @@ static int plan_of(struct ggs_cell_numbers * numbers, uint64_t number, const str
     return 0;
 }
 
-// ---- what a batch wrote ----
+// ---- writes of a batch ----
 
 static bool add_written(struct ggs_cell_numbers * numbers, int64_t cell, int64_t position) {
     if (!ggs_array_reserve(numbers->positions, numbers->positions_capacity, numbers->n_written + 1)) return false;
@@ -174,15 +174,15 @@ static int see_run(struct ggs_cell_numbers * numbers, const struct ggs_batch_run
     uint64_t n = ids != NULL ? ids->n : plan->tokens;
     for (uint64_t i = 0; i < n; i++) {
         int64_t cell = ids != NULL ? ids->values[i] : (int64_t) (plan->first + i);
-        if (cell < 0 || (uint64_t) cell >= plan->cells) cell = -1; // of a trace that is wrong
+        if (cell < 0 || (uint64_t) cell >= plan->cells) cell = -1; // invalid in a damaged trace
         if (!add_written(numbers, cell, positions != NULL && positions->n == n ? positions->values[i] : -1))
             return ggs_fail_memory(error);
     }
     return 0;
 }
 
-// Which token of the batch was the i-th that the engine wrote? It keeps their order, but where
-// sequences have streams of their own, and where it cuts batches into pieces of equal length.
+// Returns the token of the batch that the engine wrote as the i-th. Their order is kept, except if
+// sequences have separate streams or batches are split into parts of equal length.
 static uint64_t token_of(const struct ggs_cell_numbers * numbers, const struct ggs_sequence_batch * batch, uint64_t i) {
     int64_t  cell = numbers->written[i], position = numbers->positions[i];
     uint64_t each = numbers->streams > 1 ? numbers->cells / numbers->streams : 0;
@@ -210,7 +210,7 @@ int ggs_cell_numbers_find(struct ggs_cell_numbers * numbers, const struct ggs_se
         if (run->decode != key.decode || (key.decode == 0 && run->step != key.step)) break;
         status = see_run(numbers, run, error);
     }
-    if (status < 0 || numbers->n_written != batch->n) return status; // some of them were not seen: which, is not known
+    if (status < 0 || numbers->n_written != batch->n) return status; // some were not seen, unknown which
     for (uint64_t k = 0; k < batch->n; k++) {
         uint64_t token = token_of(numbers, batch, k);
         if (token < batch->n) numbers->cell[token] = numbers->written[k];
@@ -219,7 +219,7 @@ int ggs_cell_numbers_find(struct ggs_cell_numbers * numbers, const struct ggs_se
 }
 
 int ggs_cell_streams(struct ggs_trace * trace, uint64_t context, uint64_t * streams, struct ggs_error * error) {
-    enum { MOST = 64 }; // graphs that are looked at
+    enum { MOST = 64 }; // maximum graphs to examine
     struct ggs_cell_numbers numbers = {.trace = trace};
     struct ggs_cursor *     cursor  = NULL;
     struct ggs_run          run;

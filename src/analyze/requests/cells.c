@@ -17,34 +17,34 @@ void ggs_cell_uses_release(struct ggs_cell_uses * uses) {
     *uses = (struct ggs_cell_uses){0};
 }
 
-// ---- which cells ----
+// ---- cell contents ----
 
-// The cells of a context's memory by number, and what was written to each last: the token with that
-// place in that life of a sequence (trace/sequences.h). It is in use as long as a sequence has it.
+// The cells of a context's memory by number, with the last write to each: a position in a life of a
+// sequence (trace/sequences.h). A cell is in use as long as a sequence has it.
 struct memory {
     struct holder {
-        uint64_t life; // 0: nothing was seen there
+        uint64_t life; // 0: no write was seen
         int64_t  origin;
     } * holders;
-    uint64_t       n, capacity; // as many as the engine has, once that is seen
+    uint64_t       n, capacity; // the engine's number, once seen
     struct ggs_map places;      // life, origin and stream -> cell + 1
-    uint64_t *     up_to;       // by stream: behind the last one in use, within the stream
+    uint64_t *     up_to;       // by stream: end of the used cells, within the stream
     uint64_t       streams, streams_capacity;
-    bool           unseen; // there are cells of which it was not seen which ones they are
+    bool           unseen; // some cells in use are of unknown number
 };
 
 struct gathering {
     struct ggs_cell_uses *  uses;
     struct ggs_cell_numbers numbers;
-    struct ggs_map          memory_of; // context -> index + 1, of memories and peaks alike
+    struct ggs_map          memory_of; // context -> index + 1, for memories and peaks
     struct memory *         memories;
     uint64_t                n_memories, memories_capacity;
     uint64_t                most;
-    uint64_t                together_ns; // calls so close in time are one row
+    uint64_t                together_ns; // calls this close in time share a row
     bool                    again;
 };
 
-// Cells of a stream, at least 1.
+// Cells per stream, at least 1.
 static uint64_t each_of(const struct memory * m) {
     return m->streams == 0 || m->n < m->streams ? 1 : m->n / m->streams;
 }
@@ -84,15 +84,15 @@ static struct memory * memory_of(struct gathering * g, uint64_t context) {
     return &g->memories[*index - 1];
 }
 
-// The memory is as large as the engine says.
+// Sets the size reported by the engine.
 static bool set_size(struct memory * m, uint64_t cells, uint64_t streams) {
-    enum { CELLS_MOST = 1 << 26, STREAMS_MOST = 1 << 12 }; // beyond these a trace is wrong
+    enum { CELLS_MOST = 1 << 26, STREAMS_MOST = 1 << 12 }; // larger numbers mean a damaged trace
     if (cells == m->n && streams == m->streams) return true;
     if (cells > CELLS_MOST || streams > STREAMS_MOST || streams == 0 || cells < streams || cells % streams != 0) {
         m->unseen = true;
         return true;
     }
-    if (m->n > 0) m->unseen = true; // it was another one before
+    if (m->n > 0) m->unseen = true; // the size changed
     if (!ggs_array_reserve(m->holders, m->capacity, cells + 1) ||
         !ggs_array_reserve(m->up_to, m->streams_capacity, streams + 1))
         return false;
@@ -107,7 +107,7 @@ static const struct ggs_cells * cells_at(const struct ggs_sequence * q, int64_t 
     return NULL;
 }
 
-// Does the sequence have what was written to the cell last?
+// True if the sequence has what was last written to the cell.
 static bool holds(const struct memory * m, const struct ggs_sequence * q, uint64_t cell) {
     const struct holder * holder = &m->holders[cell];
     uint64_t              stream = cell / each_of(m);
@@ -126,7 +126,7 @@ static bool in_use(const struct memory * m, const struct ggs_sequence_context * 
     return false;
 }
 
-// Entries of a map are never removed: made anew when most of them are of the past.
+// Map entries are never removed: the map is rebuilt when most are obsolete.
 static bool put_place(struct memory * m, uint64_t cell, struct holder holder) {
     if (m->places.used > 2 * m->n + 64) {
         struct ggs_map now = {0};
@@ -157,7 +157,7 @@ static const struct ggs_sequence * sequence_of(const struct ggs_sequence_context
     return index == 0 ? NULL : &state->sequences[index - 1];
 }
 
-// Every token of the batch is where the engine wrote it.
+// Places every token of the batch where the engine wrote it.
 static bool place_batch(struct gathering * g, struct memory * m, const struct ggs_sequence_context * state,
                         const struct ggs_sequence_batch * batch) {
     if (g->numbers.moved || g->numbers.cells == 0) m->unseen = true;
@@ -177,9 +177,9 @@ static bool place_batch(struct gathering * g, struct memory * m, const struct gg
     return true;
 }
 
-// ---- what was done to them ----
+// ---- changes ----
 
-// Adds it to the row of the same kind that it is close to, if there is one among the newest.
+// Merges it into a recent row of the same kind that is close in time, if there is one.
 static bool join_change(struct ggs_cell_uses * uses, struct ggs_cell_change one, uint64_t together_ns) {
     int64_t width = (int64_t) together_ns;
     for (uint64_t i = uses->n_changes; width > 0 && i-- > 0;) {
@@ -220,7 +220,7 @@ static int see_calls(struct gathering * g, const struct ggs_memory_change * chan
                                     .sequence = change->sequence < 0 ? -1 : change->sequence,
                                     .other    = change->other < 0 ? -1 : change->other,
                                     .calls    = 1};
-    if (change->kind == GGS_MEMORY_SAMPLER) return 0; // no cells changed
+    if (change->kind == GGS_MEMORY_SAMPLER) return 0; // changes no cells
     if (index != 0) one.cells = sequences->contexts[index - 1]->changed_cells;
     return g->again ? 0 : keep_change(g, one, error);
 }
@@ -247,9 +247,9 @@ static int see_change(void * owner, const struct ggs_memory_change * change, con
     return 0;
 }
 
-// ---- what is in use ----
+// ---- usage ----
 
-// Halves the list: of each two neighbours of one context the fuller one stays.
+// Halves the list: of two neighbours of one context the fuller one stays.
 static void thin(struct ggs_cell_uses * uses) {
     uint64_t kept = 0;
     for (uint64_t i = 0; i < uses->n; i++) {
@@ -264,7 +264,7 @@ static void thin(struct ggs_cell_uses * uses) {
     uses->n = kept;
 }
 
-// How far cells reach that are in use; -1 if it was not seen which ones are.
+// Returns the end of the used cells; -1 if unknown.
 static int64_t reach(struct memory * m, const struct ggs_sequence_context * state) {
     uint64_t sum = 0, each = each_of(m);
     for (uint64_t s = 0; s < m->streams; s++) {
@@ -274,8 +274,8 @@ static int64_t reach(struct memory * m, const struct ggs_sequence_context * stat
     return m->unseen || m->n == 0 ? -1 : (int64_t) sum;
 }
 
-// Of the cells that attention went over, those in use: where streams are apart, only those of the
-// batch's sequences are looked at.
+// Of the cells covered by attention, counts those in use. With separate streams only those of the
+// batch's sequences count.
 static int64_t attended_in_use(const struct gathering * g, const struct ggs_request_step * step,
                                const struct ggs_cell_use * use) {
     uint64_t sum = 0;
@@ -296,13 +296,13 @@ static int keep_use(struct gathering * g, struct ggs_cell_use use, struct ggs_er
     uint64_t before = g->uses->n;
     while (g->uses->n >= 2 * g->most) {
         thin(g->uses);
-        if (g->uses->n == before) break; // contexts take turns: there is nothing to join
+        if (g->uses->n == before) break; // contexts alternate: nothing can be merged
         before = g->uses->n;
     }
     return ggs_array_push(g->uses->use, g->uses->n, g->uses->capacity, use) ? 0 : ggs_fail_memory(error);
 }
 
-// ---- the second time: whose cells they are, at moments that are shown ----
+// ---- second pass: owners of cells at the shown times ----
 
 static char mark_of(int64_t sequence) {
     static const char marks[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -344,7 +344,7 @@ static bool fill_in(struct ggs_cell_use * use, const struct memory * m, const st
     return true;
 }
 
-// ---- the walk ----
+// ---- walking ----
 
 static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct gathering *               g     = owner;
@@ -352,10 +352,9 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     uint64_t                         index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context));
     struct memory *                  m     = memory_of(g, step->context);
     if (m == NULL) return ggs_fail_memory(error);
-    // Tokens that were there already, and not computed before our eyes: a state that was loaded, or
-    // recording was paused.
+    // Tokens that were present but not computed in the recording: a loaded state, or a pause.
     if (step->sequences->gaps || (part->begins && part->cached + part->tokens > part->cells)) m->unseen = true;
-    if (index == 0 || part != step->sequences->parts || step->batch->encode) return 0; // once for each batch
+    if (index == 0 || part != step->sequences->parts || step->batch->encode) return 0; // once per batch
     const struct ggs_sequence_context * state  = step->sequences->contexts[index - 1];
     int                                 status = ggs_cell_numbers_find(&g->numbers, step->batch, error);
     if (status < 0) return status;

@@ -1,6 +1,6 @@
-// The memory of contexts over time: how many cells its sequences have, which ones, and over how
-// many attention goes. The engine computes attention over all cells up to the last one in use,
-// rounded up: what is not in use of them is holes and rounding.
+// The memory of contexts over time: cells of the sequences, and cells covered by attention. The
+// engine computes attention over all cells up to the last one in use, rounded up: the unused ones
+// among them are holes and rounding.
 #pragma once
 
 #include "analyze/walk/trace.h"
@@ -10,57 +10,56 @@ enum { GGS_CELL_STRIP = 32 };
 struct ggs_sequence_use {
     int64_t  sequence;
     uint64_t cells;
-    int64_t  first_cell, last_cell; // -1 if it was not seen which ones it has
-    uint64_t pieces;                // cells that lie side by side are one
+    int64_t  first_cell, last_cell; // -1 if unknown
+    uint64_t pieces;                // contiguous ranges of cells
 };
 
 struct ggs_cell_use {
-    int64_t  time_ns; // end of the decode after which it holds
-    int64_t  token;   // step, -1 for a warm-up
-    uint64_t decode;
-    uint64_t context;
-    uint64_t cells;     // shared ones counted once
-    uint64_t sequences; // that have some
-    int64_t  up_to;    // cells up to the last one in use, of all streams together; -1 if it was not seen which ones are
-    int64_t  holes;    // of these, not in use
-    uint64_t attended; // 0 if it was not seen
-    int64_t  attended_in_use; // of these; -1 if it was not seen
+    int64_t                   time_ns; // end of the decode that led to this state
+    int64_t                   token;   // step, -1 for a warm-up
+    uint64_t                  decode;
+    uint64_t                  context;
+    uint64_t                  cells;           // shared ones counted once
+    uint64_t                  sequences;       // with cells
+    int64_t                   up_to;           // cells up to the last one in use, over all streams; -1 if unknown
+    int64_t                   holes;           // of these, unused
+    uint64_t                  attended;        // 0 if not seen
+    int64_t                   attended_in_use; // of these; -1 if unknown
     struct ggs_sequence_use * by_sequence;
     uint64_t                  n_sequences, sequences_capacity;
-    char                      strip[GGS_CELL_STRIP +
-               1]; // who has which cell, from 0 to the peak of up_to; "" if sequences have streams of their own
+    char strip[GGS_CELL_STRIP + 1]; // owner of each cell, from 0 to the peak of up_to; "" with separate streams
 };
 
-// What the program did to sequences. Of a long recording a row may stand for several calls of one
-// kind that are close in time.
+// Changes of sequences by the program. In a long recording a row may combine calls of one kind that
+// are close in time.
 struct ggs_cell_change {
-    int64_t  begin_ns, end_ns; // of the first and the last call
+    int64_t  begin_ns, end_ns; // of the first and last call
     uint64_t context;
     uint64_t kind;            // enum ggs_memory_change_kind
-    int64_t  sequence, other; // -1 for all of them, for none, and where calls differ
-    uint64_t calls, cells;    // cells that were dropped, copied or moved
+    int64_t  sequence, other; // -1 for all, for none, and if calls differ
+    uint64_t calls, cells;    // cells: dropped, copied or moved
 };
 
-// What is left of it over all the time.
+// Peaks over the whole time.
 struct ggs_cell_peak {
     uint64_t context;
     uint64_t capacity, streams; // 0 if not seen
-    uint64_t cells;             // the most in use at once
-    int64_t  up_to, holes;      // the most, -1 if not seen
-    int64_t  holes_ns;          // when there were that many
+    uint64_t cells;             // maximum in use
+    int64_t  up_to, holes;      // maximum, -1 if unknown
+    int64_t  holes_ns;          // time of the maximum
 };
 
 struct ggs_cell_uses {
-    struct ggs_cell_use *  use; // in order of time for each context
+    struct ggs_cell_use *  use; // in order of time per context
     uint64_t               n, capacity;
     struct ggs_cell_peak * peak; // by context
     uint64_t               n_peaks, peaks_capacity;
 
-    struct ggs_cell_change * change; // in order of time for each context
+    struct ggs_cell_change * change; // in order of time per context
     uint64_t                 n_changes, changes_capacity;
 };
 
-// At most `most` of them, and of changes: of neighbours, the one with the most cells stays.
+// At most `most` entries, and changes: of neighbours, the one with the most cells stays.
 int  ggs_cell_uses_compute(struct ggs_cell_uses * uses, struct ggs_trace * trace, uint64_t most,
                            struct ggs_error * error);
 void ggs_cell_uses_release(struct ggs_cell_uses * uses);

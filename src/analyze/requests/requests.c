@@ -25,7 +25,7 @@ void ggs_requests_release(struct ggs_requests * requests) {
 
 struct list {
     struct ggs_requests *         requests;
-    const struct ggs_step_costs * costs; // NULL if they are not wanted
+    const struct ggs_step_costs * costs; // NULL if not requested
     struct ggs_map                contexts;
 };
 
@@ -55,7 +55,7 @@ static void add_costs(const struct list * list, struct ggs_request * request, co
     request->bytes_disk += share.disk;
 }
 
-// The newest batch of a context is complete.
+// Completes the latest batch of a context.
 static void end_batch(struct ggs_request_context * context) {
     if (!context->batch.prompt) {
         context->without_prompt_ns[context->batch.verify] += context->batch.ns;
@@ -82,7 +82,7 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
         context->batch.verify |= step->phase == GGS_PHASE_VERIFY;
         context->batch.parts += !step->part->branch;
     }
-    if (index == 0 || step->part != step->sequences->parts) return true; // once for each batch
+    if (index == 0 || step->part != step->sequences->parts) return true; // once per batch
     state = step->sequences->contexts[index - 1];
     for (size_t i = 0; i < state->n_sequences; i++) {
         holders += state->sequences[i].n_cells > 0;
@@ -123,7 +123,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
                                   .last_step       = INT64_MIN};
         if (!ggs_array_push(r->request, r->n, r->capacity, row)) return ggs_fail_memory(error);
     }
-    // Numbers are given in the order of begins: request n is the n-th.
+    // Numbers are in order of starts: request n is the n-th.
     if (step->request == 0 || step->request > r->n) return 0;
     struct ggs_request * request = &r->request[step->request - 1];
     if (!part->branch) add_time(request, step);
@@ -173,7 +173,7 @@ static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_
     return 0;
 }
 
-// What is left to say when all is seen.
+// Computes the results that need all batches.
 static void token_times(const struct ggs_requests * r, struct ggs_request_context * context) {
     uint64_t plain = context->parts[0], drafted = context->parts[1] + context->accepted_tokens;
     uint64_t ns = context->without_prompt_ns[1];

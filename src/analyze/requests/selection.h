@@ -1,15 +1,15 @@
-// The token steps of one request, one sequence or one context. Put into trace->selection it limits
-// every walk over ops; a step that several requests share belongs to each of them as a whole.
+// The token steps of one request, sequence or context. As trace->selection it limits every walk
+// over ops; a step shared by several requests belongs to each of them as a whole.
 #pragma once
 
 #include "analyze/walk/trace.h"
 
-// What was asked for: number + 1, 0 for all.
+// The request: number + 1, 0 for all.
 struct ggs_asked {
     uint64_t request, sequence, context;
 };
 
-// NULL if everything was asked for. GGS_ABSENT if the recording has nothing of it.
+// Sets NULL if everything is selected. GGS_ABSENT if the recording has nothing of it.
 int  ggs_selection_make(struct ggs_selection ** out, struct ggs_trace * trace, const struct ggs_asked * choice,
                         struct ggs_error * error);
 void ggs_selection_free(struct ggs_selection * selection); // NULL is fine

@@ -69,7 +69,7 @@ struct sharing {
     struct ggs_trace *            trace;
     const struct ggs_step_costs * costs;
     enum ggs_by                   by;
-    bool                          contexts; // several
+    bool                          contexts; // there are several
 };
 
 static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
@@ -100,7 +100,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     return 0;
 }
 
-// Do steps of more than one context have tokens?
+// True if steps of more than one context have tokens.
 static int several_contexts(struct ggs_trace * trace, bool * several, struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_step     step;

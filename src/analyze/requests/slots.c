@@ -16,11 +16,11 @@ void ggs_slots_release(struct ggs_slots * slots) {
 struct gathering {
     struct ggs_slots *         slots;
     struct ggs_timeline_window window;
-    struct ggs_slot_request *  all; // by request: slots->request while it is filled
+    struct ggs_slot_request *  all; // by request: slots->request while being filled
     struct newest {
         uint64_t              piece, request; // numbers, 0 for none
         struct ggs_slot_piece before;         // the last one before the window, if it has a request
-        bool                  closed;         // a piece behind the window was seen
+        bool                  closed;         // a piece after the window was seen
     } newest[GGS_SLOTS_MOST];
 };
 
@@ -33,7 +33,7 @@ static int compare(const struct ggs_request_slot * a, uint64_t context, int64_t 
     return a->sequence < sequence ? -1 : a->sequence > sequence;
 }
 
-// Its index, or where it belongs among the slots so far.
+// Returns its index, or the insertion point.
 static uint64_t find(const struct ggs_slots * slots, uint64_t context, int64_t sequence, bool * found) {
     uint64_t i = 0;
     while (i < slots->n && compare(&slots->slot[i], context, sequence) < 0) i++;
@@ -46,7 +46,7 @@ static int by_slot(const void * a, const void * b) {
     return compare(x, y->context, y->sequence);
 }
 
-// The first slots in order, and how many more there are.
+// Lists the first slots in order, and the number of others.
 static int list_slots(struct ggs_slots * slots, struct ggs_error * error) {
     struct ggs_request_slot * all = calloc(slots->list.n + 1, sizeof(*all));
     uint64_t                  n   = 0;
@@ -72,7 +72,7 @@ static uint64_t pixel_of(const struct ggs_timeline_window * window, int64_t ns) 
     return ns <= window->begin_ns ? 0 : (uint64_t) ((double) (ns - window->begin_ns) / whole * (double) window->pixels);
 }
 
-// Adds a piece to the one before it.
+// Merges a piece into the previous one.
 static void join(struct ggs_slot_piece * a, const struct ggs_slot_piece * b, bool is_another_request) {
     if (b->end_ns > a->end_ns) a->end_ns = b->end_ns;
     a->prompt_ns += b->prompt_ns;
@@ -97,8 +97,8 @@ static int add_piece(struct gathering * g, const struct ggs_slot_piece * piece, 
     return 0;
 }
 
-// Of what lies outside of the window, the nearest pieces of a request that goes on in it: the wait
-// between two pieces is seen at the edges too, and in a window without any decode.
+// Keeps the nearest pieces outside of the window of requests that continue in it: the wait between
+// two pieces shows at the edges too, and in a window without a decode.
 static int add_if_seen(struct gathering * g, const struct ggs_slot_piece * piece, struct ggs_error * error) {
     struct newest * newest = &g->newest[piece->slot];
     int             status = 0;
@@ -137,7 +137,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     return found ? add_if_seen(g, &piece, error) : 0;
 }
 
-// Keeps those that have a piece of their own.
+// Keeps requests with a piece of their own.
 static void list_requests(struct gathering * g) {
     struct ggs_slots * slots = g->slots;
     for (uint64_t i = 0; i < slots->n_pieces; i++)

@@ -1,5 +1,4 @@
-// Brings the tokens of a trace and the changes of its memory into the order in which they happened,
-// context by context.
+// Merges the tokens of a trace and the changes of its memory in order of time, by context.
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +79,7 @@ static const struct call * find_call(const struct walk * walk, uint64_t decode) 
 static int by_context(const void * a, const void * b) {
     const struct ggs_memory_change *x = a, *y = b;
     if (x->context != y->context) return x->context < y->context ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step; // `step` holds the row's number here
+    return x->step < y->step ? -1 : x->step > y->step; // `step` is the row number here
 }
 
 static int read_changes(struct walk * walk, struct ggs_error * error) {
@@ -108,7 +107,7 @@ static int read_changes(struct walk * walk, struct ggs_error * error) {
     return 0;
 }
 
-// Where sequences were copied it matters whether both share the cells.
+// If sequences were copied, it matters whether both share the cells.
 static int read_streams(struct walk * walk, struct ggs_error * error) {
     int status = 0;
     for (uint64_t i = 0; status == 0 && i < walk->n_places; i++) {
@@ -122,7 +121,7 @@ static int read_streams(struct walk * walk, struct ggs_error * error) {
     return status;
 }
 
-// Was recording paused?
+// Reads whether recording was paused.
 static int read_windows(struct walk * walk, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_window   row;
@@ -133,7 +132,7 @@ static int read_windows(struct walk * walk, struct ggs_error * error) {
     return status;
 }
 
-// Which contexts draft, as the trace has it. True if it says so of any.
+// Reads from the trace which contexts draft. True if any does.
 static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_context  row;
@@ -156,7 +155,7 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
 
 // ---- walking ----
 
-// Changes of the context before the decode; if its call was not seen, before the time.
+// Applies changes of the context before the decode; if its call was not seen, before the time.
 static int change_until(struct walk * walk, uint64_t context, uint64_t decode, int64_t ns, struct ggs_error * error) {
     uint64_t index  = ggs_map_get(&walk->place_of, ggs_map_key_number(context));
     int      status = 0;
@@ -219,7 +218,7 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
                                                  .part         = part,
                                                  .batch        = &batch,
                                                  .sequences    = &walk->sequences};
-        // Results of a device come after the call that wants them.
+        // Results of a device arrive after the call.
         if (last && step->end_ns > seen.end_ns) seen.end_ns = step->end_ns;
         if (seen.end_ns < seen.begin_ns) seen.end_ns = seen.begin_ns;
         status = walk->visitor->see(walk->visitor->owner, &seen, error);
@@ -266,7 +265,7 @@ static int walk_steps(struct walk * walk, struct ggs_error * error) {
     return status;
 }
 
-// A trace that does not say which contexts draft is walked twice: the first time tells.
+// If the trace does not state which contexts draft, a first walk finds them.
 static int find_drafts(struct walk * walk, struct ggs_error * error) {
     struct ggs_sequences               found   = {0};
     const struct ggs_request_visitor * visitor = walk->visitor;

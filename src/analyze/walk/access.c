@@ -28,7 +28,7 @@ static int64_t value_at(const char * data, uint64_t width, uint64_t i) {
     return value;
 }
 
-// The place of the next index data; memory of its values is kept from run to run.
+// Returns the next index entry; memory of its values is reused between runs.
 static struct ggs_access_index * new_index(struct ggs_access_list * list) {
     uint64_t before = list->index_capacity;
     if (!ggs_array_reserve(list->index, list->index_capacity, list->n_index + 1)) return NULL;
@@ -37,7 +37,7 @@ static struct ggs_access_index * new_index(struct ggs_access_list * list) {
     return &list->index[list->n_index];
 }
 
-// Has it as many values as its shape says?
+// True if it has as many values as its shape says.
 static bool is_whole(const struct ggs_index * row) {
     uint64_t n = 1;
     for (int i = 0; i < 4; i++) {
@@ -67,7 +67,7 @@ int ggs_access_begin_run(struct ggs_access_list * list, struct ggs_trace * trace
     list->n_index = 0;
     if (list->cursor == NULL) status = ggs_cursor_open(&list->cursor, trace->reader, GGS_TABLE_INDEX, error);
     if (status < 0) return status;
-    if (list->run == 0 || run->run <= list->run) { // the first one, or back: start from here
+    if (list->run == 0 || run->run <= list->run) { // the first run, or a step back: start here
         ggs_cursor_keys(list->cursor, (int64_t) run->run, INT64_MAX);
         list->waiting = false;
     }
@@ -98,7 +98,7 @@ static bool add_range(struct ggs_access_list * list, struct ggs_access * access,
     if (length == 0) return true;
     if (access->n_ranges > 0) {
         struct ggs_range * last = &list->ranges[list->n_ranges - 1];
-        if (last->offset + last->length == offset) { // continues the one before
+        if (last->offset + last->length == offset) { // continues the previous range
             last->length += length;
             access->bytes += length;
             return true;
@@ -114,8 +114,8 @@ struct dimension {
     uint64_t n, stride;
 };
 
-// The dimensions of a tensor beyond its rows, innermost stride first, neighbours that continue each
-// other joined. Returns how many are left, and in *block the contiguous bytes at the bottom.
+// Lists the dimensions of a tensor beyond its rows, innermost stride first, with contiguous ones
+// joined. Returns the number left, and in *block the contiguous bytes at the bottom.
 static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs_tensor * t, struct dimension out[4],
                                 uint64_t * block) {
     struct dimension        d[4];
@@ -136,7 +136,7 @@ static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs
     }
     unsigned left = 0;
     for (unsigned i = 0; i < n; i++) {
-        if (d[i].stride == 0) continue; // repeated, not laid out
+        if (d[i].stride == 0) continue; // broadcast, takes no space
         if (left == 0 && d[i].stride == *block) {
             *block *= d[i].n;
         } else if (left > 0 && out[left - 1].stride * out[left - 1].n == d[i].stride) {
@@ -148,7 +148,7 @@ static unsigned fold_dimensions(const struct ggs_trace * trace, const struct ggs
     return left;
 }
 
-enum { MOST_RANGES = 1 << 20 }; // of one operand: beyond that its extent is given as one range
+enum { MOST_RANGES = 1 << 20 }; // of one operand: above it, its extent is one range
 
 static bool add_blocks(struct ggs_access_list * list, struct ggs_access * access, const struct dimension * d,
                        unsigned n, uint64_t offset, uint64_t block) {
@@ -184,7 +184,7 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// The pieces [id * stride, + length) for each distinct id below `n`.
+// Adds the pieces [id * stride, + length) for each distinct id below `n`.
 static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access, const int64_t * ids, uint64_t n_ids,
                        uint64_t stride, uint64_t length, uint64_t n) {
     access->exact = true;
@@ -203,7 +203,7 @@ static bool add_pieces(struct ggs_access_list * list, struct ggs_access * access
     return ok;
 }
 
-// What names the rows or matrices of an operand: an index tensor, and its values if they were kept.
+// The index of an operand's rows or matrices: a tensor, and its values if recorded.
 struct index {
     const struct ggs_tensor *       tensor;
     const struct ggs_access_index * values;
@@ -215,8 +215,7 @@ static struct index find_index(const struct ggs_access_list * list, const struct
     return (struct index){ggs_trace_tensor(trace, tensor), tensor == 0 ? NULL : ggs_access_values(list, tensor)};
 }
 
-// Without values it is not known which pieces are touched, but at most one for each element of the
-// index.
+// Without values the touched pieces are unknown, but at most one per element of the index.
 static bool add_some(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
                      const struct ggs_tensor * index, uint64_t length) {
     uint64_t most = length;
@@ -229,8 +228,7 @@ static bool add_some(struct ggs_access_list * list, const struct ggs_trace * tra
     return true;
 }
 
-// Rows by their ids: for a tensor with more than one matrix the ids of each matrix stand in their
-// own part of the index.
+// Adds rows by id: for a tensor with several matrices, each matrix has its own part of the index.
 static bool add_rows(struct ggs_access_list * list, const struct ggs_trace * trace, struct ggs_access * access,
                      struct index index) {
     const struct ggs_tensor * t   = access->tensor;
@@ -258,7 +256,7 @@ static bool add_source(struct ggs_access_list * list, const struct ggs_trace * t
     return add_whole(list, trace, access);
 }
 
-// Which sources are read? A copy's second source, and the target of SET_ROWS, are only written.
+// True if the source is read. A copy's second source and the target of SET_ROWS are only written.
 static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
     if (kind == GGS_KIND_CPY) return slot == 0;
     if (kind == GGS_KIND_IM2COL) return slot != 0;
@@ -266,7 +264,7 @@ static bool is_read(enum ggs_op_kind kind, uint64_t slot) {
     return true;
 }
 
-// True for sources that are written too. The result of an op in place is a view of its source, and
+// True for sources that are also written. The result of an in-place op is a view of its source and
 // counts as the result.
 static bool is_written(enum ggs_op_kind kind, uint64_t slot) {
     return kind == GGS_KIND_ADAMW && (slot == 2 || slot == 3);
@@ -279,8 +277,8 @@ static struct ggs_access * new_access(struct ggs_access_list * list, const struc
     return access;
 }
 
-// The accesses of one node. `inside`: the result that an earlier node of the same op hands on, 0
-// for none.
+// Adds the accesses of one node. `inside`: the result passed on by an earlier node of the same op,
+// 0 for none.
 static bool add_node(struct ggs_access_list * list, const struct ggs_trace * trace, const struct ggs_graph * graph,
                      uint64_t node, uint64_t inside, bool writes) {
     enum ggs_op_kind kind = ggs_trace_op_kind(trace, graph->nodes[node].op);
@@ -303,7 +301,7 @@ static bool add_node(struct ggs_access_list * list, const struct ggs_trace * tra
     return ok;
 }
 
-// The array may have moved while it grew: ranges are handed out when all are there.
+// Sets the range pointers once all are present, because the array may move while it grows.
 static void hand_out(struct ggs_access_list * list) {
     struct ggs_range * next = list->ranges;
     for (unsigned i = 0; i < list->n; i++) {

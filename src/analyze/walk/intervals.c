@@ -12,7 +12,7 @@ void ggs_intervals_release(struct ggs_intervals * set) {
     *set = (struct ggs_intervals){0};
 }
 
-// The first interval that ends at or behind `at`.
+// Returns the first interval that ends at or behind `at`.
 static uint64_t find(const struct ggs_intervals * set, uint64_t at) {
     return ggs_search(set->n, i, set->data[i].end < at);
 }
@@ -20,7 +20,7 @@ static uint64_t find(const struct ggs_intervals * set, uint64_t at) {
 bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end) {
     if (begin >= end) return true;
     uint64_t first = find(set, begin), last = first;
-    while (last < set->n && set->data[last].begin <= end) { // all that touch become one
+    while (last < set->n && set->data[last].begin <= end) { // merges all that touch
         if (set->data[last].begin < begin) begin = set->data[last].begin;
         if (set->data[last].end > end) end = set->data[last].end;
         last++;
@@ -37,7 +37,7 @@ bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end)
     return true;
 }
 
-enum { FEW = 64 }; // are added one by one
+enum { FEW = 64 }; // added one by one
 
 bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const struct ggs_range * ranges, uint64_t n) {
     if (n <= FEW) {
@@ -96,7 +96,7 @@ void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (!trace->models[i]) continue;
         uint64_t size = trace->files[i].size, all = ggs_intervals_bytes(&sets[i]);
-        *bytes += size == 0 ? all : size; // 0: it was gone when the trace was sealed
+        *bytes += size == 0 ? all : size; // 0: missing when the trace was sealed
         *touched += size == 0 ? all : ggs_intervals_inside(&sets[i], 0, size);
     }
 }

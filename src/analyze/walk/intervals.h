@@ -15,17 +15,17 @@ struct ggs_intervals {
 
 void ggs_intervals_release(struct ggs_intervals * set);
 bool ggs_intervals_add(struct ggs_intervals * set, uint64_t begin, uint64_t end); // false: out of memory
-// Many at once, ascending and apart from each other, each moved by `base`: in time linear to their
-// number and to that of the set.
+// Adds many ascending, disjoint intervals, each shifted by `base`, in time linear in their number
+// and the size of the set.
 struct ggs_range;
 bool ggs_intervals_add_ranges(struct ggs_intervals * set, uint64_t base, const struct ggs_range * ranges, uint64_t n);
 uint64_t ggs_intervals_bytes(const struct ggs_intervals * set);
 uint64_t ggs_intervals_inside(const struct ggs_intervals * set, uint64_t begin, uint64_t end); // bytes between the two
 
-// Of the GGUF files of a recording: their sizes, and how much of them the sets (by file - 1) hold.
+// Returns the sizes of a recording's GGUF files, and the bytes of them in the sets (by file - 1).
 struct ggs_trace;
 void ggs_intervals_of_models(const struct ggs_intervals * sets, const struct ggs_trace * trace, uint64_t * touched,
                              uint64_t * bytes);
-// Bytes of those files that are in `sets`, but not in `others`.
+// Bytes of those files in `sets` but not in `others`.
 uint64_t ggs_intervals_besides(const struct ggs_intervals * sets, const struct ggs_intervals * others,
                                const struct ggs_trace * trace);

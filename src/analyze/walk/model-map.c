@@ -94,7 +94,7 @@ static int add_regions(struct ggs_model_map * map, uint64_t file, const struct g
     return status;
 }
 
-// 1: read from the file; 0: it is gone, has changed, or is no GGUF file.
+// Returns 1 if read from the file; 0 if it is missing, changed, or not a GGUF file.
 static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64_t i, struct ggs_error * error) {
     struct ggs_gguf *   gguf;
     struct ggs_gguf_map regions = {0};
@@ -155,7 +155,7 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
         status = add(map, &place, error);
     }
     if (map->n > 1) qsort(map->places, map->n, sizeof(*map->places), by_place);
-    // The same weight as several graphs saw it, and whatever overlaps, is listed once.
+    // A weight of several graphs, and whatever overlaps, is listed once.
     uint64_t kept = 0;
     for (uint64_t i = 0; i < map->n; i++) {
         const struct ggs_model_place *place = &map->places[i], *last = kept == 0 ? NULL : &map->places[kept - 1];
@@ -166,7 +166,7 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
     return status;
 }
 
-// ---- both ----
+// ---- interface ----
 
 static void mark_copied(struct ggs_model_map * map, const struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_tensors; i++) {

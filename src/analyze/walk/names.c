@@ -22,7 +22,7 @@ uint32_t ggs_names_number(struct ggs_names * names, const char * text, size_t le
     char * copy = strndup(text, length);
     if (copy == NULL || !ggs_array_push(names->texts, names->n, names->capacity, copy)) {
         free(copy);
-        return UINT32_MAX; // the caller gives up: the map is not asked again
+        return UINT32_MAX; // the caller fails: the map is not used again
     }
     *number = names->n;
     return names->n - 1;

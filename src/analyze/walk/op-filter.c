@@ -23,7 +23,7 @@ bool ggs_op_filter_is_all(const struct ggs_op_filter * f) {
            (f->layer == GGS_ANY_LAYER && f->op == NULL && f->tensor == NULL && !ggs_op_filter_is_of_runs(f));
 }
 
-// ---- what is asked for is there ----
+// ---- existence checks ----
 
 static int check_op(const struct ggs_trace * trace, const char * op, struct ggs_error * error) {
     struct ggs_nearest nearest = {.word = op};
@@ -66,7 +66,7 @@ int ggs_op_filter_check(const struct ggs_op_filter * f, struct ggs_trace * trace
     return status == 0 ? check_thread(trace, f->thread, error) : status;
 }
 
-// ---- by itself ----
+// ---- nodes ----
 
 static bool name_fits(const struct ggs_trace * trace, const char * pattern, uint64_t tensor) {
     return tensor > 0 && tensor <= trace->n_tensors && fnmatch(pattern, ggs_trace_tensor_name(trace, tensor), 0) == 0;
@@ -126,7 +126,7 @@ bool ggs_sieve_fits_time(const struct ggs_sieve * sieve, int64_t begin_ns, int64
     return end_ns > f->since_ns || begin_ns >= f->since_ns;
 }
 
-// Do these bytes of a model file, mapped or copied at load, lie in the range that was asked for?
+// True if these bytes of a model file, mapped or copied at load, lie in the requested range.
 static bool range_fits(const struct ggs_op_filter * filter, const struct ggs_access * access) {
     uint64_t file, base;
     if (filter->range_end == 0) return true;
@@ -139,7 +139,7 @@ static bool range_fits(const struct ggs_op_filter * filter, const struct ggs_acc
     return false;
 }
 
-// Are these the weights of all experts, and does the op take the one that was asked for?
+// True for the weights of all experts, if the op uses the requested one.
 static bool expert_fits(const struct ggs_sieve * sieve, uint64_t op, const struct ggs_access * access) {
     const struct ggs_tensor * t      = access->tensor;
     int64_t                   expert = sieve->filter.expert;

@@ -5,7 +5,7 @@ void ggs_time_bins_add(const struct ggs_time_bins * bins, int64_t from_ns, int64
     double width = ((double) bins->end_ns - (double) bins->begin_ns) / last;
     double a     = ((double) from_ns - (double) bins->begin_ns) / width;
     double b     = ((double) to_ns - (double) bins->begin_ns) / width;
-    if (b < a + 1e-6) b = a + 1e-6; // a moment
+    if (b < a + 1e-6) b = a + 1e-6; // an instant
     if (!(amount > 0) || b <= 0 || a >= last) return;
     double each = amount / (b - a), at = a < 0 ? 0 : a, stop = b > last ? last : b;
     while (at < stop) {

@@ -1,11 +1,10 @@
-// Amounts over time: bytes or nanoseconds that belong to an interval, shared out over bins.
+// Amounts over time: distributes the bytes or nanoseconds of an interval over bins.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-// `n` bins of equal width over [begin_ns, end_ns); each is a double, `stride` bytes from the one
-// before.
+// `n` equal bins over [begin_ns, end_ns); each is a double, `stride` bytes apart.
 struct ggs_time_bins {
     int64_t  begin_ns, end_ns;
     uint64_t n;
@@ -13,6 +12,6 @@ struct ggs_time_bins {
     size_t   stride;
 };
 
-// Adds `amount`, which came evenly between two times. What lies outside of the bins is left out; a
-// moment counts where it is.
+// Adds `amount`, spread evenly between two times and clipped to the bins; an instant counts at its
+// place.
 void ggs_time_bins_add(const struct ggs_time_bins * bins, int64_t from_ns, int64_t to_ns, double amount);

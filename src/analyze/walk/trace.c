@@ -12,9 +12,9 @@
 #include "base/uuid.h"
 #include "gguf/gguf-name.h"
 
-enum { MOST_NUMBER = 4096 }; // of an op or a type: beyond that the file is wrong
+enum { MOST_NUMBER = 4096 }; // of an op or a type: larger numbers mean a damaged file
 
-// Reads a whole table into memory; rows of `size` bytes. Rows of a damaged chunk are zero.
+// Reads a whole table with rows of `size` bytes. Rows of a damaged chunk are zero.
 static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, size_t size, void ** out, uint64_t * n,
                       struct ggs_error * error) {
     uint64_t            rows   = ggs_reader_rows(reader, table);
@@ -25,7 +25,7 @@ static int read_table(struct ggs_reader * reader, enum ggs_trace_table table, si
     if (rows == 0) return 0;
     data = calloc(rows, size);
     if (data == NULL) return ggs_fail_memory(error);
-    uint64_t row[64]; // more than any of these tables has columns
+    uint64_t row[64]; // more than the columns of any of these tables
     status = ggs_cursor_open(&cursor, reader, table, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
         uint64_t at = ggs_cursor_row(cursor);
@@ -119,7 +119,7 @@ static int wrong(const char * what, uint64_t row, const char * member, uint64_t 
                     (unsigned long long) row, member, (unsigned long long) value);
 }
 
-// Rows that were lost with a damaged chunk have their numbers, and say nothing else.
+// Rows lost with a damaged chunk keep their numbers and nothing else.
 static void number_lost_rows(struct ggs_trace * trace) {
     for (uint64_t i = 0; i < trace->n_tensors; i++)
         if (trace->tensors[i].tensor == 0) trace->tensors[i].tensor = i + 1;
@@ -157,7 +157,7 @@ static int check_graph(const struct ggs_trace * trace, const struct ggs_graph * 
     return 0;
 }
 
-// These are read on demand, in places that cannot fail then: what is damaged in them is found here.
+// These are read on demand where failures are impossible, so damage is detected here.
 static int check_small_tables(struct ggs_trace * trace, struct ggs_error * error) {
     static const enum ggs_trace_table tables[] = {GGS_TABLE_STRINGS, GGS_TABLE_EXPERIMENT, GGS_TABLE_PROCESSES,
                                                   GGS_TABLE_TOKENS};
@@ -173,7 +173,7 @@ static int check_small_tables(struct ggs_trace * trace, struct ggs_error * error
     return status;
 }
 
-// The header's id has no checksum: the experiment's description, which has one, names it too.
+// The header's id has no checksum; the experiment's description has one and repeats the id.
 static int check_identity(const struct ggs_trace * trace, struct ggs_error * error) {
     const char * text = ggs_reader_experiment(trace->reader);
     char         id[GGS_UUID_LENGTH], own[GGS_UUID_LENGTH];
@@ -184,7 +184,7 @@ static int check_identity(const struct ggs_trace * trace, struct ggs_error * err
                     "the trace is damaged: its header says that it is of experiment %s, its contents %s", own, id);
 }
 
-// ---- what kind of program it was ----
+// ---- kind of program ----
 
 static bool is_program(const char * path) {
     const char * slash = strrchr(path, '/');
@@ -193,8 +193,8 @@ static bool is_program(const char * path) {
     return strstr(name, ".so.") != NULL || (n > 3 && strcmp(name + n - 3, ".so") == 0);
 }
 
-// GGUF files; and whatever else tensors lie in or were read from, but for the program and its
-// libraries, whose variables have places in files, too.
+// GGUF files, and other files with tensors, except for the program and its libraries, whose
+// variables lie in files too.
 static int find_models(struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_process process = {0};
     trace->models              = calloc(trace->n_files + 1, sizeof(*trace->models));
@@ -388,8 +388,8 @@ static int layer_of(const struct ggs_trace * trace, uint64_t tensor) {
 int ggs_trace_node_layer(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     int own = layer_of(trace, graph->nodes[node].tensor), last = -1;
     if (own >= 0) return own;
-    // A node that the engine gave a name without a layer (the output's norm) has none, though its
-    // source may; one that it left without a name goes with what it reads.
+    // A node that the engine named without a layer (the output norm) has none, even if its source
+    // has one; an unnamed node takes that of its sources.
     const char * name    = ggs_trace_tensor_name(trace, graph->nodes[node].tensor);
     bool         unnamed = name[0] == '\0' || strncmp(name, "node_", 5) == 0;
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
@@ -418,7 +418,7 @@ bool ggs_trace_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_
     return *file != 0;
 }
 
-// By its name: of an engine that is linked into its program it is not seen what buffers are for.
+// By name: for an engine linked into its program the purpose of buffers is unknown.
 static bool is_named_weight(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     enum { INPUT = 1, COMPUTE = 16 };
     const char * name = ggs_reader_string(trace->reader, tensor->name);
@@ -445,7 +445,7 @@ struct ggs_stray_weights ggs_trace_stray_weights(const struct ggs_trace * trace)
 }
 
 const struct ggs_tensor * ggs_trace_root(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
-    for (int depth = 0; tensor->view != 0 && depth < 16; depth++) { // a damaged trace may have a ring
+    for (int depth = 0; tensor->view != 0 && depth < 16; depth++) { // a damaged trace may have a cycle
         const struct ggs_tensor * parent = ggs_trace_tensor(trace, tensor->view);
         if (parent == NULL) break;
         tensor = parent;
@@ -503,7 +503,7 @@ int ggs_trace_span(struct ggs_trace * trace, int64_t * begin_ns, int64_t * end_n
 uint64_t ggs_trace_page_size(struct ggs_trace * trace) {
     struct ggs_process process;
     bool               known = ggs_reader_row(trace->reader, GGS_TABLE_PROCESSES, 0, &process, NULL) == 0;
-    // A power of two that some machine has; a file that says otherwise is not believed.
+    // A power of two that some machine has; other values are rejected.
     bool sane = known && process.page_size >= 4096 && process.page_size <= 2 << 20 &&
                 (process.page_size & (process.page_size - 1)) == 0;
     return sane ? process.page_size : 4096;
@@ -520,7 +520,7 @@ int ggs_trace_check_steps(struct ggs_trace * trace, int64_t first_step, int64_t 
         if (step.step > most) most = step.step;
     ggs_cursor_close(cursor);
     if (status < 0) return status;
-    if (first_step <= most && last_step >= 0) return 0; // there is some of it
+    if (first_step <= most && last_step >= 0) return 0; // some of it exists
     if (most < 0) return ggs_fail(error, GGS_ABSENT, "this recording has no tokens");
     const char * word = ggs_word_step(trace);
     return ggs_fail(error, GGS_ABSENT, "there is no %s %lld: this recording has %ss 0 to %lld", word,

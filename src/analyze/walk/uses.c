@@ -11,13 +11,13 @@
 
 struct op {
     uint32_t node, absorbed;
-    bool     sparse; // index data decides which bytes
+    bool     sparse; // index data determines its bytes
 };
 
 // What the runs of a graph have in common.
 struct use {
     uint64_t    graph, executed, absorbed, opaque;
-    uint64_t    runs, last_run; // that were like the first
+    uint64_t    runs, last_run; // equal to the first
     uint64_t    disk;           // read by its dense ops in one run
     struct op * ops;
     uint64_t    n, capacity;
@@ -28,10 +28,10 @@ struct visit {
     const struct ggs_uses_visitor * visitor;
     struct use *                    uses;
     uint64_t                        n, capacity;
-    struct ggs_map                  by_graph; // place in `uses` + 1
-    struct ggs_access_list          list;     // of the runs as they come
-    uint64_t                        disk;     // of the run under way
-    bool                            by_run;   // the filter leaves other ops of each run: none is like another
+    struct ggs_map                  by_graph; // index in `uses` + 1
+    struct ggs_access_list          list;     // of the current run
+    uint64_t                        disk;     // of the current run
+    bool                            by_run;   // the filter selects different ops in each run: none equals another
 };
 
 static uint64_t disk_of(const struct ggs_access_list * list) {
@@ -42,9 +42,9 @@ static uint64_t disk_of(const struct ggs_access_list * list) {
     return disk;
 }
 
-// ---- meeting a graph ----
+// ---- first run of a graph ----
 
-// Learns from a run which ops there are, and what the dense ones read.
+// Finds the ops of a run, and the reads of the dense ones.
 static int learn(struct visit * visit, struct use * use, const struct ggs_run * run, struct ggs_error * error) {
     struct ggs_walk *      walk;
     struct ggs_access_list list   = {0};
@@ -60,7 +60,7 @@ static int learn(struct visit * visit, struct use * use, const struct ggs_run * 
         status = ggs_access_of(&list, visit->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
         use->disk += disk_of(&list);
     }
-    if (status >= 0) status = ggs_walk_run(walk, error); // the end, unless an op could not be looked at
+    if (status >= 0) status = ggs_walk_run(walk, error); // the end, unless an op could not be read
     ggs_access_release(&list);
     ggs_walk_close(walk);
     return status < 0 ? status : 0;
@@ -76,7 +76,7 @@ static int add_use(struct visit * visit, const struct ggs_run * run, struct ggs_
     return learn(visit, &visit->uses[visit->n - 1], run, error);
 }
 
-// The use that the run is one of: its place + 1, 0 if it is like no other.
+// Returns the use of the run: its index + 1, 0 if it equals no other.
 static int find_use(struct visit * visit, const struct ggs_run * run, uint64_t * out, struct ggs_error * error) {
     *out = 0;
     if (!is_whole(run) || visit->by_run) return 0;
@@ -155,7 +155,7 @@ static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_
     return status;
 }
 
-// ---- all of them ----
+// ---- interface ----
 
 static int hand_over_dense(struct visit * visit, const struct use * use, struct ggs_error * error) {
     const struct ggs_graph * graph;

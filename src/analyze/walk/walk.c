@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// What the op runs of a node in one run amount to.
+// The sum of a node's op runs in one run.
 struct ggs_node_sum {
     int64_t  begin_ns, end_ns;
     uint64_t busy_ns, wait_ns;
@@ -93,7 +93,7 @@ void ggs_walk_close(struct ggs_walk * walk) {
     free(walk);
 }
 
-// Room for the rows of a run and for what is kept by node.
+// Makes room for the rows of a run and the data by node.
 static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
     uint64_t nodes = walk->graph->n_nodes;
     if (!ggs_array_reserve(walk->rows, walk->capacity, walk->run.op_runs) ||
@@ -108,7 +108,7 @@ static int make_room(struct ggs_walk * walk, struct ggs_error * error) {
     return 0;
 }
 
-// Impossible times become such that begin + duration and the difference of any two begins fit.
+// Clamps impossible times, so that begin + duration and the difference of any two begins fit.
 static int64_t sane_begin(uint64_t word) {
     int64_t ns = (int64_t) word;
     return ns < 0 ? 0 : ns > INT64_MAX / 2 ? INT64_MAX / 2 : ns;
@@ -145,8 +145,8 @@ static struct ggs_op_run row_at(const uint64_t * const * words, uint64_t i) {
     return at.row;
 }
 
-// Moves on to the rows of the run: runs and op runs ascend together. The rows [walk->at, *until) of
-// the chunk are its own.
+// Moves to the rows of the run: runs and op runs ascend together. Its rows are [walk->at, *until)
+// of the chunk.
 static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error * error) {
     for (;;) {
         while (walk->at < walk->end && walk->words[RUN][walk->at] < walk->run.run) walk->at++;
@@ -164,14 +164,14 @@ static int find_rows(struct ggs_walk * walk, uint64_t * until, struct ggs_error 
     return 1;
 }
 
-// Is the op run of a thread that is asked for?
+// True if the op run's thread is requested.
 static bool is_wanted(const struct ggs_walk * walk, uint64_t row) {
     int64_t thread = walk->sieve == NULL ? -1 : walk->sieve->filter.thread;
     return walk->words[NODE][row] < walk->graph->n_nodes &&
            (thread < 0 || walk->words[THREAD][row] == (uint64_t) thread);
 }
 
-// Sorts rows by node; those of a node stay in their order, which is by thread.
+// Sorts rows by node; those of a node keep their order, by thread.
 static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until) {
     uint64_t         nodes  = walk->graph->n_nodes;
     uint64_t *       first  = walk->first;
@@ -187,7 +187,7 @@ static void sort_columns(struct ggs_walk * walk, uint64_t begin, uint64_t until)
     }
 }
 
-// The same for a run that goes on in further chunks: rows are copied before the chunk is gone.
+// The same for a run that continues in further chunks: rows are copied before the chunk is dropped.
 static int sort_parts(struct ggs_walk * walk, uint64_t until, struct ggs_error * error) {
     uint64_t nodes = walk->graph->n_nodes, n = walk->run.op_runs, kept = 0;
     if (!ggs_array_reserve(walk->parts, walk->parts_capacity, n)) return ggs_fail_memory(error);
@@ -231,7 +231,7 @@ static void sum_columns(struct ggs_walk * walk, uint64_t until) {
     walk->at = until;
 }
 
-// Adds up the run's op runs by node, over as many chunks as they lie in.
+// Sums the run's op runs by node, over all of its chunks.
 static int gather_sums(struct ggs_walk * walk, struct ggs_error * error) {
     uint64_t until, nodes = walk->graph->n_nodes;
     int      more;
@@ -242,7 +242,7 @@ static int gather_sums(struct ggs_walk * walk, struct ggs_error * error) {
         if (more == 0 || until == walk->at) break;
         sum_columns(walk, until);
     } while (until == walk->end);
-    walk->n_rows = nodes; // that ggs_walk_op goes through
+    walk->n_rows = nodes; // for ggs_walk_op
     return 0;
 }
 
@@ -254,13 +254,13 @@ static int gather(struct ggs_walk * walk, struct ggs_error * error) {
     if (status <= 0) return status;
     if (until - walk->at < walk->run.op_runs && until == walk->end) return sort_parts(walk, until, error);
     if (until - walk->at > walk->run.op_runs)
-        until = walk->at + walk->run.op_runs; // damaged: no more than there is room for
+        until = walk->at + walk->run.op_runs; // damaged: limited to the available room
     sort_columns(walk, walk->at, until);
     walk->at = until;
     return 0;
 }
 
-// Goes to the first node that the host handed over in this run; runs ascend.
+// Moves to the first submitted node of this run; runs ascend.
 static int find_submits(struct ggs_walk * walk, struct ggs_error * error) {
     int more = 1;
     if (ggs_reader_rows(walk->trace->reader, GGS_TABLE_SUBMITS) == 0) return 0;
@@ -278,7 +278,7 @@ static int find_submits(struct ggs_walk * walk, struct ggs_error * error) {
     return more < 0 ? more : 0;
 }
 
-// When the node was handed over, if it is one that the backend's loop came to.
+// Sets the time of submission if the backend's loop reached the node.
 static void see_submit(struct ggs_walk * walk) {
     struct ggs_op_seen * op = &walk->op;
     struct ggs_error     error;
@@ -291,7 +291,7 @@ static void see_submit(struct ggs_walk * walk) {
     }
 }
 
-// Is the run of the steps, and of the lane, that are asked for?
+// True if the run belongs to the requested steps and lane.
 static bool is_run_wanted(const struct ggs_walk * walk) {
     int64_t slot = walk->sieve == NULL ? GGS_ANY_SLOT : walk->sieve->filter.slot;
     return ggs_trace_has_step(walk->trace, walk->run.step) && (slot == GGS_ANY_SLOT || walk->run.slot == slot);
@@ -306,7 +306,7 @@ int ggs_walk_run(struct ggs_walk * walk, struct ggs_error * error) {
     while (more > 0 && !is_run_wanted(walk)) more = ggs_cursor_next(walk->runs, &walk->run, error);
     uint64_t most = ggs_reader_rows(walk->trace->reader, GGS_TABLE_OP_RUNS);
     if (more <= 0) return more;
-    if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: no more room than for what there is
+    if (walk->run.op_runs > most) walk->run.op_runs = most; // damaged: limited to the available rows
     if (ggs_trace_progress(walk->trace, walk->run.op_runs, error) < 0) return GGS_USAGE;
     walk->graph        = NULL;
     walk->n_rows       = 0;
@@ -340,7 +340,7 @@ static void sum_up(struct ggs_op_seen * op) {
     op->wall_ns = (uint64_t) (op->end_ns - op->begin_ns);
 }
 
-// All members but the times and the op runs; written one by one, because this is done for every op.
+// Sets all members except times and op runs; written one by one, because this runs for every op.
 static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint64_t number, uint64_t absorbed) {
     const struct ggs_node * node = &walk->graph->nodes[number];
     op->node                     = number;
@@ -355,8 +355,8 @@ static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint
     op->cut = op->opaque = op->unwaited = false;
 }
 
-// The next node of a run that was seen as a whole. If some nodes were not computed, a flag says
-// which were.
+// Moves to the next node of a run that is seen as a whole. If some nodes were not computed, a flag
+// marks those that were.
 static bool next_opaque(struct ggs_walk * walk) {
     enum { COMPUTE = 16 };
     const struct ggs_graph * graph = walk->graph;
@@ -411,8 +411,8 @@ static bool next_op(struct ggs_walk * walk) {
 
 enum verdict { UNKNOWN, FITS_NOT, FITS };
 
-// Does some operand of the op lie where it is asked for? Kept for ops whose bytes are the same in
-// every run.
+// Whether an operand of the op matches the requested place. Cached for ops whose bytes are the same
+// in every run.
 static enum verdict look_at_bytes(struct ggs_walk * walk) {
     const struct ggs_access_list * list;
     walk->failed = ggs_walk_accesses(walk, &list, &walk->failure);

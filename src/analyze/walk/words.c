@@ -79,7 +79,7 @@ const char * ggs_word_seen(uint64_t seen) {
 
 // ---- nodes ----
 
-// What llama.cpp calls the results of nodes, for nodes that read no weight: the first that fits.
+// llama.cpp's names for results, for nodes that read no weight: the first match counts.
 static enum ggs_category category_of_result(const char * name) {
     static const struct {
         const char *      part;
@@ -105,7 +105,7 @@ static enum ggs_category category_of(const char * name) {
 
 const char * ggs_word_category(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
     enum ggs_category category = GGS_CATEGORY_OTHER;
-    // The weight that a node multiplies with says it best.
+    // The weight that a node multiplies with is the best indication.
     for (uint64_t e = graph->first_edge[node]; category == GGS_CATEGORY_OTHER && e < graph->first_edge[node + 1]; e++) {
         const char * name = ggs_trace_tensor_name(trace, graph->edges[e].tensor);
         category          = ggs_name_parse(name, strlen(name)).category;

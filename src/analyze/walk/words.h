@@ -1,4 +1,4 @@
-// What the numbers of a trace are called, in every output: tables, JSON, text and the page.
+// Words for the numbers of a trace, for every output: tables, JSON, text and the page.
 #pragma once
 
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include "analyze/walk/trace.h"
 
 const char * ggs_word_phase(uint64_t phase); // "NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY", "GRAPH"
-const char * ggs_word_step(const struct ggs_trace * trace); // what a step of this recording is: "token", "graph run"
+const char * ggs_word_step(const struct ggs_trace * trace); // a step of this recording: "token", "graph run"
 const char * ggs_word_source(uint64_t source);              // "DISK", "BUFFER", "VRAM"; NULL for none
 const char * ggs_word_class(uint64_t class_);               // "weights", "kv", "compute", "io", "other"
 const char * ggs_word_usage(uint64_t usage);                // "any", "weights", "compute"
@@ -19,7 +19,7 @@ const char * ggs_word_transfer(uint64_t transfer); // "host to tensor", "tensor 
 const char * ggs_word_device(uint64_t type);       // "cpu", "gpu", "accelerator", "unknown"
 const char * ggs_word_seen(uint64_t seen);         // "nothing", "graphs", "ops", "kernels"
 
-// What a node is for, by the weight that it reads or by names: "attention", "ffn", ... as in
+// The purpose of a node, by its weight or by names: "attention", "ffn", ... as in
 // ggs_category_name.
 const char * ggs_word_category(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node);
 // "Q", "K" or "V" for nodes that compute these; NULL for others.

@@ -58,7 +58,7 @@ static const struct ggs_field lane_fields[] = {
 };
 static const struct ggs_object lane = {.fields = lane_fields};
 
-// Page faults hold up no device.
+// Page faults do not delay devices.
 GGS_NEXT(next_lane) {
     const struct ggs_aggregate * window = at;
     struct ggs_aggregate_lane *  row    = room;

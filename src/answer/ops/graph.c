@@ -28,7 +28,7 @@ static const struct ggs_field run_fields[] = {
 };
 static const struct ggs_object run_ = {.fields = run_fields};
 
-// ---- tensors that are computed, or come from outside ----
+// ---- computed tensors and inputs ----
 
 struct tensor_row {
     struct ggs_tensor_at at;

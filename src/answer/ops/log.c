@@ -8,7 +8,7 @@
 struct row {
     uint64_t                     row;
     const struct ggs_log_entry * entry;
-    struct ggs_tensor_at         main; // the operand that says where the op's data comes from
+    struct ggs_tensor_at         main; // the operand that determines the op's source
     bool                         operands;
 };
 

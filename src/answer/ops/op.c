@@ -19,27 +19,26 @@ struct neighbour {
     bool     found;
 };
 
-// How long each of the op's threads was held up, by thread as op->op_runs. NULL: that was not
-// recorded.
+// The delays of each of the op's threads, in the order of op->op_runs. NULL: not recorded.
 struct held_up {
     uint64_t * stalls; // by page faults
-    uint64_t * waits;  // for weights that were streamed
+    uint64_t * waits;  // for streamed weights
 };
 
-// Nodes as the ops that computed them.
+// Ops, by the nodes that they computed.
 struct node_list {
     uint64_t node[GGS_NEIGHBOURS_MOST];
     uint64_t n;
 };
 
-// Who waited for the op's graph run at the other end of a wire.
+// The remote client that waited for the op's graph run.
 struct client {
     uint64_t run, process;
-    uint64_t waited_ns;   // from sending the graph to having its results
-    uint64_t computed_ns; // of that, the graph run here
+    uint64_t waited_ns;   // from sending the graph to receiving its results
+    uint64_t computed_ns; // the part of it that the graph run took here
 };
 
-// What it computed, of all tokens together.
+// Statistics of the result over all tokens.
 struct computed {
     uint64_t rows, elements, nan, inf;
     double   min, max, rms; // of the finite elements
@@ -50,7 +49,7 @@ struct card {
     const struct ggs_overview *    overview;
     uint64_t                       run, node, row;
     struct ggs_graph_view          view;
-    struct ggs_walk *              walk; // stands at the op, and behind it once `next` is known
+    struct ggs_walk *              walk; // at the op, and behind it once `next` is known
     struct ggs_op_seen             op;
     struct held_up                 held;
     const struct ggs_access_list * accesses;
@@ -67,16 +66,17 @@ static const char * name_of(const struct card * card, uint64_t node) {
     return tensor == NULL ? "" : ggs_reader_string(card->trace->reader, tensor->name);
 }
 
-// node + 1 of the op that computed a node, 0 if none did. Of a run that is seen as a whole it is
-// not known what was computed together.
+// Returns node + 1 of the op that computed a node, 0 if none did. Fusion is unknown for runs that
+// are seen as a whole.
 static uint32_t head_of(const struct card * card, uint64_t node) {
     const struct ggs_node_view * view = &card->view.nodes[node];
     return view->state == GGS_NODE_OPAQUE ? (uint32_t) node + 1 : view->head;
 }
 
-// ---- finding it ----
+// ---- finding the op ----
 
-// The first or the last op of the nearest run that has any, going `step` from the run at `place`.
+// Finds the first or last op of the nearest run that has ops, in direction `step` from the run at
+// `place`.
 static int find_in_neighbour(const struct card * card, int64_t place, int step, struct neighbour * neighbour,
                              struct ggs_error * error) {
     struct ggs_trace  trace = ggs_trace_borrow(card->trace);
@@ -85,7 +85,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     for (place += step; place >= 0 && (uint64_t) place < card->overview->runs; place += step) {
         const struct ggs_overview_run * at = &card->overview->run[place];
         uint64_t rows = (uint64_t) place + 1 < card->overview->runs ? at[1].first_row : card->overview->rows;
-        if (rows == at->first_row) continue; // nothing was computed there
+        if (rows == at->first_row) continue; // no ops in this run
         status = ggs_walk_open_runs(&walk, &trace, at->run, at->run, error);
         if (status >= 0) walk->with_opaque = true;
         if (status >= 0) status = ggs_walk_run(walk, error);
@@ -100,7 +100,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
     return status < 0 ? status : 0;
 }
 
-// What became of the nodes of the run. A fused op is one with the nodes that it absorbed.
+// Reads the fate of the run's nodes. A fused op includes the nodes that it absorbed.
 static int look_at_run(struct card * card, struct ggs_error * error) {
     struct ggs_run * runs;
     uint64_t         n;
@@ -112,7 +112,7 @@ static int look_at_run(struct card * card, struct ggs_error * error) {
     return status;
 }
 
-// Goes to the op. The one before it in the run is found on the way.
+// Walks to the op, noting the previous op of the run on the way.
 static int find_op(struct card * card, struct ggs_error * error) {
     int status = ggs_walk_open_runs(&card->walk, card->trace, card->run, card->run, error);
     if (status < 0) return status;
@@ -140,8 +140,7 @@ static int find_neighbours(struct card * card, struct ggs_error * error) {
     return status;
 }
 
-// The same graph run, as the program that asked for it saw it.
-// Of ops that are fused, the last one has an output.
+// Reads the values of the op. Of fused ops only the last one has an output.
 static int find_values(struct card * card, struct ggs_error * error) {
     struct computed *   out     = &card->computed;
     uint64_t            node    = card->node;
@@ -186,7 +185,7 @@ static int find_client(struct card * card, struct ggs_error * error) {
     return 0;
 }
 
-// ---- what held it up ----
+// ---- delays ----
 
 static int find_stalls(const struct card * card, uint64_t * stalls, struct ggs_error * error) {
     const struct ggs_op_seen * op = &card->op;
@@ -208,7 +207,7 @@ static int find_stalls(const struct card * card, uint64_t * stalls, struct ggs_e
 struct waiting {
     const struct card * card;
     uint64_t *          waits;
-    bool                summed; // of the run as a whole only
+    bool                summed; // only for the run as a whole
 };
 
 static void see_wait(void * context, const struct ggs_disk_wait * wait) {
@@ -241,7 +240,7 @@ static int find_held_up(struct card * card, struct ggs_error * error) {
     return status;
 }
 
-// ---- what it reads, and who reads it ----
+// ---- sources and readers ----
 
 static int find_experts(struct card * card, struct ggs_error * error) {
     if (ggs_trace_op_kind(card->trace, card->op.op) != GGS_KIND_MUL_MAT_ID) return 0;
@@ -250,7 +249,7 @@ static int find_experts(struct card * card, struct ggs_error * error) {
     return status;
 }
 
-// Each op once, and without the op itself.
+// Adds each op once, without the op itself.
 static void add_ops(const struct card * card, struct node_list * list, const uint32_t * nodes, unsigned n) {
     for (unsigned i = 0; i < n && list->n < GGS_NEIGHBOURS_MOST; i++) {
         uint32_t head  = head_of(card, nodes[i]);
@@ -260,7 +259,7 @@ static void add_ops(const struct card * card, struct node_list * list, const uin
     }
 }
 
-// What the op and the nodes that it absorbed read; and who reads what the last of them wrote.
+// Finds the sources of the op and its absorbed nodes, and the readers of the last node's result.
 static void find_edges(struct card * card) {
     uint32_t nodes[GGS_NEIGHBOURS_MOST];
     uint64_t last = card->node;
@@ -322,7 +321,7 @@ static const struct ggs_field thread_fields[] = {
 };
 static const struct ggs_object thread_ = {.fields = thread_fields};
 
-// ---- nodes that were computed with it ----
+// ---- fused nodes ----
 
 struct absorbed_row {
     uint64_t     node;
@@ -387,7 +386,7 @@ static const struct ggs_field expert_fields[] = {
 };
 static const struct ggs_object expert = {.fields = expert_fields};
 
-// ---- the card ----
+// ---- the answer ----
 
 static int64_t sum_of(const uint64_t * list, const struct ggs_op_seen * op) {
     int64_t sum = 0;

@@ -1,4 +1,4 @@
-// Rows by token of a recording with thousands of them, several tokens in one.
+// Folds rows by token: several tokens per row for recordings with thousands of them.
 #include "answer/ops/stats.h"
 
 static int64_t folded(int64_t token, uint64_t per_row) {
@@ -7,7 +7,7 @@ static int64_t folded(int64_t token, uint64_t per_row) {
 
 static void fold_groups(struct ggs_groups * groups, uint64_t per_row) {
     uint64_t n = 0;
-    for (uint64_t i = 0; i < groups->n; i++) { // by number: those of one row follow each other
+    for (uint64_t i = 0; i < groups->n; i++) { // in order of numbers: tokens of one row are adjacent
         struct ggs_group one = groups->group[i];
         one.order            = folded(one.order, per_row);
         if (n == 0 || groups->group[n - 1].order != one.order) {
@@ -60,7 +60,7 @@ void ggs_stats_fold(struct ggs_stats * stats, uint64_t per_row) {
     fold_groups(&stats->groups[GGS_BY_TOKEN], per_row);
     fold_faults(&stats->faults.by_token, per_row);
     fold_requests(&stats->requests, per_row);
-    // The last snapshot of a row stands for it.
+    // A row takes its last snapshot.
     for (uint64_t i = 0; i < stats->resident.n; i++)
         stats->resident.snapshot[i].step = folded(stats->resident.snapshot[i].step, per_row);
 }

@@ -1,5 +1,5 @@
-// The machine's part of stats: the conditions of a recording, page faults, block requests, how
-// models were loaded, what was in memory.
+// The machine's part of stats: conditions of the recording, page faults, block requests, loading,
+// residency.
 #include <math.h>
 
 #include "answer/answer.h"
@@ -259,7 +259,7 @@ static const struct ggs_object loading = {.fields = loading_fields, .lines = tru
 
 GGS_GET(bool, has_loading, struct ggs_stats, it->loading.reads > 0)
 
-// ---- what was in memory ----
+// ---- residency ----
 
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot) {
     const struct ggs_resident * at = &list->snapshot[snapshot];
@@ -309,7 +309,7 @@ static const struct ggs_field residency_fields[] = {
 };
 static const struct ggs_object residency = {.fields = residency_fields, .lines = true};
 
-// ---- the part ----
+// ---- the answer ----
 
 static const struct ggs_field fields[] = {
     GGS_OBJECT_OR_NULL("faults", faults_of, &faults, "page faults; null if none were recorded"),

@@ -161,7 +161,7 @@ static const struct ggs_object device_head = {.fields = device_head_fields},
 struct device_row {
     const struct ggs_device_list *   list;
     const struct ggs_device_totals * device;
-    double                           busy; // NaN: not known
+    double                           busy; // NaN: unknown
 };
 
 GGS_NEXT(next_device) {
@@ -274,8 +274,8 @@ static const struct ggs_object pattern = {.fields = pattern_fields, .lines = tru
 
 #define GROUP(member, key, ...) GGS_FIELD(struct ggs_group, member, key, __VA_ARGS__)
 
-// A backend that is seen as whole graphs is a row of its own, with its name instead of an op, a
-// layer or a thread.
+// A backend that is seen as whole graphs has a row with its name in place of an op, a layer or a
+// thread.
 static const char * backend_of(const void * at, const void * trace, char * room, size_t * length) {
     static const char        whole[] = ", as a whole";
     const struct ggs_group * group   = at;
@@ -319,7 +319,7 @@ static const struct ggs_object sums          = {.name = "GroupSums", .text = "Op
                                                 .fields = times_fields};
 #define SUMS GGS_MEMBERS_OF(&sums)
 
-// The forms of groups in GGS_GROUPINGS: which one it is, a backend, the sums.
+// The forms of groups in GGS_GROUPINGS: key, backend, sums.
 #define FORM_NAMED(key)     NAMED(key, ""), BACKEND, SUMS
 #define FORM_NUMBERED(key)  NUMBERED(key, ""), BACKEND, SUMS
 #define FORM_THREADS(key)   NUMBERED(key, ""), BACKEND, GGS_MEMBERS_OF(&times)
@@ -328,7 +328,7 @@ static const struct ggs_object sums          = {.name = "GroupSums", .text = "Op
 #define FORM_REQUESTS(key)  GROUP(order, key, "", .from_0 = true), BACKEND, ESTIMATED, SUMS
 #define FORM_SEQUENCES(key) \
     GROUP(order, key, "", .from_0 = true), BACKEND, GROUP(context, "context", "", .from_0 = true), ESTIMATED, SUMS
-// The time of a run that is seen as a whole is no tensor's.
+// The time of a run that is seen as a whole belongs to no tensor.
 #define FORM_TENSORS(key)                                                              \
     NAMED(key, "of the weight that an op reads, else of its result"), BACKEND, COUNTS, \
         GGS_NATURAL("wall_ns", wall_of, WALL_TEXT "; null if none of them has times"), TIMES, BYTES
@@ -340,7 +340,7 @@ static const struct ggs_object sums          = {.name = "GroupSums", .text = "Op
 GGS_GROUPINGS(ROW)
 #undef ROW
 
-// By op is there in any case.
+// Rows by op are always present.
 #define ROW(number_, name_, key_, form_, order_, decides_, find_, compute_, text_)                                    \
     GGS_ROWS(struct ggs_stats, groups[GGS_BY_##number_].group, groups[GGS_BY_##number_].n, "by_" #name_, &by_##name_, \
              "by " text_, .asked = GGS_BY_##number_ == GGS_BY_OP ? NULL : wants_##name_),

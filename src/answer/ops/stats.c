@@ -11,10 +11,10 @@
 #include "base/limits.h"
 #include "base/system/file.h"
 
-// ---- what the machine can do: experiment.json, or DIR/probe.json ----
+// ---- limits of the machine: experiment.json, or DIR/probe.json ----
 
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory) {
-    struct stat status; // beside a trace that is given by itself
+    struct stat status; // beside a single trace
     bool        file = stat(directory, &status) == 0 && S_ISREG(status.st_mode);
     snprintf(path, PATH_MAX, file ? "%s.probe.json" : "%s/probe.json", directory);
     return path;
@@ -33,7 +33,7 @@ void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace
 
 // ---- computing ----
 
-// By op comes with the totals.
+// The totals include rows by op.
 static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * totals, struct ggs_error * error) {
     groups->group = calloc(totals->n_by_op + 1, sizeof(*groups->group));
     if (groups->group == NULL) return ggs_fail_memory(error);
@@ -58,7 +58,7 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
     return 0;
 }
 
-// By op comes with the totals; all others in one pass, but for those that have one of their own.
+// Rows by op come with the totals, all others from one pass, except those with a pass of their own.
 static int compute_groups(struct ggs_stats * stats, const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_groups groups[GGS_BY_COUNT];
     enum ggs_by       by[GGS_BY_COUNT];

@@ -1,4 +1,4 @@
-// What a recording amounts to.
+// Statistics of a recording.
 #pragma once
 
 #include <limits.h>
@@ -21,17 +21,17 @@ struct ggs_json;
 
 struct ggs_stats_options {
     struct ggs_totals_range range;
-    unsigned                by;        // bits 1 << enum ggs_by; by op is there in any case, and costs nothing
-    const char *            directory; // where a probe of the machine may lie; NULL: do not look
+    unsigned                by;        // bits 1 << enum ggs_by; by op is always included
+    const char *            directory; // of the measured limits; NULL: none
 };
 
 struct ggs_stats {
     struct ggs_trace * trace; // borrowed
     struct ggs_totals  totals;
-    unsigned           by;                   // those that were asked for
-    struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names of its own
+    unsigned           by;                   // requested groupings
+    struct ggs_groups  groups[GGS_BY_COUNT]; // by op: without names
     struct ggs_weights weights;
-    // what was set on the machine, and what it did
+    // settings and events of the machine
     struct ggs_conditions      conditions;
     struct ggs_loading         loading;
     struct ggs_resident_list   resident;
@@ -40,25 +40,25 @@ struct ggs_stats {
     struct ggs_windows         windows;
     struct ggs_streamed_totals streamed;
     struct ggs_process_list    processes;
-    struct ggs_requests        contexts; // by context: what each of them did, in the whole recording
-    struct ggs_rates           rates;    // that so many threads can reach on the machine; 0 if not measured
+    struct ggs_requests        contexts; // by context, for the whole recording
+    struct ggs_rates           rates;    // limits for the number of threads; 0 if not measured
 };
 
 int  ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const struct ggs_stats_options * options,
                        struct ggs_error * error);
 void ggs_stats_release(struct ggs_stats * stats); // a zeroed struct is fine
-// So many tokens in each row by token, under the number of the first: what is drawn does not grow
-// with the recording.
+// Folds rows by token: `per_row` tokens in each, under the number of the first. The size of a
+// picture then does not grow with the recording.
 void ggs_stats_fold(struct ggs_stats * stats, uint64_t per_row);
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats);
 
-// Is this snapshot the last one of its token step?
+// True if this snapshot is the last one of its token step.
 bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapshot);
 
-// Where the probe of an experiment lies.
+// Returns the path of an experiment's measured limits.
 char * ggs_stats_probe_path(char path[PATH_MAX], const char * directory);
-// What the machine can do at most: as that probe says, else as the recording itself does.
-// `directory` may be NULL.
+// Reads the limits of the machine: those measured later for the experiment, else those in the
+// recording. `directory` may be NULL.
 void ggs_stats_limits(struct ggs_limits * limits, const struct ggs_trace * trace, const char * directory);
 
 extern const struct ggs_object ggs_stats_object;         // of a struct ggs_stats

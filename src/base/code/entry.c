@@ -5,7 +5,7 @@
 #include "base/code/instruction.h"
 #include "base/search.h"
 
-// The bytes from an address on, and how many there are: 0 if it is outside of the code.
+// Returns the number of code bytes from `address` on; 0 if it is outside of the code.
 static size_t code_at(const struct ggs_code * code, uint64_t address, const uint8_t ** bytes) {
     uint64_t offset = address - code->address;
     *bytes          = code->bytes;
@@ -14,7 +14,7 @@ static size_t code_at(const struct ggs_code * code, uint64_t address, const uint
     return code->size - offset;
 }
 
-// As far as the function goes, and no further.
+// The same, up to the end of the function.
 static size_t function_bytes(const struct ggs_code * code, uint64_t function, uint64_t size, const uint8_t ** bytes) {
     size_t there = code_at(code, function, bytes);
     return there < size ? there : (size_t) size;
@@ -33,7 +33,7 @@ static const struct ggs_code_function * function_around(const struct ggs_code * 
     return address - function->address < function->size ? function : NULL;
 }
 
-// ---- what the compiler cannot have known ----
+// ---- calls that the compiler cannot see through ----
 
 enum { MOST_VISITED = 512 };
 
@@ -48,10 +48,11 @@ static void visit_add(struct visit * visit, const struct ggs_code_function * fun
     if (visit->n < MOST_VISITED) visit->found[visit->n++] = function;
 }
 
-// True if the function calls another object, or through a pointer. Adds those that it leads to.
+// True if the function calls another object, or through a pointer. Adds the functions that it
+// calls.
 static bool leads_outside(const struct ggs_code * code, const struct ggs_code_function * function,
                           struct visit * visit) {
-    enum { THROUGH_RAX = 0x10 }; // a thread-local variable may be asked for so, which keeps all registers
+    enum { THROUGH_RAX = 0x10 }; // possibly a lookup of a thread-local variable, which preserves all registers
     const uint8_t *        bytes;
     struct ggs_instruction instruction;
     size_t                 size = function_bytes(code, function->address, function->size, &bytes);
@@ -136,7 +137,8 @@ void ggs_entry_examine(struct ggs_code_entry * entry, const struct ggs_code * co
 
 // ---- branches into entries ----
 
-// `call`: a call of the beginning is one of the function; a jump from within is not.
+// `call`: true for a call, which may target the beginning of a function; a jump from inside the
+// function may not.
 static void check_target(struct ggs_code_entry * entries, size_t n, uint64_t from, uint64_t to, bool call) {
     for (size_t i = 0; i < n; i++) {
         struct ggs_code_entry * entry = &entries[i];
@@ -147,7 +149,7 @@ static void check_target(struct ggs_code_entry * entries, size_t n, uint64_t fro
     }
 }
 
-// A function whose code is not understood to its end may jump anywhere in itself.
+// A function that cannot be decoded to its end may jump anywhere inside itself.
 static void refuse_function(struct ggs_code_entry * entries, size_t n, uint64_t function) {
     for (size_t i = 0; i < n; i++)
         if (entries[i].function == function && entries[i].refused == NULL)
@@ -195,12 +197,12 @@ bool ggs_jump_write(uint8_t to[GGS_JUMP_LENGTH], uint64_t at, uint64_t target) {
     return write_distance(to + 1, at + GGS_JUMP_LENGTH, target);
 }
 
-// Returns how many bytes the instruction takes at `at`; 0 if something is too far away.
+// Returns the length of the instruction at its new place `at`; 0 if an address is out of reach.
 static size_t move_one(const struct ggs_instruction * instruction, const uint8_t * bytes, uint64_t from, uint8_t * to,
                        uint64_t at) {
     uint64_t target = from + (uint64_t) instruction->target;
     if (instruction->kind == GGS_INSTRUCTION_JUMP) return ggs_jump_write(to, at, target) ? GGS_JUMP_LENGTH : 0;
-    if (instruction->kind == GGS_INSTRUCTION_CALL) {                  // returns to where it stood
+    if (instruction->kind == GGS_INSTRUCTION_CALL) {                  // returns to the original place
         static const uint8_t push[6] = {0xff, 0x35, GGS_JUMP_LENGTH}; // pushq 5(%rip)
         uint64_t             behind  = from + instruction->length;
         memcpy(to, push, sizeof(push));
@@ -226,7 +228,7 @@ size_t ggs_entry_displace(const struct ggs_code_entry * entry, const struct ggs_
     const uint8_t *        bytes;
     struct ggs_instruction instruction;
     size_t                 used = 0, size = code_at(code, entry->at, &bytes);
-    if (entry->at != entry->function) { // it is called through a pointer
+    if (entry->at != entry->function) { // indirect calls arrive here
         memcpy(to, bytes - GGS_ENDBR_LENGTH, GGS_ENDBR_LENGTH);
         used = GGS_ENDBR_LENGTH;
     }

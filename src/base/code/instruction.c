@@ -4,9 +4,9 @@
 
 enum { MOST_BYTES = 15 };
 
-// What follows an opcode. In this order the letters of the tables below.
+// Operands that follow an opcode, as letters of the tables below.
 enum operands {
-    BAD       = 'x', // not in 64-bit mode, or not known
+    BAD       = 'x', // invalid in 64-bit mode, or unknown
     NONE      = '.',
     MODRM     = 'm',
     BYTE      = 'b', // an immediate byte
@@ -19,8 +19,8 @@ enum operands {
     NEAR      = 'n', // a jump of 4 bytes
     MODRM_B   = 'B', // ModRM and an immediate byte
     MODRM_Z   = 'Z', // ModRM and FULL
-    GROUP_3_B = 'g', // ModRM; and a byte if its middle is 0 or 1
-    GROUP_3_Z = 'G', // likewise, FULL
+    GROUP_3_B = 'g', // ModRM, and a byte if its reg field is 0 or 1
+    GROUP_3_Z = 'G', // the same with FULL
     PREFIX    = 'p',
 };
 
@@ -60,7 +60,7 @@ static const char two_bytes[257] = "mmmmx.....x.xm.x" // 0f 00
 
 struct decoder {
     const uint8_t * bytes;
-    size_t          size, at; // `at` may pass `size`: looked at in the end
+    size_t          size, at; // `at` may pass `size`: checked at the end
     bool            operand_16, address_32, wide;
     uint8_t         opcode;
     unsigned        map; // 0: one byte; 1: 0f; 2: 0f 38; 3: 0f 3a; 5, 6: EVEX alone
@@ -70,7 +70,7 @@ struct decoder {
     uint8_t         relative_at;
 };
 
-// 0 beyond the end: the length that comes out is then beyond it, too.
+// Returns 0 beyond the end: the resulting length is then beyond the end too.
 static uint8_t take(struct decoder * d) {
     uint8_t byte = d->at < d->size ? d->bytes[d->at] : 0;
     d->at++;
@@ -96,7 +96,7 @@ static void take_prefixes(struct decoder * d) {
     while ((peek(d, 0) & 0xf0) == 0x40 && d->at < MOST_BYTES) d->wide = (take(d) & 8) != 0; // the last REX counts
 }
 
-// VEX and EVEX. False for maps that are not known.
+// Reads VEX and EVEX prefixes. False for unknown maps.
 static bool take_vector(struct decoder * d, uint8_t first) {
     d->vector   = true;
     d->map      = 1;
@@ -113,7 +113,7 @@ static bool take_vector(struct decoder * d, uint8_t first) {
     return (d->map >= 1 && d->map <= 3) || (first == 0x62 && (d->map == 5 || d->map == 6));
 }
 
-// Opcode and table. Returns what follows.
+// Reads the opcode and returns its operands.
 static char take_opcode(struct decoder * d) {
     d->opcode = take(d);
     if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Hooks whose arguments are all in registers, for functions whose registers must be preserved.
+// Hooks with all arguments in registers, for functions that must preserve registers.
 static const struct {
     const char * name;
     bool         returns;
@@ -58,8 +58,8 @@ static bool is_engine(const char * function) {
            strncmp(function, "llama_", 6) == 0;
 }
 
-// ggml_is_empty is asked for every node by devices alone; it is short and often called, and its
-// callers know its registers.
+// ggml_is_empty is left out: only device backends call it for every node, and its many callers rely
+// on its registers.
 static bool is_wanted(const char * function, bool openmp) {
     return is_engine(function) && strcmp(function, "ggml_is_empty") != 0 &&
            !(openmp && strcmp(function, "ggml_barrier") == 0);
@@ -107,8 +107,8 @@ size_t ggs_patch_plan(struct ggs_patch patches[GGS_PATCHES_MOST], const struct g
     return n;
 }
 
-// What ggml-abi.c asks for; link-time optimisation leaves few functions, and other engines have
-// others.
+// Functions that ggml-abi.c calls. Link-time optimisation leaves few of them, and other engines
+// differ.
 static const char * const asked[] = {
     "ggml_op_name",
     "ggml_type_name",

@@ -30,7 +30,7 @@ static bool get(const struct file * file, uint64_t offset, void * to, size_t siz
     return true;
 }
 
-// A section's bytes, with a NUL behind them; NULL if they are not all in the file, or too many.
+// Returns a section's bytes and a NUL; NULL if they are not all in the file, or too many.
 static char * get_section(const struct file * file, const Elf64_Shdr * section) {
     if (section->sh_type == SHT_NOBITS || section->sh_size > most_table ||
         !ggs_inside(section->sh_offset, section->sh_size, file->size))
@@ -73,7 +73,7 @@ static void section_name(const struct file * file, const Elf64_Shdr * section, c
     if (!ggs_add(file->names.sh_offset, section->sh_name, &offset) || !get(file, offset, name, left)) name[0] = '\0';
 }
 
-// ---- is it the file of what is in memory? ----
+// ---- does the file match the object in memory? ----
 
 void ggs_build_id_find(struct ggs_build_id * id, const uint8_t * notes, size_t size) {
     id->size = 0;
@@ -111,7 +111,7 @@ static bool is_of(const struct file * file, const struct ggs_symbols_of * of, co
     return same;
 }
 
-// The path of the debug file that distributions install for a build id; false without one.
+// Finds the debug file that distributions install for a build id; false if there is none.
 static bool debug_path(char * path, size_t size, const struct ggs_build_id * id) {
     if (id->size < 2) return false;
     int used = snprintf(path, size, "/usr/lib/debug/.build-id/%02x/", id->bytes[0]);
@@ -169,8 +169,8 @@ static int by_address(const void * a, const void * b) {
     return x->size > y->size ? -1 : x->size < y->size; // the longest first
 }
 
-// clang gives functions other arguments under the same name when it optimises a whole program,
-// where they become local; gcc gives such a function another name.
+// clang's whole-program optimisation changes the arguments of functions under the same name and
+// makes them local; gcc gives such functions another name.
 static bool is_vague(const Elf64_Sym * symbol, bool by_clang) {
     return by_clang && ELF64_ST_BIND(symbol->st_info) == STB_LOCAL &&
            ELF64_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
@@ -197,7 +197,7 @@ static bool read_table(const struct file * file, const struct sections * section
                        const char * function) {
     if ((symbols->names = get_section(file, &sections->strings)) == NULL) return false;
     symbols->names_size = sections->strings.sh_size;
-    // Most objects have no ggml inside: their names alone are read.
+    // Most objects contain no ggml, so their names are checked first.
     if (memmem(symbols->names, symbols->names_size, function, strlen(function) + 1) == NULL) return false;
     char * table = get_section(file, &sections->table);
     bool   good  = table != NULL && keep_functions(symbols, table, sections->table.sh_size, sections->by_clang);
@@ -214,7 +214,7 @@ static bool open_sections(struct file * file, const char * path, struct sections
     return true;
 }
 
-// The debug file takes the file's place if it is of the same build.
+// Uses the debug file in place of the file if it is of the same build.
 static bool open_debug(struct file * file, struct sections * sections, struct ggs_symbols * symbols) {
     char                path[256];
     struct ggs_build_id id = sections->id;

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-// How many letters must be added, removed, changed or swapped with their neighbour to make one word
-// of the other.
+// Number of letters to add, remove, change or swap with a neighbour to turn one word into the
+// other.
 static unsigned edit_distance(const char * a, const char * b) {
     enum { MOST = 64 };
     unsigned rows[3][MOST + 1];
@@ -28,7 +28,7 @@ static unsigned edit_distance(const char * a, const char * b) {
 
 void ggs_nearest_try(struct ggs_nearest * nearest, const char * candidate) {
     unsigned distance = edit_distance(nearest->word, candidate);
-    if (strncmp(candidate, nearest->word, strlen(nearest->word)) == 0) distance = 0; // a beginning
+    if (strncmp(candidate, nearest->word, strlen(nearest->word)) == 0) distance = 0; // the word is a prefix
     if (nearest->best != NULL && distance >= nearest->distance) return;
     nearest->best     = candidate;
     nearest->distance = distance;

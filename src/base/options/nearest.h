@@ -1,7 +1,7 @@
-// Which of several words was meant, for "did you mean".
+// Finds the word that was probably meant, for "did you mean".
 #pragma once
 
-// Looks at one candidate after the other:
+// Compares one candidate after the other:
 //     struct ggs_nearest nearest = {.word = "tokne"};
 //     ggs_nearest_try(&nearest, "tokens");
 struct ggs_nearest {
@@ -11,6 +11,6 @@ struct ggs_nearest {
 };
 void ggs_nearest_try(struct ggs_nearest * nearest, const char * candidate);
 
-// The best one if it is near enough to be what was meant: it begins with the word, or a third of
-// its letters are wrong at most; else NULL.
+// Returns the best candidate if it is close: it begins with the word, or at most a third of its
+// letters differ. Else NULL.
 const char * ggs_nearest_likely(const struct ggs_nearest * nearest);

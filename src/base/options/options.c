@@ -9,7 +9,7 @@
 
 enum { MOST_NUMBER_TEXT = 40 };
 
-// Cuts "A..B" in two. `b` is NULL if there is no "..".
+// Splits "A..B". `b` is NULL if there is no "..".
 static bool cut(const char * text, char a[MOST_NUMBER_TEXT], const char ** b) {
     const char * dots   = strstr(text, "..");
     size_t       length = dots == NULL ? strlen(text) : (size_t) (dots - text);

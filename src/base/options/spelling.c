@@ -8,8 +8,8 @@
 
 struct spelling {
     const char * from;
-    const char * to;      // NULL: left out, because it is so anyway
-    const char * instead; // not NULL: refused, with this
+    const char * to;      // NULL: omitted, because it is the default
+    const char * instead; // not NULL: refused with this text
 };
 
 #define RECORD  "record llama.cpp's own program: ggscope record -- llama-cli ..."

@@ -34,7 +34,7 @@ void ggs_cache_remove(const char * kind) {
 }
 
 bool ggs_cache_read(const char * path, char * text, size_t size) {
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO has nobody to wait for
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO must not block
     struct stat status;
     size_t      length = 0;
     bool        ok     = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size < (off_t) size;
@@ -55,7 +55,7 @@ bool ggs_cache_write(const char * path, const char * text, size_t length) {
     char * parent = strrchr(folder, '/');
     if (n <= 0 || parent == NULL) return false;
     *parent = '\0';
-    mkdir(folder, 0700); // ~/.cache, where it is missing
+    mkdir(folder, 0700); // ~/.cache may be missing
     *parent = '/';
     mkdir(folder, 0700);
     if (snprintf(other, sizeof(other), "%s.%d", path, (int) getpid()) >= (int) sizeof(other)) return false;

@@ -15,7 +15,7 @@ static inline uint64_t ggs_clock_now(void) {
     return ggs_clock_read(CLOCK_MONOTONIC);
 }
 
-// `ms` milliseconds from now, for functions that wait until a time of `clock`.
+// The time in `ms` milliseconds, for functions that wait until a time of `clock`.
 static inline struct timespec ggs_clock_in_ms(clockid_t clock, uint64_t ms) {
     uint64_t at = ggs_clock_read(clock) + ms * 1000000u;
     return (struct timespec){.tv_sec = (time_t) (at / 1000000000u), .tv_nsec = (long) (at % 1000000000u)};

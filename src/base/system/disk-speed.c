@@ -15,7 +15,7 @@
 
 // ---- which device ----
 
-// What is put into a name and a line of JSON: letters, digits and a few others.
+// Appends letters, digits and a few other characters: safe in a file name and in JSON.
 static void append(char * text, size_t size, const char * word) {
     size_t at = strlen(text);
     if (at > 0 && at + 1 < size) text[at++] = ' ';
@@ -32,8 +32,8 @@ static void append_file(char * text, size_t size, const char * folder, const cha
     fclose(file);
 }
 
-// The file system and what it was mounted from, by the line of /proc/self/mountinfo that has these
-// numbers.
+// Appends file system and mount source from the line of /proc/self/mountinfo with this device
+// number.
 static void append_mount(char * text, size_t size, const char * proc, unsigned major, unsigned minor) {
     char     path[PATH_MAX], *line = NULL, type[128], source[512];
     size_t   room = 0;
@@ -60,11 +60,11 @@ void ggs_speed_identity(int fd, const char * proc, const char * sys, char * text
     text[0] = '\0';
     if (fstat(fd, &status) != 0) return;
     unsigned numbers[2] = {major(status.st_dev), minor(status.st_dev)};
-    if (uname(&host) == 0) append(text, size, host.nodename); // a home may be several machines'
+    if (uname(&host) == 0) append(text, size, host.nodename); // machines may share a home directory
     append_mount(text, size, proc, numbers[0], numbers[1]);
     snprintf(folder, sizeof(folder), "%s/dev/block/%u:%u", sys, numbers[0], numbers[1]);
     append_file(text, size, folder, "size");
-    // A partition says little of itself: the disk around it does.
+    // A partition has no description of its own: use that of its disk.
     snprintf(parent, sizeof(parent), "%s/partition", folder);
     if (access(parent, F_OK) == 0)
         snprintf(folder, sizeof(folder), "%s/dev/block/%u:%u/..", sys, numbers[0], numbers[1]);

@@ -1,8 +1,7 @@
-// How fast a disk is, as `ggscope stream` has measured it and kept it in a file.
+// The speed of a disk, as measured and cached by `ggscope stream`.
 //
-// The file is $XDG_CACHE_HOME/ggscope/disk-HASH.json (else below ~/.cache), one line, by what the
-// device says of itself. One that cannot be understood, or is another device's, is as one that is
-// not there.
+// The file is $XDG_CACHE_HOME/ggscope/disk-HASH.json (else below ~/.cache), one line, by the
+// identity of the device. An invalid file, or one of another device, counts as missing.
 #pragma once
 
 #include <limits.h>
@@ -14,14 +13,14 @@ enum { GGS_SPEED_MOST_DEPTH = 8, GGS_SPEED_LEAST_PIECE = 256 << 10, GGS_SPEED_MO
 
 struct ggs_speed {
     uint64_t sequential, random; // bytes a second; 0: not known
-    uint32_t depth, piece;       // reads at a time, and their size, at which it is as fast as it gets
+    uint32_t depth, piece;       // queue depth and read size at which the disk reaches its full speed
 };
 
-// What tells the device of this file from others: numbers can be another's tomorrow. `proc` and
-// `sys` are "/proc" and "/sys", or made-up trees.
+// Describes the device of this file. Device numbers do not suffice, because they change. `proc` and
+// `sys` are "/proc" and "/sys", or test trees.
 void ggs_speed_identity(int fd, const char * proc, const char * sys, char * text, size_t size);
 
-// Where it is kept; false if there is no home.
+// Returns the path of the cached file; false if there is no home directory.
 bool ggs_speed_path(const char * identity, char path[PATH_MAX]);
 
 bool ggs_speed_read(const char * path, const char * identity, struct ggs_speed * speed);

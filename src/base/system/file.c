@@ -24,7 +24,7 @@ int ggs_file_open(const char * path) {
 int ggs_file_flush(FILE * file) {
     bool earlier = ferror(file) != 0;
     clearerr(file);
-    if (earlier) fputc('\0', file); // what went wrong earlier goes wrong again, and says why
+    if (earlier) fputc('\0', file); // repeats the earlier failure, which sets errno
     errno = 0;
     if (fflush(file) == 0 && !earlier) return 0;
     int reason = errno != 0 ? errno : EIO;
@@ -34,15 +34,15 @@ int ggs_file_flush(FILE * file) {
     return -1;
 }
 
-// ---- files that appear whole ----
+// ---- atomic output files ----
 
-// The directory of a path, with its slash; "./" if it has none. The caller frees.
+// Returns the directory of a path with its slash; "./" if it has none. The caller frees it.
 static char * directory_of(const char * path) {
     const char * slash = strrchr(path, '/');
     return slash == NULL ? strdup("./") : strndup(path, (size_t) (slash - path) + 1);
 }
 
-// Follows symbolic links, so that they stay.
+// Follows symbolic links, so that they stay links.
 static int begin(struct ggs_output * output, const char * path, bool * exists, struct stat * facts,
                  struct ggs_error * error) {
     *output      = (struct ggs_output){0};
@@ -66,13 +66,13 @@ static int open_temporary(struct ggs_output * output) {
     if (make_name(output) != 0) return -1;
     int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
-        free(output->temporary); // not ours to remove
+        free(output->temporary); // another process has this name
         output->temporary = NULL;
     }
     return fd;
 }
 
-// A file without a name, which commit gives it through /proc. -1 if that cannot be done here.
+// Opens a file without a name; commit links it through /proc. -1 if the system cannot do this.
 static int open_unnamed(const struct ggs_output * output) {
     char * directory = directory_of(output->path);
     int    fd        = -1;
@@ -82,7 +82,7 @@ static int open_unnamed(const struct ggs_output * output) {
     return fd;
 }
 
-// The writer's lock, by which ggs_output_sweep knows that it lives.
+// Locks the file, so that ggs_output_sweep sees that its writer lives.
 static int finish_open(struct ggs_output * output, int fd, struct ggs_error * error) {
     if (fd >= 0 && !output->direct) flock(fd, LOCK_EX | LOCK_NB);
     if (fd >= 0) output->file = fdopen(fd, "w");
@@ -98,7 +98,7 @@ int ggs_output_open(struct ggs_output * output, const char * path, struct ggs_er
     struct stat facts;
     int         status = begin(output, path, &exists, &facts, error);
     if (status < 0) return status;
-    bool dangling  = !exists && lstat(path, &facts) == 0; // a link to nothing yet: written through, so that it stays
+    bool dangling  = !exists && lstat(path, &facts) == 0; // a link to nothing: written through, so that it stays
     output->direct = dangling || (exists && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode));
     int fd = output->direct ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666) : open_unnamed(output);
     if (fd < 0 && !output->direct) fd = open_temporary(output);
@@ -115,7 +115,7 @@ int ggs_output_open_named(struct ggs_output * output, const char * path, struct 
     return ggs_fail(error, GGS_USAGE, "%s is not a regular file; give another name", path);
 }
 
-// Have both files the same bytes? A file that cannot be read has not.
+// True if both files are readable and have the same bytes.
 static bool same_bytes(const char * a, const char * b) {
     struct ggs_mapping x, y;
     if (ggs_mapping_open(&x, a, NULL) < 0) return false;
@@ -129,7 +129,7 @@ static bool same_bytes(const char * a, const char * b) {
     return same;
 }
 
-// Gives a file without a name its own, or a temporary one if that is taken.
+// Links a file without a name to its path, or to a temporary name if the path is taken.
 static int name_file(struct ggs_output * output, const char * unnamed) {
     if (linkat(AT_FDCWD, unnamed, AT_FDCWD, output->path, AT_SYMLINK_FOLLOW) == 0) return 0;
     if (errno != EEXIST || make_name(output) != 0) return -1;
@@ -177,7 +177,7 @@ void ggs_output_discard(struct ggs_output * output) {
     *output = (struct ggs_output){0};
 }
 
-// Does a name end in ".tmp-PID-N"?
+// True if a name ends in ".tmp-PID-N".
 static bool is_temporary(const char * name) {
     const char * at = strstr(name, ".tmp-");
     for (const char * next; at != NULL && (next = strstr(at + 1, ".tmp-")) != NULL;) at = next;
@@ -198,7 +198,7 @@ void ggs_output_sweep(const char * prefix) {
         if (strncmp(entry->d_name, base, strlen(base)) != 0 || !is_temporary(entry->d_name)) continue;
         int         fd = openat(dirfd(folder), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         struct stat facts;
-        // Its writer holds a lock on it for as long as it lives.
+        // A living writer holds a lock on its file.
         if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
             unlinkat(dirfd(folder), entry->d_name, 0);
         if (fd >= 0) close(fd);

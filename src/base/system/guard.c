@@ -6,14 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Puts a page of zeros where the file has none. Only system calls: all of it may happen anywhere.
+// Maps a page of zeros where the file has none. Makes only system calls: a signal can arrive
+// anywhere.
 static void give_zeros(int number, siginfo_t * info, void * context) {
     uintptr_t size = (uintptr_t) sysconf(_SC_PAGESIZE), page = (uintptr_t) info->si_addr & ~(size - 1);
     (void) context;
     if (info->si_code == BUS_ADRERR && info->si_addr != NULL &&
         mmap((void *) page, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (void *) page)
         return;
-    // Something else: let it happen again, without us.
+    // Some other fault: it recurs with the default action.
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
 }

@@ -1,9 +1,9 @@
-// A file that shrinks under its mapping.
+// Survives a file that shrinks while it is mapped.
 //
-// Reading a mapped page that the file no longer has raises SIGBUS, which would end the program.
-// With the guard such a page reads as zeros instead: the reader's checksums find that out, and
-// reading ends with a sentence.
+// Reading a mapped page beyond the end of its file raises SIGBUS, which would kill the program. The
+// guard makes such a page read as zeros: the reader's checksums detect it, and reading fails with a
+// sentence.
 #pragma once
 
-// For the whole process; once.
+// Affects the whole process; call it once.
 void ggs_guard_install(void);

@@ -7,7 +7,7 @@ void ggs_interrupt_hold(struct ggs_interrupt * interrupt) {
     sigemptyset(&interrupt->held);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct sigaction action;
-        // One that is ignored would become pending if it were blocked.
+        // An ignored signal would become pending if it were blocked.
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
             sigaddset(&interrupt->held, numbers[i]);
     }

@@ -1,6 +1,5 @@
-// Signals that end a program wait while something is made that must not stay half made: whoever
-// makes it looks between two pieces whether one has come, removes what there is, and lets it act as
-// ever.
+// Defers signals that end the program while a file must not stay half-written. The writer checks
+// between pieces whether a signal is pending, removes its file and lets the signal act.
 #pragma once
 
 #include <signal.h>
@@ -10,8 +9,7 @@ struct ggs_interrupt {
     sigset_t held, before;
 };
 
-// SIGINT, SIGTERM and SIGHUP of the calling thread, but for those that are ignored (nohup): they
-// stay so.
+// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread, except ignored ones (nohup).
 void ggs_interrupt_hold(struct ggs_interrupt * interrupt);
 bool ggs_interrupt_has_come(const struct ggs_interrupt * interrupt);
 void ggs_interrupt_release(const struct ggs_interrupt * interrupt);

@@ -4,7 +4,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-static bool is_marked(int fd, off_t bytes) { // of the first so many; 0: of all
+static bool is_marked(int fd, off_t bytes) { // checks the first `bytes` bytes; 0: all
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = bytes};
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
@@ -25,7 +25,7 @@ int ggs_lock_acquire(const char * directory) {
     int         fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat here, there;
     if (fd < 0) return -1;
-    // Held for a moment, so that looking and marking are one step. Sealing holds it for longer.
+    // Held briefly, so that checking and marking are atomic. Sealing holds it longer.
     int  problem = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
     bool locked  = problem == 0;
     if (problem == 0 && is_marked(fd, 0)) problem = EWOULDBLOCK;

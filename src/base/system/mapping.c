@@ -1,4 +1,4 @@
-// The part of file.h that needs no more of a system than open and mmap: src/wasm has these.
+// The part of file.h that needs only open and mmap, which src/wasm provides.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 int ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs_error * error) {
     *mapping = (struct ggs_mapping){0};
-    // O_NONBLOCK: a fifo without a writer must not hang us; it is refused below.
+    // O_NONBLOCK: a FIFO without a writer must not block; it is refused below.
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return ggs_fail_errno(error, "cannot open %s", path);
 

@@ -15,8 +15,8 @@ void ggs_maps_close(struct ggs_maps * maps) {
     maps->file = NULL;
 }
 
-// A line without its newline. One that does not fit is skipped: its rest would look like a line of
-// its own.
+// Reads a line without its newline. A line that does not fit is skipped whole, because its rest
+// would look like another line.
 static bool read_line(struct ggs_maps * maps) {
     while (fgets(maps->line, sizeof(maps->line), maps->file) != NULL) {
         size_t length = strcspn(maps->line, "\n");

@@ -23,11 +23,11 @@ struct ggs_maps_entry {
     uint64_t     device;     // as stat's st_dev
     uint64_t     inode;      // 0: no file behind it
     bool         readable, writable, executable;
-    const char * path; // lives until the next call; "" for none. The kernel writes a newline in a name as \012
+    const char * path; // valid until the next call; "" for none. The kernel writes a newline in a name as \012
 };
 
 // `process` is a process id or "self".
 bool ggs_maps_open(struct ggs_maps * maps, const char * process);
-// False at the end. Lines that cannot be read are skipped.
+// False at the end. Malformed lines are skipped.
 bool ggs_maps_next(struct ggs_maps * maps, struct ggs_maps_entry * entry);
 void ggs_maps_close(struct ggs_maps * maps);

@@ -21,7 +21,7 @@ struct reader {
     const uint64_t * data;
     size_t           words;
     uint64_t         until_ns;
-    uint64_t         bytes, sum; // the sum keeps the reads
+    uint64_t         bytes, sum; // `sum` keeps the compiler from removing the reads
 };
 
 static void * read_on(void * data) {
@@ -49,7 +49,7 @@ static uint64_t bandwidth(unsigned threads) {
     size_t        size = (size_t) 256 << 20;
     char *        data = malloc(size);
     if (data == NULL) return 0;
-    memset(data, 1, size); // every page is there before the clock starts
+    memset(data, 1, size); // touches every page before the clock starts
     uint64_t begin = ggs_clock_now(), bytes = 0;
     unsigned started = 0;
     for (; started < threads; started++) {
@@ -70,12 +70,12 @@ static uint64_t bandwidth(unsigned threads) {
 
 // ---- multiply-adds ----
 
-// Enough chains that each unit has one to go on with while others wait for their results.
+// Enough independent chains to hide the latency of each unit.
 enum { CHAINS = 12, ROUNDS = 4096 };
 
 #define EACH_CHAIN(act) act(0) act(1) act(2) act(3) act(4) act(5) act(6) act(7) act(8) act(9) act(10) act(11)
 
-// ROUNDS times CHAINS vectors of so many lanes, in registers; the sum keeps them.
+// ROUNDS times CHAINS vectors in registers; the sum keeps the compiler from removing them.
 #define MULTIPLY_ADD(vector, set, store, lanes)                           \
     do {                                                                  \
         vector chain[CHAINS], factor = set(0.999f), addend = set(0.001f); \
@@ -112,7 +112,7 @@ static uint64_t with_neon(float * sum) {
 
 typedef uint64_t (*computing)(float * sum);
 
-// NULL: none that we know.
+// Returns NULL if the processor has no known vector instructions.
 static computing find_computing(void) {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx512f")                                 ? with_avx512
@@ -129,7 +129,7 @@ struct computer {
     pthread_t thread;
     computing compute;
     uint64_t  until_ns, flops;
-    float     sum; // keeps the work
+    float     sum; // keeps the compiler from removing the work
 };
 
 static void * compute_on(void * data) {

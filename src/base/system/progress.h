@@ -1,5 +1,5 @@
-// A progress line on stderr: nothing at all if stderr is not a terminal. Redraws at most 10 times a
-// second; finish erases it. `label` must outlive the struct.
+// A progress line on stderr; none if stderr is not a terminal. It redraws at most 10 times a second
+// and is erased at the end. `label` must outlive the struct.
 #pragma once
 
 #include <stdbool.h>

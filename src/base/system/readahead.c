@@ -1,6 +1,6 @@
 #include "base/system/readahead.h"
 
-#ifdef __wasm__ // in the page of a report there is no disk
+#ifdef __wasm__ // a report's page has no disk
 
 bool ggs_file_readahead(const char * path, uint64_t * bytes) {
     (void) path, (void) bytes;

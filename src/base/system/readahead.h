@@ -1,9 +1,9 @@
-// How far Linux reads ahead of a program.
+// The kernel's readahead.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// How far the kernel reads ahead on the device of a file; false if the file is not here, or the
-// device does not tell.
+// Reads the readahead of the device of a file; false if the file is on another machine or the
+// device does not state it.
 bool ggs_file_readahead(const char * path, uint64_t * bytes);

@@ -11,7 +11,7 @@ bool ggs_room_is_memory(int fd) {
     return fstatfs(fd, &space) == 0 && space.f_type == TMPFS_MAGIC;
 }
 
-// In memory, writing takes half of the time of allocating and touching, because each page is filled
+// On tmpfs, writing takes half the time of allocating and touching, because each page is filled
 // once.
 int ggs_room_allocate(int fd, uint64_t size) {
     enum { PIECES = 64 };

@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-// stdout may be a stream of our own that has no descriptor.
+// stdout may be a stream without a descriptor.
 static int descriptor(FILE * file) {
     return file == stdout ? STDOUT_FILENO : fileno(file);
 }
@@ -46,8 +46,8 @@ bool ggs_terminal_ascii(void) {
     return false;
 }
 
-// Columns of one code point. The C locale's wcwidth knows only ASCII, and a library must not call
-// setlocale, so the few ranges that matter are here.
+// Columns of one code point. wcwidth in the C locale knows only ASCII, and a library must not call
+// setlocale, so the relevant ranges are listed here.
 static unsigned point_columns(uint32_t point) {
     if (point < 0x300) return 1;
     if (point <= 0x36f || (point >= 0x200b && point <= 0x200f) || (point >= 0xfe00 && point <= 0xfe0f)) return 0;
@@ -111,13 +111,13 @@ void ggs_terminal_bar(char * buffer, size_t size, unsigned width, double fractio
 
 enum { LABEL = 10, USUAL = 80 }; // columns
 
-// "faults    8,187 minor", "processes 2 on 1 host", and what stands below.
+// True for lines such as "faults    8,187 minor" and "processes 2 on 1 host".
 static bool is_labelled(const char * line, size_t length) {
     if (length <= LABEL || line[LABEL - 1] != ' ' || line[LABEL] == ' ') return false;
     return line[LABEL - 2] == ' ' || memchr(line, ' ', LABEL - 1) == NULL;
 }
 
-// Where a line that is broken goes on.
+// Returns the indentation of the continuation of a broken line.
 static unsigned hanging(const char * line, size_t length, unsigned width) {
     unsigned blanks = 0;
     while (blanks < length && line[blanks] == ' ') blanks++;
@@ -125,7 +125,8 @@ static unsigned hanging(const char * line, size_t length, unsigned width) {
     return indent <= width / 2 ? indent : 2;
 }
 
-// Bytes of the line that fit into so many columns, up to a blank; all of the first word at least.
+// Returns the bytes of the line that fit into `width` columns, up to a blank; at least the first
+// word.
 static size_t fitting(const char * line, size_t length, unsigned width) {
     size_t   at = 0, fits = 0;
     unsigned used = 0, columns;

@@ -10,8 +10,8 @@
 GGS_WITH_EVERY_OP bool ggs_ticks_are_ns = true;
 
 #if defined(__x86_64__)
-// The kernel distrusts a time stamp counter that is not the same on all cores, whatever the
-// processor says of it.
+// The kernel distrusts a time stamp counter that differs between cores, even if the processor calls
+// it invariant.
 static bool kernel_trusts_tsc(void) {
     char text[64] = "";
     int  fd       = open("/sys/devices/system/clocksource/clocksource0/available_clocksource", O_RDONLY | O_CLOEXEC);

@@ -140,7 +140,7 @@ static void check_limits(struct ggs_findings * report, bool measure) {
         time_t                   at   = (time_t) rate->measured_at;
         struct tm                utc;
         if (at == 0 || gmtime_r(&at, &utc) == NULL || strftime(when, sizeof(when), "%Y-%m-%d %H:%M UTC", &utc) == 0)
-            snprintf(when, sizeof(when), "nobody knows when");
+            snprintf(when, sizeof(when), "at an unknown time");
         ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL,
                          "%llu thread%s: %.1f GB/s of memory, %.1f Gflop/s (%s, others used %llu %% of the CPUs)%s%s",
                          (unsigned long long) rate->threads, rate->threads == 1 ? "" : "s",

@@ -1,4 +1,4 @@
-// ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to fix that.
+// ggscope doctor [PROGRAM]: what can be recorded here, what cannot, and how to fix it.
 #include "cli/doctor/cmd-doctor.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@
 // ---- ggscope itself ----
 
 static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
-    static char            program[] = "/proc/self/exe", option[] = "--version"; // a program of our kind, for sure
+    static char            program[] = "/proc/self/exe", option[] = "--version"; // an executable of the same kind
     char *                 argv[] = {program, option, NULL};
     char                   said[1024];
     struct ggs_error       error;
@@ -85,7 +85,7 @@ static bool has_libraries(const char * folder, const char * prefix) {
     return found;
 }
 
-// Programs that use ggml without llama.cpp (whisper.cpp, stable-diffusion.cpp).
+// For programs that use ggml without llama.cpp (whisper.cpp, stable-diffusion.cpp).
 static bool check_ggml_alone(struct ggs_findings * report, const char * directory, struct ggs_libraries * libraries) {
     if (directory == NULL || !has_libraries(directory, "libggml") || has_libraries(directory, "libllama")) return false;
     ggs_findings_add(
@@ -113,11 +113,11 @@ static void check_engine(struct ggs_findings * report, const char * directory, s
     if (paths.backends[0] != '\0' && ggs_libraries_add_backends(libraries, paths.backends) != 0) report->failed = true;
 }
 
-// ---- a program, or a library that a program loads ----
+// ---- a program or library ----
 
 static const char shared_fix[] = "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)";
 
-// What can be seen of the ggml that an ELF file has in it, or links.
+// Reports what can be seen of the ggml that an ELF file contains or links.
 static void check_contents(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
                            const struct ggs_libraries * capture, struct ggs_libraries * libraries) {
     enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
@@ -143,8 +143,8 @@ static void check_contents(struct ggs_findings * report, const struct ggs_elf * 
     }
 }
 
-// A library, such as an addon of Node.js or Python: no program, but what a program may have its
-// ggml in.
+// A library such as an addon of Node.js or Python: not a program, but it may contain a program's
+// ggml.
 static bool check_library(struct ggs_findings * report, const char * path, const struct ggs_libraries * capture,
                           struct ggs_libraries * libraries) {
     struct ggs_elf elf;
@@ -195,7 +195,7 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
     ggs_elf_close(&elf);
 }
 
-// ---- a process: what ggscope attach would see of it ----
+// ---- a process: what ggscope attach would see ----
 
 static bool is_engine(const char * path) {
     const char * name = ggs_file_name(path);
@@ -246,7 +246,7 @@ static bool is_one_of(const char * topic, const char * const * topics) {
     return *topics != NULL;
 }
 
-// 0: prevents a recording; 1: the program; 2: limits it; 3: is fine; 4: is fine, and one of many.
+// 0: prevents a recording; 1: the program; 2: limits it; 3: fine; 4: fine, and one of many.
 static unsigned rank(const struct ggs_finding * finding, bool about_program) {
     static const char * const subjects[]    = {"program", "process", NULL};
     static const char * const one_of_many[] = {"ops", "graphs", "buffers", "transfers", "files", "tokens", NULL};
@@ -260,7 +260,7 @@ static unsigned rank(const struct ggs_finding * finding, bool about_program) {
     return hooks || (about_program && is_one_of(finding->topic, machine)) ? 4 : 3;
 }
 
-// What matters comes first.
+// Prints the most important findings first.
 static void print_text(const struct ggs_findings * report, bool about_program, bool verbose) {
     size_t hidden = 0;
     for (unsigned now = 0; now <= 4; now++) {
@@ -296,15 +296,14 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
     doctor_machine(report, arguments->bandwidth);
     if (check_capture(report, path) && ggs_libraries_add(&capture, path) != 0) report->failed = true;
     if (program != NULL && folder == NULL && stat(program, &info) == 0 && S_ISDIR(info.st_mode)) {
-        folder  = program; // of libraries
+        folder  = program; // a folder of libraries
         program = NULL;
     }
     if (program != NULL && program[strspn(program, "0123456789")] == '\0' && arguments->input.n == 1)
         check_process(report, program, &engine);
     else if (program != NULL)
         check_program(report, arguments->input.paths, arguments->input.n, &capture, &engine);
-    // A program brings its own engine; if it does not, the one that is named, or ours, is looked
-    // at.
+    // A program has its own engine; otherwise the given or default engine is checked.
     if (program == NULL || folder != NULL) check_engine(report, folder, &engine);
     if (engine.count > 0) ggs_findings_hooks(report, &capture, &engine);
     ggs_findings_backends(report, &engine);
@@ -335,7 +334,7 @@ int cmd_doctor(int argc, char ** argv) {
         GGS_SWITCH("bandwidth", 0,
                    "Measure memory and cores of this machine and keep the result; recordings get a copy", 1,
                    offsetof(struct arguments, bandwidth)),
-        GGS_SWITCH("verbose", 'v', "List everything that is fine, too", 1, offsetof(struct arguments, verbose)),
+        GGS_SWITCH("verbose", 'v', "Also list everything that is fine", 1, offsetof(struct arguments, verbose)),
         GGS_OPTION_JSON(1),
         {0}};
     static const struct ggs_verb verb = {

@@ -5,6 +5,6 @@
 
 struct ggs_findings;
 
-// Kernel, clock, memory for spools, page faults, block I/O, memory limits, and what memory and
-// cores can do, measured again if `bandwidth` says so.
+// Checks kernel, clock, memory for spools, page faults, block I/O, memory limits, and the machine's
+// memory and compute rates, which `bandwidth` measures again.
 void doctor_machine(struct ggs_findings * findings, bool bandwidth);

@@ -1,4 +1,4 @@
-// Experts over domains, in the terminal.
+// Experts by domain as text.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static double overlap_of(const struct ggs_domains * domains, unsigned a, unsigne
     return 1;
 }
 
-// A row for each domain: what it is, and what it has in common with the others.
+// A row per domain: its figures, and its overlap with the others.
 static void print_domains(const struct ggs_domains * domains, char * const * paths) {
     char               number[GGS_NUMBER_LENGTH];
     struct ggs_table * table = ggs_table_new();
@@ -71,8 +71,7 @@ static void print_layers(const struct ggs_domains * domains) {
     ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
-// Domain x expert: a row for each layer and domain, a character for each expert or as many
-// neighbours as share one.
+// Domain x expert: a row per layer and domain, a character per expert or per several neighbours.
 static void print_matrix(const struct ggs_domains * domains) {
     static const char * const shades[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     uint64_t                  experts = 1, width = ggs_terminal_width(stdout);

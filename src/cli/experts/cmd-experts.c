@@ -1,5 +1,5 @@
-// ggscope experts DIR...: which experts were chosen, how evenly, how often again, and how early that
-// is known; of several recordings, whether they choose others.
+// ggscope experts DIR...: which experts were chosen, how evenly, their reuse and lead time; for
+// several recordings, how their choices differ.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void print_layers(const struct ggs_experts * e) {
     ggs_table_end(table, stdout, ggs_terminal_limit(stdout));
 }
 
-// A row for each layer, a character for each expert or as many neighbours as share one.
+// A row per layer, a character per expert or per several neighbours.
 static void print_map(const struct ggs_experts * e) {
     static const char * const shades[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     uint64_t                  experts = 0, most = 0, width = ggs_terminal_width(stdout);

@@ -1,4 +1,4 @@
-// ggscope extract DIR OP -o FILE: one op of a recording as a file that reproduces it.
+// ggscope extract DIR OP -o FILE: writes one op of a recording to a file that reproduces it.
 #include <stdio.h>
 
 #include "cli/commands.h"
@@ -13,7 +13,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// Nothing of the op was kept: what is written comes from a second recording of the same command.
+// The op was not dumped: the data comes from a second recording of the same command.
 static int extract_again(const struct arguments * a, struct ggs_extract * op, struct ggs_error * error) {
     char               directory[PATH_MAX];
     struct ggs_trace   trace;
@@ -69,9 +69,9 @@ int cmd_extract(int argc, char ** argv) {
         .most     = 2,
         .options  = options,
         .run      = extract,
-        .text = "Write one op, or the group that it was fused into, with its inputs and what came out to a file that "
-                "ggscope-engine replay computes again. OP is as diff --values and values show it, such as "
-                "MUL_MAT:ffn_out-3. If the recording has no dump of it, the recorded command runs again."};
+        .text     = "Write one op, or the group that it was fused into, with its inputs and output, to a file for "
+                    "ggscope-engine replay. OP has the form of diff --values and values, such as MUL_MAT:ffn_out-3. If the "
+                    "recording has no dump of it, the recorded command runs again."};
     struct arguments arguments = {.output = "op.gguf", .token = -1};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

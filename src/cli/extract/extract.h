@@ -1,17 +1,17 @@
-// One op of a recording, or the group that it was fused into, with its inputs and what came out; and
-// the file that ggscope-engine replay reads.
+// One op of a recording, or its fused group, with inputs and output, and the file that
+// ggscope-engine replay reads.
 //
 //     key                       value
 //     general.architecture      "ggscope-op"
 //     op.key                    "MUL_MAT:ffn_out-3"
-//     op.nodes                  u32: how many, in the order in which they are computed
+//     op.nodes                  u32: number of nodes, in order of computation
 //     op.I.op                   name of node I's op
-//     op.I.type, .ne, .params   of what it writes: type; i64[4]; i32[16]
-//     op.I.src.S                "node.K": what node K writes; else the name of the tensor with its bytes
-//     op.I.src.S.type, .ne, .nb its type; i64[4]; i64[4] bytes from one element to the next, per dimension
-//     op.I.out                  the tensor with what node I wrote; none: that does not exist
+//     op.I.type, .ne, .params   of its output: type; i64[4]; i32[16]
+//     op.I.src.S                "node.K": the output of node K; else the name of the tensor with its bytes
+//     op.I.src.S.type, .ne, .nb its type; i64[4]; i64[4] strides in bytes
+//     op.I.out                  the tensor with the output of node I; missing if there is none
 //
-// Bytes are one-dimensional tensors of type I8, as they lay in memory.
+// Bytes are one-dimensional tensors of type I8 with the layout of memory.
 #pragma once
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-// ggscope gguf --csv. The layout: docs/man/ggscope-gguf.1.
+// ggscope gguf --csv. docs/man/ggscope-gguf.1 describes the layout.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-type.h"
 
-// RFC 4180: a field with a comma, a quote or a line end stands in quotes, and its quotes are
-// doubled.
+// RFC 4180: a field with a comma, a quote or a line end is quoted, and its quotes are doubled.
 static void put_field(const char * data, size_t length) {
     bool quoted = false;
     for (size_t i = 0; i < length && !quoted; i++) quoted = data[i] == '\0' || strchr(",\"\r\n", data[i]) != NULL;

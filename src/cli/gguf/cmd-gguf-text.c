@@ -1,4 +1,4 @@
-// The reports of ggscope gguf for people: tensors, regions, metadata, extents.
+// Text output of ggscope gguf: tensors, regions, metadata, extents.
 #include "answer/gguf.h"
 #include "base/error.h"
 #include "base/number.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A name of any length for a table cell: "%s" would stop at a NUL byte, so those are shown as "?"
+// Adds a name of any length as a table cell. "%s" would stop at a NUL byte, so these become "?"
 // too.
 static void put_name(struct ggs_table * table, const char * data, size_t length) {
     char * name = malloc(length + 4);
@@ -26,7 +26,7 @@ static void put_name(struct ggs_table * table, const char * data, size_t length)
     free(name);
 }
 
-// Prints, frees and reports. A failure to write stays in stdout's error flag.
+// Prints and frees the table. Write failures stay in stdout's error flag.
 static int print_table(struct ggs_table * table, unsigned width, struct ggs_error * error) {
     if (table == NULL) return ggs_fail_memory(error);
     int result = ggs_table_end(table, stdout, width);
@@ -52,7 +52,7 @@ static void print_file_title(const struct gguf_report * report, size_t i) {
 
 // ---- tensors ----
 
-// On a narrow terminal the name needs the room, and it tells the component too.
+// A narrow terminal has room only for the name, which implies the component.
 static bool shows_component(const struct gguf_report * report) {
     return report->width == 0 || report->width >= 100;
 }
@@ -173,7 +173,7 @@ int gguf_text_regions(const struct gguf_report * report, struct ggs_error * erro
 
 enum { SHOWN_ELEMENTS = 8 };
 
-// One element, with line ends and quotes of strings made visible.
+// Appends one element, with line ends and quotes of strings escaped.
 static void append_value(struct ggs_text * text, const struct ggs_gguf_value * value, bool quoted) {
     switch (value->type) {
         case GGS_GGUF_STRING:

@@ -1,5 +1,5 @@
-// What `ggscope gguf` says below its table of tensors: totals by type, component and layer, and the
-// account of all bytes.
+// The part of `ggscope gguf` below the table of tensors: totals by type, component and layer, and
+// the account of all bytes.
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/file.h"
@@ -17,7 +17,7 @@ enum { BAR_WIDTH = 20 };
 
 // One line of a table of totals.
 struct total {
-    int64_t      key;   // order of appearance by component; the number of the layer or of the type
+    int64_t      key;   // order of appearance by component; number of the layer or type
     const char * title; // of a component, else NULL
     bool         experts;
     uint64_t     tensors;
@@ -34,7 +34,7 @@ struct totals {
 static void count(struct total * total, const struct ggs_entry * entry) {
     total->tensors++;
     total->bytes += entry->size;
-    // Saturating: a damaged file may claim anything for a type that we cannot measure.
+    // Saturating: a damaged file may state anything for an unknown type.
     if (__builtin_add_overflow(total->elements, entry->elements, &total->elements)) total->elements = UINT64_MAX;
 }
 
@@ -70,7 +70,7 @@ static void sort(struct totals * totals, int (*compare)(const void *, const void
     if (totals->n_lines > 1) qsort(totals->lines, totals->n_lines, sizeof *totals->lines, compare);
 }
 
-// Sums lines that have the same key. A file may name any number of layers, so this sorts instead of
+// Sums lines with the same key. A file may have any number of layers, so this sorts instead of
 // searching.
 static void merge(struct totals * totals) {
     sort(totals, compare_key);
@@ -90,7 +90,7 @@ static void merge(struct totals * totals) {
     totals->n_lines = kept;
 }
 
-// There are about a hundred titles, all of them constants.
+// There are about a hundred titles, all constants.
 static struct total * find_component(struct totals * totals, const struct ggs_name * name) {
     bool experts = name->experts || name->expert >= 0;
     for (size_t i = 0; i < totals->n_lines; i++) {

@@ -1,4 +1,4 @@
-// ggscope gguf MODEL: what is in a GGUF file, and where.
+// ggscope gguf MODEL: the contents and layout of a GGUF file.
 #include "cli/gguf/cmd-gguf.h"
 #include "answer/gguf.h"
 #include "base/error.h"
@@ -29,8 +29,7 @@ static const struct ggs_option options[] = {
     GGS_SWITCH("regions", 0, "Show every region instead: header, key-values, tensor infos, tensors, padding", 2,
                AT(regions)),
     GGS_SWITCH("kv", 0, "Show the metadata instead (long arrays in full with --json)", 2, AT(kv)),
-    GGS_SWITCH("extents", 0, "Show how the file lies on its disk instead: fragments of the file and of each tensor", 2,
-               AT(extents)),
+    GGS_SWITCH("extents", 0, "Show the fragments of the file and of each tensor on the disk instead", 2, AT(extents)),
     {0},
 };
 
@@ -81,7 +80,7 @@ static int write_json(const struct gguf_report * report, enum view view, struct 
     } else {
         status = ggs_gguf_write_map(&json, report->model, report->maps, error);
     }
-    // A failure to write stays in stdout's error flag, where the scaffold looks for it.
+    // Write failures stay in stdout's error flag, which the scaffold checks.
     if (status == 0) (void) ggs_json_finish(&json);
     return status;
 }
@@ -103,7 +102,7 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     struct ggs_model *    model  = NULL;
     struct ggs_gguf_map * maps   = NULL;
     int                   status = ggs_model_open(&model, arguments->input.paths[0], error);
-    // The metadata of a file can be read whatever its tensors look like.
+    // The metadata of a file is readable even if its tensors are invalid.
     if (status == 0 && view != VIEW_KV) status = make_maps(&maps, model, error);
     if (status == 0) {
         struct gguf_report report = {

@@ -46,8 +46,8 @@ static const char * type_of(const struct ggs_graph_view * view, const struct ggs
     return tensor->type < trace->n_types ? ggs_reader_string(trace->reader, trace->types[tensor->type].name) : "?";
 }
 
-// Does what an edge brings come from outside of the graph, also past views: a weight, an input, a
-// cache?
+// True if an edge's data comes from outside of the graph, also through views: a weight, an input, a
+// cache.
 static bool from_outside(const struct ggs_graph_view * view, uint64_t edge) {
     return view->from[edge] == 0 || view->real[view->from[edge] - 1] == 0;
 }
@@ -56,7 +56,7 @@ static bool from_outside(const struct ggs_graph_view * view, uint64_t edge) {
 
 enum { INDENT = 19, NAME = 60 };
 
-// Appends a piece where the line has room, else on a new one; `width` 0: lines have no end.
+// Appends a piece if it fits the line, else on a new line; `width` 0: unlimited.
 static void wrap(struct ggs_text * line, size_t * column, unsigned width, const char * piece) {
     size_t taken = ggs_terminal_columns(piece);
     if (width > 0 && *column + 1 + taken > width && *column > INDENT) {
@@ -107,7 +107,7 @@ static void print_node(const struct ggs_graph_view * view, FILE * file, unsigned
                     ggs_trace_op_name(&view->trace, graph->nodes[node].op));
     ggs_text_printf(&piece, "%s [%s] %s", name, shape_text(shape, result), type_of(view, result));
     wrap(&line, &column, width, ggs_text_string(&piece));
-    // Results lie in the compute buffer, unless they are told to lie elsewhere.
+    // Results lie in the compute buffer unless stated otherwise.
     if (view->nodes[node].state != GGS_NODE_EMPTY && buffer_class(&view->trace, result->buffer) != GGS_CLASS_COMPUTE) {
         ggs_text_clear(&piece);
         ggs_text_printf(&piece, "in %s", place_text(place, result));
@@ -188,7 +188,8 @@ static void put_label(const struct ggs_graph_view * view, FILE * file, const cha
     fputc('"', file);
 }
 
-// Nodes and leaves are named with the graph's number: a token step may have several.
+// Names of nodes and leaves include the graph's number, because a token step may have several
+// graphs.
 static void put_source(const struct ggs_graph_view * view, FILE * file, uint64_t edge) {
     uint32_t from = view->from[edge];
     if (from != 0)

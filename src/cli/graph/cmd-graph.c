@@ -1,4 +1,4 @@
-// ggscope graph DIR: the graph of a token step, layer by layer.
+// ggscope graph DIR: the graph of a token step by layer.
 #include "cli/graph/cmd-graph.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ struct output {
     struct ggs_json json;
 };
 
-// Each distinct graph of the token step once, in the order of their first runs.
+// Visits each distinct graph of the token step once, in order of their first runs.
 static int each_graph(struct output * output, struct ggs_trace * trace, const struct ggs_run * runs, uint64_t n,
                       struct ggs_error * error) {
     int status = 0;

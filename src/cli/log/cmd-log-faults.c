@@ -1,4 +1,4 @@
-// ggscope log --faults: page faults, one a line.
+// ggscope log --faults: page faults, one per line.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,12 +133,12 @@ static int finish(struct writer * writer) {
         good = ggs_json_finish(&writer->json) == 0;
     }
     good = fflush(writer->file) == 0 && !ferror(writer->file) && good;
-    return good ? 0 : -1; // its sentence is that of all writers
+    return good ? 0 : -1; // all writers have the same error sentence
 }
 
-// ---- the longest ----
+// ---- longest first ----
 
-// Never more than twice as many as asked for are kept.
+// Keeps at most twice the requested number.
 struct longest {
     struct entry * entries;
     uint64_t       n, capacity, limit;

@@ -8,7 +8,7 @@
 #include "cli/log/cmd-log.h"
 #include "cli/scaffold/verb.h"
 
-// ---- text: columns of fixed width, because entries are printed as they come ----
+// ---- text: fixed columns, because entries are printed as they come ----
 
 enum column { NUMBER, TIME, TOKEN, OP, TENSOR, LAYER, THREADS, BYTES, SOURCE, DURATION, WAIT };
 
@@ -21,7 +21,7 @@ static const struct {
     [SOURCE] = {"source", true}, [DURATION] = {"took", false}, [WAIT] = {"wait", false},
 };
 
-// Before the number of a step: P, G, M, V.
+// The letter before the number of a step: P, G, M, V.
 static char step_letter(uint64_t phase) {
     return phase == GGS_PHASE_NONE || phase == GGS_PHASE_GRAPH ? ' ' : ggs_word_phase(phase)[0];
 }
@@ -36,8 +36,8 @@ static unsigned at_least(unsigned a, unsigned b) {
     return a > b ? a : b;
 }
 
-// Widths from what the trace holds, without walking it. What does not fit is left out, least useful
-// first; the tensor's name takes what remains.
+// Chooses column widths from the trace's tables, without a walk. Columns that do not fit are
+// omitted, least useful first; the tensor's name takes the rest.
 static void lay_out(struct ggs_log_writer * writer, unsigned width) {
     static const enum column order[] = {NUMBER, THREADS, WAIT};
     enum { LEAST_NAME = 14, MOST_NAME = 48, WIDE = 110, PIPED = 140 };
@@ -120,8 +120,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
                          const struct ggs_log_entry * e) {
     uint64_t taken = e->end_ns > e->begin_ns ? (uint64_t) (e->end_ns - e->begin_ns) : 0;
     snprintf(cells[NUMBER], SIZE, "%" PRIu64 ".%" PRIu64, e->run, e->node);
-    double seconds = (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) /
-                     1e9; // as many digits as fit the column
+    double seconds =
+        (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) / 1e9; // as many digits as fit
     snprintf(cells[TIME], SIZE, "%.*f", seconds < 10 ? 6 : seconds < 100 ? 5 : seconds < 1000 ? 4 : 3, seconds);
     if (e->opaque && e->submit_ns < 0) snprintf(cells[TIME], SIZE, "-");
     if (e->token < 0) {
@@ -178,7 +178,7 @@ static void write_titles(struct ggs_log_writer * writer) {
     if (colour) fputs("\x1b[0m", writer->file);
 }
 
-// ---- CSV: the columns are the keys of the JSON ----
+// ---- CSV: its columns are the JSON's keys ----
 
 static const char csv_titles[] =
     "row,run,node,token,op,name,layer,absorbed,fused_with,threads,bytes_read,bytes_written,bytes_disk,cut,phase,begin_ns,"
@@ -234,7 +234,7 @@ static void write_csv(struct ggs_log_writer * writer, uint64_t row, const struct
     write_place(file, t, e->main.first);
 }
 
-// ---- all of them ----
+// ---- interface ----
 
 void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace * trace, uint64_t of, FILE * file,
                           enum ggs_log_form form) {

@@ -1,4 +1,4 @@
-// ggscope log DIR: the ops one after the other, as the engine went.
+// ggscope log DIR: ops in time order.
 #include "cli/log/cmd-log.h"
 
 #include <argp.h>
@@ -21,7 +21,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// Amounts largest first, all else ascending.
+// Amounts are sorted in descending order, all others ascending.
 static const struct {
     const char *         name;
     struct ggs_log_order order;
@@ -45,8 +45,7 @@ static bool take_sort(void * member, const char * text) {
     return false;
 }
 
-// Page faults belong to threads of the operating system and to addresses: some of what ops are
-// asked about means nothing there.
+// Page faults have OS threads and addresses, so some filters on ops do not apply.
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     if (!arguments->faults) return;
@@ -81,7 +80,7 @@ static void print_entry(void * context, uint64_t row, const struct ggs_log_entry
     ggs_log_writer_add(&printing->writer, row, entry);
 }
 
-// As the engine went. What the limit leaves out is not counted.
+// Prints in time order. Rows beyond the limit are not counted.
 static int print_all(struct printing * printing, struct ggs_trace * trace, const struct arguments * arguments,
                      struct ggs_error * error) {
     struct ggs_log *     log;

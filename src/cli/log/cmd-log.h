@@ -1,4 +1,4 @@
-// How ggscope log writes: text, CSV or JSON, an entry at a time.
+// Output of ggscope log: text, CSV or JSON, one entry at a time.
 #pragma once
 
 #include <stdint.h>
@@ -15,27 +15,26 @@ struct ggs_log_writer {
     const struct ggs_trace * trace;
     FILE *                   file;
     enum ggs_log_form        form;
-    unsigned                 widths[GGS_LOG_CELLS]; // text: 0 for columns that the terminal has no room for
+    unsigned                 widths[GGS_LOG_CELLS]; // text: 0 for omitted columns
     struct ggs_json          json;
-    int64_t                  total; // rows that the filter leaves; -1 if they were not counted
+    int64_t                  total; // rows that pass the filter; -1 if not counted
 };
 
 void ggs_log_writer_begin(struct ggs_log_writer * writer, const struct ggs_trace * trace, uint64_t of, FILE * file,
                           enum ggs_log_form form);
 void ggs_log_writer_add(struct ggs_log_writer * writer, uint64_t row, const struct ggs_log_entry * entry);
-int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 if something could not be written
+int  ggs_log_writer_end(struct ggs_log_writer * writer); // 0, or -1 if a write failed
 
-// A field of CSV, quoted if that is needed; a number, or nothing if it is negative. `after`: what
-// ends it.
+// Write a CSV field, quoted if needed; a number, empty if negative. `after`: terminator.
 void ggs_csv_field(FILE * file, const char * text, const char * after);
 void ggs_csv_natural(FILE * file, int64_t number, const char * after);
 
-// ggscope log --faults: page faults instead of ops.
+// ggscope log --faults: page faults in place of ops.
 struct ggs_fault_log {
     const struct ggs_log_filter * filter;
     enum ggs_log_form             form;
     uint64_t                      limit;
-    bool                          longest; // longest stall first, else as they came
+    bool                          longest; // longest stall first, else in time order
 };
 int ggs_fault_log_print(const struct ggs_fault_log * log, struct ggs_trace * trace, FILE * file,
                         struct ggs_error * error);

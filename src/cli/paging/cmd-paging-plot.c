@@ -1,4 +1,4 @@
-// Bytes read per token against memory, drawn with characters.
+// A plot of bytes read per token over memory, in characters.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@
 
 enum { ROWS = 12, MARGIN = 12, MOST_COLUMNS = 200 };
 
-// By row from the top, then column: an index into the marks, 0 for nothing.
+// By row from the top, then column: an index into the marks, 0 for empty.
 struct canvas {
     unsigned char cell[ROWS][MOST_COLUMNS];
     unsigned      columns;
     uint64_t      most_memory, most_read;
-    uint64_t least_read; // of a logarithmic scale: on the second row from the bottom, what is less below it; 0: linear
+    uint64_t least_read; // of a logarithmic scale: at the second row from the bottom, smaller values below; 0: linear
 };
 
 enum mark { BLANK, CURVE, LINUX, PIN_HOT, OPT, STREAM, SEVERAL };
@@ -30,7 +30,7 @@ static bool is_utf8(void) {
     return false;
 }
 
-// The row of an amount, from the top; ROWS or more if there is none.
+// Returns the row of an amount, from the top; ROWS or more if there is none.
 static uint64_t row_of(const struct canvas * canvas, uint64_t read) {
     if (canvas->least_read == 0) return ROWS - 1 - (read * (ROWS - 1) + canvas->most_read / 2) / canvas->most_read;
     if (read < canvas->least_read) return ROWS - 1;
@@ -65,7 +65,7 @@ static void measure(struct canvas * canvas, const struct paging_report * report)
         }
     }
     if (canvas->most_read == 0) canvas->most_read = 1;
-    // One policy that reads many times what ops ask for would press all others onto the lowest row.
+    // A policy that reads many times the demand would squeeze all others onto the lowest row.
     uint64_t demand = ggs_paging_demand(p);
     if (demand >= 64 && canvas->most_read / demand >= 4) canvas->least_read = demand / 64;
 }

@@ -1,4 +1,4 @@
-// ggscope paging --suggest: what to paste into other command lines.
+// ggscope paging --suggest: text for other command lines.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/paging/cmd-paging.h"
 #include "cli/scaffold/verb.h"
 
-// Paths are a file's own: on a terminal they must not drive it.
+// Paths come from a file and must not control the terminal.
 static int print_lines(char * text, struct ggs_error * error) {
     size_t size   = strlen(text) * 4 + 64;
     char * buffer = malloc(size);

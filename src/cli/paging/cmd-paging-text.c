@@ -1,4 +1,4 @@
-// ggscope paging as text: at most 80 columns, and readable without colour.
+// Text output of ggscope paging: at most 80 columns, readable without colour.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static void print_costs(const struct paging_report * report) {
 
 // ---- findings ----
 
-// The memory at which the least-recently-used cache reads less than half of what it reads with
-// none.
+// The memory at which the least-recently-used cache reads less than half of its reads without
+// memory.
 static uint64_t half_point(const struct ggs_paging * p) {
     enum ggs_read_class class_ = ggs_paging_class(p);
     uint64_t            missed = p->lru.all[class_];

@@ -1,4 +1,4 @@
-// ggscope paging DIR: what would less memory than the model cost?
+// ggscope paging DIR: predicts the cost of less memory than the model.
 #include "cli/paging/cmd-paging.h"
 
 #include <argp.h>
@@ -23,8 +23,8 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-// Goes through "A,B,C": copies the next part and returns where the rest begins; NULL at the end. A
-// part that is too long is cut, and then no longer what anybody asked for.
+// Splits "A,B,C": copies the next part and returns the rest; NULL at the end. A part that is too
+// long is truncated and thus invalid.
 static const char * next_part(const char * list, char * part, size_t size) {
     if (list == NULL || *list == '\0') return NULL;
     size_t length = strcspn(list, ",");
@@ -145,7 +145,8 @@ int cmd_paging(int argc, char ** argv) {
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .check = check, .run = show,
         .text =
-            "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with the page cache of Linux, a least-recently-used cache, the best weights pinned, and at best."};
+            "Show what it would cost to run with less memory than the model: bytes read from the disk per token, with "
+            "the page cache of Linux, a least-recently-used cache, the best weights pinned, and the optimum."};
     struct arguments arguments = {
         .options = {.last_step = INT64_MAX, .readahead = GGS_READAHEAD_CHOSEN, .policies = {true, true, true, true}}};
     return ggs_verb_run(&verb, argc, argv, &arguments);

@@ -1,4 +1,4 @@
-// The parts of `ggscope paging`: what was computed, and its forms.
+// Shared by the files of `ggscope paging`: the result and its output forms.
 #pragma once
 
 #include <stdbool.h>
@@ -12,11 +12,11 @@ struct paging_report {
     const struct ggs_paging_options * options;
 };
 
-// Each returns 0, or negative if the output could not be written or, with the sentence in `error`,
-// if something failed.
+// Each returns 0, or a negative status if output failed or, with a sentence in `error`, if
+// something else failed.
 int paging_text(const struct paging_report * report);
 int paging_csv(const struct paging_report * report);
 int paging_suggest(const struct paging_report * report, struct ggs_error * error);
 
-// Bytes read per token step against memory, as a drawing of so many columns.
+// Plots bytes read per token step over memory, `width` columns wide.
 void paging_plot(const struct paging_report * report, unsigned width);

@@ -27,13 +27,13 @@ static bool is_option(const struct ggs_option * option, const char * word) {
     return option->letter != 0 && strchr(word + 1, option->letter) != NULL;
 }
 
-// Offers options that begin so.
+// Offers options with this prefix.
 static void offer_options(const struct ggs_verb * verb, const char * begun) {
     const struct ggs_option * option;
     const char *              title;
     char                      word[48];
     for (unsigned i = 0; (option = ggs_verb_next_option(verb, &i, &title)) != NULL;) {
-        bool again = false; // what every verb has, and this one has of its own
+        bool again = false; // an option of all verbs that this verb redefines
         for (unsigned k = 0; k + 1 < i;)
             again |= strcmp(ggs_verb_next_option(verb, &k, &title)->name, option->name) == 0;
         snprintf(word, sizeof(word), "--%s", option->name);
@@ -41,7 +41,7 @@ static void offer_options(const struct ggs_verb * verb, const char * begun) {
     }
 }
 
-// The option whose value is typed behind `word`; NULL: none.
+// Returns the option whose value follows `word`; NULL: none.
 static const struct ggs_option * find_option(const struct ggs_verb * verb, const char * word) {
     const struct ggs_option * option;
     const char *              title;
@@ -68,7 +68,7 @@ static bool offer_recordings(const char * begun) {
     return any;
 }
 
-// The recording that the command line names, or the newest.
+// Finds the recording on the command line, or the newest.
 static bool find_recording(char path[PATH_MAX], int argc, char ** argv) {
     struct ggs_error error;
     for (int i = 1; i < argc - 1; i++) {
@@ -108,7 +108,7 @@ static void offer_names(const char * begun, bool ops, int argc, char ** argv) {
 
 // ---- values ----
 
-// Behind a comma another one may follow.
+// After a comma another value may follow.
 static void offer_words(ggs_words words, const char * begun) {
     const char * comma = strrchr(begun, ',');
     size_t       head  = comma == NULL ? 0 : (size_t) (comma - begun) + 1;
@@ -153,7 +153,7 @@ int ggs_complete(const struct ggs_command * commands, size_t n_commands, int arg
         return 0;
     }
     for (int i = 1; i < argc - 1; i++) {
-        if (strcmp(argv[i], "--") == 0) { // the rest is a program's
+        if (strcmp(argv[i], "--") == 0) { // the rest belongs to a program
             puts(":files");
             return 0;
         }

@@ -1,11 +1,10 @@
-// What the completions of shells ask: ggscope __complete WORD... prints what the last of these
-// words may become.
+// Shell completion: ggscope __complete WORD... prints the completions of the last word.
 #pragma once
 
 #include <stddef.h>
 
 #include "cli/commands.h"
 
-// A line for each: the word, a tab and what it is. A line ":files" asks the shell for files:
-// nothing of ours fits.
+// Prints one per line: the word, a tab and a description. A line ":files" asks the shell for files
+// if nothing else fits.
 int ggs_complete(const struct ggs_command * commands, size_t n_commands, int argc, char ** argv);

@@ -2,7 +2,7 @@
 
 #include "base/number.h"
 
-// So many op runs are explained in about a fifth of a second.
+// Number of op runs that are explained in about a fifth of a second.
 enum { SUMMARY_OP_RUNS = 400000 };
 
 char * ggs_explained_gain(char text[64], const struct ggs_reason * finding) {

@@ -25,7 +25,7 @@ int ggs_exports_write(const char * directory, const char * format, const char * 
     return 0;
 }
 
-// As ggml-viz reads its variables.
+// Evaluates a variable like ggml-viz.
 static bool is_set(const char * variable) {
     const char * value = getenv(variable);
     return value != NULL && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0);

@@ -16,10 +16,10 @@
 struct page {
     const struct ggs_command * commands;
     size_t                     n_commands;
-    const char *               text;   // what is left of the source
+    const char *               text;   // rest of the source
     const char *               shared; // shared-options.mdoc
     const struct ggs_command * command;
-    struct ggs_verb            verb; // that the page is about
+    struct ggs_verb            verb; // of the page
     bool                       failed;
 };
 
@@ -34,8 +34,7 @@ static const char * behind_line(const char * line) {
 
 // ---- options ----
 
-// What is said of an option: the lines behind its mark, up to the next mark. NULL: there is no such
-// mark.
+// Returns the text for an option: the lines behind its mark, up to the next mark. NULL: no mark.
 static const char * find_text(const char * texts, const char * name, size_t * length) {
     for (const char * line = texts; line != NULL && *line != '\0' && !begins(line, MARK "@end");
          line              = behind_line(line)) {
@@ -89,7 +88,7 @@ static bool is_known(const struct page * page, const char * name, size_t length)
     return false;
 }
 
-// The options by group, as --help has them; what every verb has is in ggscope(1).
+// Writes the options by group, like --help; ggscope(1) has the common ones.
 static void put_options(struct page * page) {
     const struct ggs_option * option;
     const char *              title, *above = NULL;
@@ -118,8 +117,7 @@ static void put_options(struct page * page) {
 
 // ---- the command line ----
 
-// "DIR [TEXT]": words, in brackets if they may be left out. A page with more to say writes its
-// synopsis itself.
+// "DIR [TEXT]": words, in brackets if optional. A page with more to say writes its own synopsis.
 static void put_operands(const char * operands) {
     for (const char * word = operands; *word != '\0'; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
@@ -166,7 +164,7 @@ static void put_verbs(const struct page * page) {
     puts(".El");
 }
 
-// In the order of the alphabet, with that of the other program.
+// In alphabetical order, with that of the other program.
 static void put_pages(const struct page * page) {
     for (const char *last = "", *next; last != NULL; last = next) {
         next = strcmp(last, "engine") < 0 ? "engine" : NULL;
@@ -180,7 +178,7 @@ static void put_pages(const struct page * page) {
 
 // ---- the page ----
 
-// ".../ggscope-stats.1" is about stats.
+// ".../ggscope-stats.1" is the page of stats.
 static void find_verb(struct page * page, const char * source) {
     const char * name = ggs_file_name(source);
     for (size_t i = 0; i < page->n_commands; i++) {

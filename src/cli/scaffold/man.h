@@ -1,7 +1,7 @@
-// What the build makes of docs/man: ggscope __man SOURCE writes a man page to standard output. The
-// source is mdoc(7) with marks where the program knows better:
+// Generates man pages from docs/man: ggscope __man SOURCE writes a page to standard output. The
+// source is mdoc(7) with marks for generated parts:
 //
-//     .\" @name                 name and summary of the verb that the page is about, by its name: ggscope-VERB.1
+//     .\" @name                 name and summary of the page's verb: ggscope-VERB.1
 //     .\" @synopsis             its command line
 //     .\" @options              its options, up to
 //     .\" @end
@@ -9,9 +9,8 @@
 //     .\" @verbs                all verbs by group
 //     .\" @pages                all verbs, as a list of cross references
 //
-// Between @options and @end a line `.\" --NAME` begins what is to be said of that option beyond its
-// line in --help. shared-options.mdoc beside the source has such texts for options of several
-// verbs.
+// Between @options and @end a line `.\" --NAME` begins further text for that option, beyond its
+// line in --help. shared-options.mdoc beside the source has texts for options of several verbs.
 #pragma once
 
 #include <stddef.h>

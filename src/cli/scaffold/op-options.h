@@ -1,4 +1,4 @@
-// The options that narrow a verb to some ops: a struct ggs_op_filter of its arguments.
+// Options that limit a verb to some ops: a struct ggs_op_filter of its arguments.
 #pragma once
 
 #include "analyze/walk/op-filter.h"

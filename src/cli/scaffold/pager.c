@@ -12,7 +12,7 @@
 #include "base/system/terminal.h"
 #include "base/utf8.h"
 
-static pid_t pager; // signal handlers know no other way to it
+static pid_t pager; // global, for signal handlers
 
 // ---- the pager ----
 
@@ -23,13 +23,13 @@ static void wait_for_pager(void) {
 
 static void at_exit(void) {
     fflush(stdout);
-    close(STDOUT_FILENO); // the end of its input
+    close(STDOUT_FILENO); // ends its input
     wait_for_pager();
 }
 
 static void on_signal(int number) {
     close(STDOUT_FILENO);
-    wait_for_pager(); // it has the terminal
+    wait_for_pager(); // it owns the terminal
     if (number == SIGPIPE) _exit(0);
     signal(number, SIG_DFL);
     raise(number);
@@ -62,7 +62,7 @@ static void become(const char * command, const int ends[2]) {
     close(ends[0]);
     close(ends[1]);
     unsetenv(GGS_PAGER_IN_USE);
-    setenv("LESS", "FRX", 0); // ends if all fits on the screen, shows colours, leaves the text there
+    setenv("LESS", "FRX", 0); // quits if everything fits on the screen, shows colours, keeps the text
     setenv("LV", "-c", 0);
     execl("/bin/sh", "sh", "-c", command, (char *) NULL);
     _exit(127);
@@ -89,7 +89,7 @@ void ggs_pager_start(void) {
 
 // ---- the C locale ----
 
-// Only characters that our own text has are told apart.
+// Handles only characters of ggscope's own text.
 static char in_ascii(uint32_t point) {
     switch (point) {
         case 0x2026: // …
@@ -126,7 +126,7 @@ static char in_ascii(uint32_t point) {
 }
 
 struct plain {
-    char   rest[4]; // a character whose end has not come yet
+    char   rest[4]; // an incomplete character
     size_t n;
 };
 
@@ -149,7 +149,7 @@ static ssize_t write_plain(void * cookie, const char * bytes, size_t size) {
         if (plain->n > 0 || (unsigned char) c >= 0x80) {
             plain->rest[plain->n++] = c;
             if (ggs_utf8_decode(plain->rest, plain->n, &point) == 0) {
-                if (plain->n < 4 && ((unsigned char) plain->rest[0] >= 0xc2)) continue; // more to come
+                if (plain->n < 4 && ((unsigned char) plain->rest[0] >= 0xc2)) continue; // incomplete
                 point = 0xfffd;
             }
             plain->n = 0;

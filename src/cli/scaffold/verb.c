@@ -21,9 +21,8 @@
 
 static int seal(const char * path, bool quiet, struct ggs_error * error) {
     struct stat status;
-    ggs_guard_install(); // a file that shrinks while it is read is an error, not a signal
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        return 0; // a trace by itself, as somebody else may have sent it
+    ggs_guard_install(); // a file that shrinks while it is read causes an error, not a signal
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) return 0; // a single trace
     return ggs_sealer_recover(path, quiet, NULL, error);
 }
 
@@ -46,8 +45,7 @@ int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_
 enum { MOST_OPTIONS = 64, MOST_TITLES = 3, FIRST_KEY = 256 };
 enum { COMMON_USAGE = 2, COMMON_HELP = 3 };
 
-// What every verb has, behind its own options. A letter or name that the verb has itself is the
-// verb's.
+// Options of every verb, listed after its own. A verb's own letter or name takes precedence.
 static const struct ggs_option common[] = {
     GGS_SWITCH("quiet", 'q', "Print errors only on stderr", -1, offsetof(struct ggs_input, quiet)),
     GGS_SWITCH("no-pager", 0, "Write to the terminal without a pager", -1, offsetof(struct ggs_input, no_pager)),
@@ -56,7 +54,7 @@ static const struct ggs_option common[] = {
     {0},
 };
 
-// An option of this command line: its key for argp is its letter, or FIRST_KEY and its place.
+// An option of this command line: its key for argp is its letter, or FIRST_KEY and its index.
 struct known {
     const struct ggs_option * option;
     size_t                    offset; // of its member
@@ -68,7 +66,7 @@ struct parsing {
     struct ggs_input *      input;
     struct known            known[MOST_OPTIONS];
     struct argp_option      table[MOST_OPTIONS + MOST_TITLES + 1];
-    struct ggs_text         help[MOST_OPTIONS]; // of options that take words
+    struct ggs_text         help[MOST_OPTIONS]; // of options with a fixed set of values
     int                     n, n_table;
 };
 
@@ -92,7 +90,7 @@ static void add_option(struct parsing * parsing, const struct ggs_option * optio
     char * value    = (char *) option->value;
     bool   optional = value != NULL && value[0] == '=';
     int    key      = letter != 0 ? letter : FIRST_KEY + parsing->n;
-    if (parsing->n == MOST_OPTIONS) abort(); // a table of ours that is too long
+    if (parsing->n == MOST_OPTIONS) abort(); // a table in the code is too long
     const char * help                  = help_of(&parsing->help[parsing->n], option);
     parsing->known[parsing->n++]       = (struct known){option, offset + option->offset};
     parsing->table[parsing->n_table++] = (struct argp_option){
@@ -145,7 +143,7 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     struct parsing * parsing = state->input;
     switch (key) {
         case ARGP_KEY_ARG:
-            return ARGP_ERR_UNKNOWN; // all of them together, next
+            return ARGP_ERR_UNKNOWN; // handled together, next
         case ARGP_KEY_ARGS:
             parsing->input->paths = state->argv + state->next;
             parsing->input->n     = (unsigned) (state->argc - state->next);
@@ -165,8 +163,8 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     }
 }
 
-// getopt says only that it does not know an option: looks through the words as it does, and names
-// the one that was probably meant.
+// getopt only reports an unknown option: scans the words likewise and suggests the one that was
+// probably meant.
 static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char * word = argv[i];
@@ -178,7 +176,7 @@ static void check_names(const struct argp_option * table, int n, bool in_order, 
             for (const char * letter = word + 1; *letter != '\0'; letter++) {
                 int k = 0;
                 while (k < n && table[k].key != *letter) k++;
-                if (k == n || table[k].arg == NULL) continue; // getopt's message is good enough for letters
+                if (k == n || table[k].arg == NULL) continue; // getopt's message suffices for letters
                 i += letter[1] == '\0';                       // its value is the next word, or the rest of this one
                 break;
             }
@@ -212,13 +210,13 @@ static int parse_command_line(struct parsing * parsing, int argc, char ** argv) 
     check_names(parsing->table, parsing->n_table, in_order, argc, argv);
     struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
                         parsing->verb->help, NULL};
-    // Our --help has a letter that people try first.
+    // --help has a letter that people try first.
     int status = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
     for (int i = 0; i < parsing->n; i++) ggs_text_release(&parsing->help[i]);
     return status;
 }
 
-// ---- what a verb is ----
+// ---- description of a verb ----
 
 struct ggs_verb ggs_verb_of(int (*function)(int argc, char ** argv)) {
     struct ggs_verb verb = {0};
@@ -253,12 +251,12 @@ static int take_newest(struct ggs_input * input, struct ggs_error * error) {
     return 0;
 }
 
-// Where a sentence names the path: a word by itself, with a quote, a colon, more of a path or
-// nothing behind it.
+// Finds the path in a sentence: a whole word, followed by a quote, a colon, more of a path or
+// nothing.
 static const char * find_path(const char * text, const char * path) {
     for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
         bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
-        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // the end of the text is found, too
+        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // also matches the end of the text
     }
     return NULL;
 }
@@ -295,7 +293,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (status == 0) status = verb->run(arguments, traces, error);
     if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
     input->out = NULL;
-    // Writers fail without a sentence: it is always the same one.
+    // Writers fail without a sentence, which is always the same.
     bool unwritten = ggs_file_flush(stdout) != 0;
     if (!unwritten) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))
@@ -321,7 +319,7 @@ int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * ar
 
 // ---- text ----
 
-// Copies as many whole characters as `columns` columns take; returns the end of the copy.
+// Copies as many whole characters as fit into `columns` columns; returns the end of the copy.
 static char * copy_columns(char * to, const char * end, const char * from, const char * stop, size_t columns) {
     while (from < stop) {
         unsigned width;

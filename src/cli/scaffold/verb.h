@@ -1,8 +1,8 @@
-// The scaffold of a verb: its options, the experiments that it reads, its errors and its exit
-// status. A verb is then its option table, its analysis and its writers:
+// The scaffold of a verb: options, experiments, errors and exit status. A verb consists of its
+// option table, its analysis and its writers:
 //
 //     struct arguments {
-//         struct ggs_input input; // comes first
+//         struct ggs_input input; // must be first
 //         uint64_t         limit;
 //     };
 //     #define AT(member) offsetof(struct arguments, member)
@@ -34,17 +34,17 @@
 
 struct argp_state;
 
-// What every verb gets from its command line.
+// The common part of every verb's arguments.
 struct ggs_input {
     char **           paths; // the operands
     unsigned          n;
     bool              json;
-    struct ggs_json * out;              // with --json: stdout, for one object or array; finished when the verb has run
-    bool              damaged;          // read what is intact of a damaged trace
-    struct ggs_asked  choice;           // the requests that it is limited to: traces have it as their selection
-    bool              quiet;            // no messages but errors
-    bool              no_pager;         // main has seen it
-    char              newest[PATH_MAX]; // if none was given, the newest recording: paths[0] then
+    struct ggs_json * out;              // with --json: stdout, for one object or array; finished after the verb has run
+    bool              damaged;          // read the intact part of a damaged trace
+    struct ggs_asked  choice;           // limits the verb to requests: the selection of its traces
+    bool              quiet;            // only error messages
+    bool              no_pager;         // handled by main
+    char              newest[PATH_MAX]; // the newest recording, if none was given: then paths[0]
     char *            own[1];
 };
 
@@ -61,54 +61,54 @@ struct ggs_input {
         GGS_OPTION("context", 0, "N", "Only steps of this context (draft and target are two)", group,              \
                    offsetof(struct ggs_input, choice.context), ggs_set_chosen, "the number of a context")
 
-// What most verbs read: one recording, by default the newest.
+// For most verbs: one recording, by default the newest.
 #define GGS_OPENS_ONE .operands = "[DIR]", .most = 1, .opens = true
 
 struct ggs_verb {
-    const char *              operands; // as --help shows them: "[DIR]"
-    const char *              text;     // what the verb does
+    const char *              operands; // for --help: "[DIR]"
+    const char *              text;     // description of the verb
     const struct ggs_option * options;
-    struct ggs_option_list    more[3];     // behind them, options of others
-    unsigned                  least, most; // operands. least 0: without one, the newest recording is taken
-    bool                      several;     // any number of operands, none included: nothing is chosen for the user
-    bool                      program;     // the first operand is a program: what follows is not for us
+    struct ggs_option_list    more[3];     // further options of other modules
+    unsigned                  least, most; // number of operands. least 0: defaults to the newest recording
+    bool                      several;     // any number of operands, even none, without a default
+    bool                      program;     // the first operand is a program: its arguments are not parsed
     bool                      opens;       // seals and opens the experiments; else the verb does so itself
-    // What no option can tell by itself. Calls argp_error. NULL: nothing.
+    // Checks combinations of options. Calls argp_error. NULL: none.
     void (*check)(const void * arguments, struct argp_state * state);
-    // The work. `traces` has input.n of them if they were opened. Negative: failed, the error is
-    // shown; positive: the exit status, 1 if the answer is no.
+    // The work. `traces` has input.n entries if they were opened. Negative: failed, the error is
+    // shown; positive: the exit status, 1 for a negative answer.
     int (*run)(void * arguments, struct ggs_trace * traces, struct ggs_error * error);
-    // For a verb with a text of its own in --help: as argp's help_filter.
+    // For a verb with its own text in --help: argp's help_filter.
     char * (*help)(int key, const char * text, void * input);
 };
 
-// Reads the command line into `arguments`, which begin with a struct ggs_input; opens the
-// experiments, runs the verb, flushes stdout, says on stderr what failed. Returns the exit status:
-// that of the work, 1 if it failed, 2 if the command line was wrong.
+// Parses the command line into `arguments`, which begin with a struct ggs_input; opens the
+// experiments, runs the verb, flushes stdout, and reports failures on stderr. Returns the exit
+// status: that of the work, 1 on failure, 2 on a usage error.
 int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * arguments);
 
-// ---- what a verb is, for completion and man pages ----
+// ---- description of a verb, for completion and man pages ----
 
 enum { GGS_VERB_DESCRIBE = -1 };
-// The verb behind a function of commands.h: with GGS_VERB_DESCRIBE as argc it comes no further than
-// ggs_verb_run, which takes argv for the struct to fill. What it points to is constant.
+// Returns the verb behind a function of commands.h: with GGS_VERB_DESCRIBE as argc it stops in
+// ggs_verb_run, which takes argv as the struct to fill. It points to constants.
 struct ggs_verb ggs_verb_of(int (*function)(int argc, char ** argv));
 
-// The options one after the other, from *i = 0 on: the verb's own, those of others, what every verb
-// has. NULL behind the last. *title is what stands above those of others, NULL for the verb's own,
-// "" for what every verb has.
+// Iterates over the options from *i = 0 on: the verb's own, those of other modules, the common
+// ones. NULL at the end. *title is the heading of other modules' options, NULL for the verb's own,
+// "" for the common ones.
 const struct ggs_option * ggs_verb_next_option(const struct ggs_verb * verb, unsigned * i, const char ** title);
 
-// Seals an experiment if that was not done. A trace file is taken as it is.
+// Seals an experiment if needed. A trace file is used as it is.
 int ggs_verb_seal(const char * path, struct ggs_error * error);
-// Seals and opens an experiment; says on stderr what is missing of it.
+// Seals and opens an experiment; reports missing parts on stderr.
 int ggs_verb_open(struct ggs_trace * trace, const char * path, const struct ggs_input * input,
                   struct ggs_error * error);
 
-// If the sentence names `path` and that is relative, makes it absolute.
+// Makes a relative `path` in the sentence absolute.
 void ggs_verb_resolve(struct ggs_error * error, const char * path);
 
-// A name from a file for stdout: on a terminal it cannot drive it and is at most `columns` columns
-// wide, shortened in the middle; in a pipe it is never shortened. Returns `name`, or `buffer` if
-// something had to be changed.
+// Prepares a name from a file for stdout. On a terminal it loses control characters and is
+// shortened in the middle to `columns` columns; in a pipe it is never shortened. Returns `name`, or
+// `buffer` if it was changed.
 const char * ggs_verb_fit(char * buffer, size_t size, const char * name, unsigned columns);

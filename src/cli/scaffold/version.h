@@ -1,4 +1,4 @@
-// ggscope version: the version, and what a bug report should say of the build.
+// ggscope version: the version, and details of the build for bug reports.
 #pragma once
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// ggscope stats --roofline: what ops reach, as a table.
+// ggscope stats --roofline: performance of ops as a table.
 #include <stdio.h>
 
 #include "analyze/ops/roofline.h"
@@ -15,7 +15,7 @@ static double per_ns(double amount, uint64_t ns) {
 
 const char stats_above_limit[] = "above 100 %: these bytes came from the CPU's caches, which are faster than memory";
 
-// Returns whether it is above the limit.
+// Returns true if it exceeds the limit.
 static bool cell_rate(struct ggs_table * table, double rate, uint64_t limit) {
     if (limit > 0)
         ggs_table_cell(table, "%.0f %%", 1e11 * rate / (double) limit);
@@ -24,7 +24,7 @@ static bool cell_rate(struct ggs_table * table, double rate, uint64_t limit) {
     return limit > 0 && 1e9 * rate > (double) limit;
 }
 
-// Returns whether its bytes come faster than memory gives them.
+// Returns true if its bytes exceed the memory bandwidth.
 static bool print_row(struct ggs_table * table, const struct ggs_roofline_row * row, const struct ggs_rates * rates) {
     char   a[GGS_NUMBER_LENGTH];
     double bytes = (double) (row->read + row->written), memory = per_ns(bytes, row->wall_ns);
@@ -34,7 +34,8 @@ static bool print_row(struct ggs_table * table, const struct ggs_roofline_row * 
     ggs_table_cell(table, "%s", ggs_format_count(a, row->ops));
     ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, row->wall_ns));
     ggs_table_cell(table, "%.2f", memory);
-    bool above = cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // the host's limits
+    bool above =
+        cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // limits of the host only
     if (row->flops < 0) {
         for (int i = 0; i < 3; i++) ggs_table_cell(table, "–");
     } else {

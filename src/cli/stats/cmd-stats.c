@@ -1,4 +1,4 @@
-// ggscope stats DIR: what ran, how often, at which cost.
+// ggscope stats DIR: totals of ops, times and bytes.
 #include "cli/stats/cmd-stats.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static struct ggs_word by_words(unsigned i) {
     return (struct ggs_word){ggs_groupings[i].name, ggs_groupings[i].text};
 }
 
-// Measures what this machine can do with as many threads as were recorded, and keeps it beside the
+// Measures this machine's limits with the recorded number of threads and stores them beside the
 // experiment.
 static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
     char              path[PATH_MAX];

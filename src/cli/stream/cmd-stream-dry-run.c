@@ -19,9 +19,9 @@
 
 enum { ROWS = 5, CONTEXT = 4096 };
 
-// ---- what is looked at ----
+// ---- input ----
 
-// The amount that was asked for, and parts of the model to compare with.
+// Chooses the requested amount, and shares of the model for comparison.
 static void choose_memory(uint64_t rows[ROWS], uint64_t memory, uint64_t model) {
     rows[0] = memory;
     for (unsigned i = 1; i < ROWS; i++) rows[i] = model / 4 * i;
@@ -36,7 +36,7 @@ static uint64_t memory_left(void) {
     return kib << 10;
 }
 
-// As it was measured when something was streamed from it; zeros if nothing was.
+// The speed measured by an earlier stream; zeros if there is none.
 static struct ggs_speed disk_of(const char * model) {
     struct ggs_speed speed = {0}, found;
     char             identity[2048], path[PATH_MAX];
@@ -54,8 +54,8 @@ static void print_head(void) {
     printf("%12s  %12s  %12s  %10s\n", "memory", "weights held", "read / token", "tokens/s");
 }
 
-// `seconds`: what a token takes at least; 0: not known. `why`: nothing is streamed, NULL: something
-// is.
+// `seconds`: minimum time of a token; 0: unknown. `why`: the reason if nothing is streamed, else
+// NULL.
 static void print_row(uint64_t memory, uint64_t uses, uint64_t reads, double seconds, const char * why) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], rate[32] = "not known";
     if (why != NULL) {
@@ -76,7 +76,7 @@ static void print_disk(const struct ggs_speed * speed) {
     }
 }
 
-// ---- by the model alone ----
+// ---- from the model ----
 
 static int forecast_model(const char * path, uint64_t memory, uint64_t context, struct ggs_error * error) {
     struct ggs_model * model;
@@ -111,7 +111,7 @@ static int forecast_model(const char * path, uint64_t memory, uint64_t context, 
     return status;
 }
 
-// ---- by a recording ----
+// ---- from a recording ----
 
 static void print_recording(const struct ggs_paging * p) {
     char     a[2][GGS_NUMBER_LENGTH];
@@ -163,7 +163,7 @@ static int forecast_recording(const char * path, uint64_t memory, struct ggs_err
     return status;
 }
 
-// Tokens of context that a llama.cpp program is asked for.
+// The context size on a llama.cpp command line.
 static uint64_t context_of(char * const * words) {
     int64_t n;
     for (; words[0] != NULL && words[1] != NULL; words++) {

@@ -26,17 +26,16 @@ struct request {
 #define AT(member) offsetof(struct request, member)
 
 static const struct ggs_option options[] = {
-    GGS_SWITCH("record", 0, "Record it too; then the options of ggscope record, such as -o DIR, may follow", 1,
+    GGS_SWITCH("record", 0, "Also record the program, with the options of ggscope record such as -o DIR", 1,
                AT(record)),
     GGS_SWITCH("dry-run", 0,
-               "Run nothing: say what would be streamed, by the model of the program, a GGUF file or a recording", 1,
+               "Run nothing: predict what is streamed, from the program's model, a GGUF file or a recording", 1,
                AT(dry_run)),
-    GGS_SWITCH("verbose", 0, "Say every 10 s how fast it is, what was waited for and what the disk did", 1,
-               AT(recording.streaming.verbose)),
+    GGS_SWITCH("verbose", 0, "Print speed, waits and reads every 10 s", 1, AT(recording.streaming.verbose)),
     {0},
 };
 
-// The option of a recording that was given, NULL: none.
+// Returns the recording option that was given, NULL: none.
 static const char * option_of_recording(const struct ggs_recording * r) {
     const struct {
         const char * name;
@@ -69,7 +68,7 @@ static void check(const void * arguments, struct argp_state * state) {
     if (r->prove) argp_error(state, "--prove watches the mapping, which a streamed program does not read");
 }
 
-// Puts `prefix` before the command and becomes it. Returns only on failure.
+// Executes the command with `prefix` in front. Returns only on failure.
 static int execute(const char * path, char ** command, const char ** prefix, const struct ggs_environment * environment,
                    struct ggs_error * error) {
     size_t n = 0, m = 0;
@@ -89,7 +88,7 @@ static int execute(const char * path, char ** command, const char ** prefix, con
     return ggs_fail_errno(error, "cannot start %s", prefix[0]);
 }
 
-// The program takes our place: its input, output, signals and exit status are its own.
+// The program replaces this process, with its own input, output, signals and exit status.
 static int become(const struct request * request, struct ggs_error * error) {
     struct ggs_program     program;
     struct ggs_environment environment = {0};

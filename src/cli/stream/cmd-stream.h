@@ -1,10 +1,10 @@
-// ggscope stream: what its files share.
+// Shared by the files of ggscope stream.
 #pragma once
 
 #include <stdint.h>
 
 struct ggs_error;
 
-// Tells what streaming would do and how fast that could be, and runs nothing. `words` name a GGUF
-// file, a recording, or a program with its -m MODEL. `memory` of 0: what the machine has left.
+// Predicts streaming and its speed without running anything. `words` name a GGUF file, a recording,
+// or a program with its -m MODEL. `memory` 0: the machine's free memory.
 int ggs_stream_dry_run(char * const * words, uint64_t memory, struct ggs_error * error);

@@ -1,5 +1,5 @@
-// The table of a study. Text, Markdown and LaTeX show some figures for people; CSV and Parquet have
-// a column for each median and each end of its interval.
+// The table of a study. Text, Markdown and LaTeX show some figures; CSV and Parquet have a column
+// for each median and each end of its interval.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void put_latex(FILE * file, const char * text) {
     }
 }
 
-// "12.3 [11.9, 13.0] ms": the unit once if it is the same.
+// "12.3 [11.9, 13.0] ms": the unit appears once if it is the same.
 static void format_interval(char * text, size_t size, const struct ggs_sweep_cell * cell) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
     ggs_figure_format(a, cell->figure, cell->value.median);
@@ -78,7 +78,7 @@ static void format_ratio(char * text, size_t size, const struct ggs_ratio * rati
         snprintf(text, size, "%.3f [%.3f, %.3f]", ratio->value, ratio->low, ratio->high);
 }
 
-// Row n_rows is the control's as a ratio.
+// Row n_rows is the control as a ratio.
 static void cell_of(const struct ggs_sweep_answer * answer, const struct ggs_sweep_shown * shown, unsigned row,
                     unsigned column, char text[256]) {
     bool                         ratio = row == answer->n_rows;

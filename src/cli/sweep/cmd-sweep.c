@@ -1,5 +1,5 @@
-// ggscope sweep: records a program under many conditions, several times each, and tables what came
-// of it.
+// ggscope sweep: records a program under many conditions, several times each, and tabulates the
+// results.
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 struct arguments {
     struct ggs_input       input;
-    bool                   program; // operands are one; else they name a study
+    bool                   program; // operands are a program; else they name a study
     const char *           output;
     struct ggs_study       study; // from options
     struct ggs_error       wrong; // in an option
@@ -106,13 +106,13 @@ static const struct ggs_option options[] = {
         "Vary anything else: model, prompt, an option of record by its name, an argument of the program with its "
         "dash, such as -t=1,2; repeatable",
         1, 0, take_factor, "a name and a list, such as -t=1,2,4 or engine=old,new"),
-    GGS_SWITCH("pairs", 0, "Take values together, the first of each list, the second, ...; not every combination", 1,
+    GGS_SWITCH("pairs", 0, "Combine the first values of all lists, then the second, ...; not every combination", 1,
                AT(pairs)),
     GGS_OPTION("repeat", 'r', "N", "Run each variant N times (5)", 1, AT(repeat), ggs_set_count, "a number of runs"),
-    GGS_OPTION("seed", 0, "N", "Another order of runs (1)", 1, AT(seed), ggs_set_count, "a number"),
+    GGS_OPTION("seed", 0, "N", "Seed of the order of runs (1)", 1, AT(seed), ggs_set_count, "a number"),
     {.name  = "table",
      .value = "=FORMAT",
-     .help  = "Run nothing: show the table of what has ended",
+     .help  = "Run nothing: show the table of finished runs",
      .group = 2,
      .take  = take_table,
      .words = format_words},
@@ -126,7 +126,7 @@ static const struct ggs_option options[] = {
 
 // ---- the study ----
 
-// A study that is named: its directory, or a plan.
+// Reads a study by its directory, or a plan.
 static int read_study(struct arguments * arguments, struct ggs_study * study, struct ggs_error * error) {
     const char * path = arguments->input.paths[0];
     char         plan[PATH_MAX + 32], folder[PATH_MAX];
@@ -151,7 +151,7 @@ static int read_study(struct arguments * arguments, struct ggs_study * study, st
 }
 
 static int make_study(struct arguments * arguments, struct ggs_study * study, struct ggs_error * error) {
-    *study           = arguments->study; // takes what options have added
+    *study           = arguments->study; // takes the values added by options
     arguments->study = (struct ggs_study){0};
     study->repeat = arguments->repeat == UINT64_MAX ? 5 : arguments->repeat, study->seed = arguments->seed;
     study->pairs = arguments->pairs;
@@ -269,7 +269,7 @@ static void check(const void * input, struct argp_state * state) {
     if (arguments->to != NULL && arguments->input.json) argp_error(state, "--to writes a table, --json goes to stdout");
 }
 
-// What follows "--" is a program; a study may have options behind it.
+// Words after "--" are a program; a study may have options after it.
 static bool names_program(int argc, char ** argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) return true;

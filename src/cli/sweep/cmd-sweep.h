@@ -19,16 +19,16 @@ enum ggs_sweep_format {
 
 enum { GGS_SWEEP_SHOWN = 8 };
 
-// Figures that text, Markdown and LaTeX show.
+// Figures shown in text, Markdown and LaTeX.
 struct ggs_sweep_shown {
     unsigned list[GGS_SWEEP_SHOWN];
     unsigned n;
 };
 
-// What the trials so far came to; freed by release. Texts are the sweep's.
+// Makes the results of the trials so far; release frees them. Strings belong to the sweep.
 int  ggs_sweep_answer_make(struct ggs_sweep_answer * answer, const struct ggs_sweep * sweep, struct ggs_error * error);
 void ggs_sweep_answer_release(struct ggs_sweep_answer * answer);
 
-// To a file, or to stdout ("-").
+// Writes to a file, or to stdout ("-").
 int ggs_sweep_table_write(const struct ggs_sweep_answer * answer, enum ggs_sweep_format format,
                           const struct ggs_sweep_shown * shown, const char * path, struct ggs_error * error);

@@ -15,8 +15,8 @@ static const char * text_of(const struct ggs_op_file * file, const char * key) {
 }
 
 static int64_t number_of(const struct ggs_op_file * file, const char * key) {
-    int64_t id = gguf_find_key(file->gguf, key);
-    bool there = id >= 0 && gguf_get_kv_type(file->gguf, id) == GGUF_TYPE_UINT32;
+    int64_t id    = gguf_find_key(file->gguf, key);
+    bool    there = id >= 0 && gguf_get_kv_type(file->gguf, id) == GGUF_TYPE_UINT32;
     return there ? (int64_t) gguf_get_val_u32(file->gguf, id) : -1;
 }
 
@@ -62,7 +62,7 @@ static bool is_shape(const int64_t * ne, enum ggml_type type) {
     return ne != NULL && elements < (1ll << 40) && ne[0] % ggml_blck_size(type) == 0;
 }
 
-// The last byte that the strides lead to, as ggml counts them.
+// True if the last byte reached by the strides is inside, counted like ggml does.
 static bool is_inside(const int64_t * ne, const int64_t * nb, enum ggml_type type, size_t bytes) {
     if (nb == NULL || nb[0] != (int64_t) ggml_type_size(type)) return false;
     int64_t end = nb[0] * (ne[0] / ggml_blck_size(type)), more;
@@ -72,7 +72,7 @@ static bool is_inside(const int64_t * ne, const int64_t * nb, enum ggml_type typ
     return end <= (int64_t) bytes;
 }
 
-// A source as it lay in memory: a view, with its strides, of its bytes.
+// Makes a source with its original memory layout: a strided view of its bytes.
 static struct ggml_tensor * make_source(const struct ggs_op_file * file, struct ggml_context * context,
                                         struct ggs_op_graph * graph, const char * key) {
     KEY(type_key, "%.40s.type", key);

@@ -1,5 +1,5 @@
-// An op as ggscope extract writes it (src/cli/extract/extract.h). The file is untrusted: shapes,
-// types and sizes are checked.
+// Reads an op written by ggscope extract (src/cli/extract/extract.h). The file is untrusted:
+// shapes, types and sizes are checked.
 #pragma once
 
 #include <ggml-backend.h>
@@ -22,8 +22,8 @@ struct ggs_op_file {
 int  ggs_op_file_open(struct ggs_op_file * file, const char * path, struct ggs_error * error);
 void ggs_op_file_close(struct ggs_op_file * file);
 
-// Makes the nodes in `context`, which has no memory for data. `blobs` gets the tensors whose bytes
-// are in the file, in the order of ggs_op_file_fill.
+// Makes the nodes in `context`, which has no memory for data. `blobs` receives the tensors whose
+// bytes are in the file, in the order of ggs_op_file_fill.
 struct ggs_op_graph {
     struct ggml_tensor * nodes[GGS_OP_NODES];
     struct ggml_tensor * blobs[GGS_OP_NODES * GGML_MAX_SRC];
@@ -33,5 +33,5 @@ struct ggs_op_graph {
 int  ggs_op_file_build(const struct ggs_op_file * file, struct ggml_context * context, struct ggs_op_graph * graph,
                        struct ggs_error * error);
 void ggs_op_file_fill(const struct ggs_op_graph * graph);
-// What was recorded of the node; NULL if that does not exist.
+// Returns the recorded output of the node; NULL if there is none.
 const struct ggml_tensor * ggs_op_file_output(const struct ggs_op_file * file, unsigned node);

@@ -12,7 +12,8 @@
 #include "engine/replay/op-file.h"
 
 enum { MOST_DEVICES = 16, MOST_REPEATS = 100000 };
-// Normalised mean square error that different kernels' rounding explains, also of quantised inputs.
+// Normalised mean square error up to which rounding of different kernels, also with quantised
+// inputs, explains the difference.
 static const double rounding = 1e-3;
 
 struct options {
@@ -23,19 +24,19 @@ struct options {
     bool         json;
 };
 
-// How far two outputs are apart.
+// The difference of two outputs.
 struct distance {
     double  nmse, largest;
-    int64_t differ, not_finite, elements, channel; // channel: of the largest difference, in its row
+    int64_t differ, not_finite, elements, channel; // channel: of the largest difference, within its row
     bool    known;
 };
 
 struct result {
     const char *    name;
-    const char *    problem; // NULL: it was computed
+    const char *    problem; // NULL: computed
     float *         values;
     struct distance recorded, cpu;
-    uint64_t        others; // repeats with another result than the first
+    uint64_t        others; // repeats whose result differs from the first
 };
 
 static struct distance compare(const float * a, const float * b, int64_t n, int64_t row) {
@@ -60,7 +61,7 @@ static bool is_wrong(const struct distance * d) {
     return d->known && (d->nmse > rounding || d->not_finite > 0);
 }
 
-// The elements of a contiguous tensor's bytes; the caller frees them.
+// Converts a contiguous tensor to floats; the caller frees them.
 static float * to_floats(enum ggml_type type, const void * data, int64_t n) {
     float * out = malloc((size_t) n * sizeof(*out));
     if (out == NULL) return NULL;
@@ -191,7 +192,8 @@ static void print_text(const struct ggs_op_file * file, const struct result * re
     if (alone) printf("the op alone is right: look for who overwrites it\n");
 }
 
-// Of results that agree with each other and not with the recording, the recording was overwritten.
+// If the results agree with each other but not with the recording, the recorded output was
+// overwritten.
 static int judge(const struct ggs_op_file * file, struct result * results, unsigned n, bool json) {
     const struct result * cpu   = NULL;
     bool                  wrong = false, agree = true, apart = n > 0, other = false;
@@ -206,7 +208,8 @@ static int judge(const struct ggs_op_file * file, struct result * results, unsig
         wrong = wrong || is_wrong(&r->cpu) || is_wrong(&r->recorded) || r->others > 0;
         other = true;
     }
-    // On the CPU every bit counts: its kernels are the recording's, or the recording is a device's.
+    // On the CPU every bit counts: its kernels are those of the recording, or the recording is a
+    // device's.
     bool alone = other && agree && apart;
     if (json)
         print_json(results, n, wrong, alone);

@@ -1,5 +1,5 @@
-// ggscope-engine replay FILE: computes an op that ggscope extract wrote on every backend there is.
+// ggscope-engine replay FILE: computes an op written by ggscope extract on every available backend.
 #pragma once
 
-// argv[0] is what the usage calls the program. Returns its exit status.
+// argv[0] is the program's name in the usage. Returns the exit status.
 int ggs_replay_main(int argc, char ** argv);

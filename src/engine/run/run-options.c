@@ -15,10 +15,10 @@
 enum { KEY_FIRST = 256, KEY_ENGINE = KEY_FIRST + GGS_RUN_OPTIONS };
 
 struct parse {
-    const char *       values[GGS_RUN_OPTIONS]; // NULL: not given; "1": a switch that is on
+    const char *       values[GGS_RUN_OPTIONS]; // NULL: not given; "1": an enabled switch
     const char *       engine;
     struct ggs_error * error;
-    int                status; // of the first value out of range
+    int                status; // of the first value that is out of range
 };
 
 static uint32_t usable_cores(void) {
@@ -28,14 +28,14 @@ static uint32_t usable_cores(void) {
     return count < 1 ? 1 : count > GGML_MAX_N_THREADS ? GGML_MAX_N_THREADS : (uint32_t) count;
 }
 
-// Threads wait for each other by spinning: with many more of them than cores one token takes
+// Threads spin while they wait for each other: with many more threads than cores a token takes
 // minutes.
 static uint32_t most_threads(void) {
     uint32_t most = 4 * usable_cores();
     return most < 8 ? 8 : most > GGML_MAX_N_THREADS ? GGML_MAX_N_THREADS : most;
 }
 
-// Not a number at all is a usage error; a number out of range is noted and told after the parsing.
+// A malformed number is a usage error; one that is out of range is reported after parsing.
 static void take_value(struct argp_state * state, int option, const char * value) {
     struct parse *   parse = state->input;
     struct ggs_error error;
@@ -96,7 +96,7 @@ static void parse_command_line(struct parse * parse, int argc, char ** argv) {
     argp_parse(&argp, argc, argv, 0, NULL, parse);
 }
 
-// The number that was given, which has been checked; else `otherwise`.
+// Returns the given number, which is valid; else `otherwise`.
 static uint32_t number_of(const struct parse * parse, enum ggs_runner_option option, uint32_t otherwise) {
     int64_t number;
     return ggs_parse_i64(parse->values[option], 0, UINT32_MAX, &number) ? (uint32_t) number : otherwise;
@@ -107,7 +107,7 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
     const char ** values = parse.values;
     if (ggs_spell_options(&argc, argv, error) != 0) {
         fprintf(stderr, "%s: %s\n", argv[0], error->text);
-        exit(2); // as argp does
+        exit(2); // like argp
     }
     parse_command_line(&parse, argc, argv);
     if (parse.status < 0) return parse.status;

@@ -10,16 +10,16 @@ struct ggs_run_options {
     const char * model;
     const char * prompt;      // NULL if prompt_file is set
     const char * prompt_file; // "-" is stdin
-    const char * teacher;     // a recording whose text is the prompt; NULL: there is one
+    const char * teacher;     // a recording whose text is the prompt; NULL: none
     const char * engine;      // a directory, or NULL
     uint32_t     tokens;      // to generate
     uint32_t     threads;
-    uint32_t     context;    // 0: as much as prompt and tokens need
-    uint32_t     batch;      // 0: the engine's own choice
+    uint32_t     context;    // 0: what prompt and tokens need
+    uint32_t     batch;      // 0: the engine's default
     uint32_t     ubatch;     // likewise
-    uint32_t     gpu_layers; // layers whose weights go to devices
+    uint32_t     gpu_layers; // number of layers on devices
     uint32_t     main_gpu;
-    const char * device;          // names, "," between; "none"; NULL: the engine's choice if gpu_layers is not 0
+    const char * device;          // names separated by ","; "none"; NULL: the engine's choice if gpu_layers is not 0
     const char * rpc;             // "HOST:PORT,...", or NULL
     const char * flash_attn;      // NULL: the engine's choice
     const char * split_mode;      // NULL: the engine's choice
@@ -35,6 +35,6 @@ struct ggs_run_options {
     bool         verbose;
 };
 
-// Fills `options`. For a wrong command line (unknown option, missing -m) argp prints and exits with
-// argp_err_exit_status. Values that are out of range give GGS_USAGE and a sentence.
+// Fills `options`. For an invalid command line (unknown option, missing -m) argp prints and exits
+// with argp_err_exit_status. Values out of range return GGS_USAGE with a sentence.
 int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** argv, struct ggs_error * error);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "engine/run/run-options.h"
 
-// The names of what there is, for messages: "CPU, Vulkan0".
+// Lists the available devices for messages: "CPU, Vulkan0".
 static void list_devices(struct ggs_text * text) {
     for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
         if (i > 0) ggs_text_puts(text, ", ");
@@ -36,10 +36,10 @@ static ggml_backend_dev_t find_device(const char * name, size_t length) {
     return NULL;
 }
 
-void ggml_backend_register(ggml_backend_reg_t reg); // NOLINT: all releases have it, headers only those of 2026
+void ggml_backend_register(ggml_backend_reg_t reg); // NOLINT: every release has it, only headers of 2026 declare it
 
-// "HOST:PORT,HOST:PORT": each server's devices become devices of this engine. One that cannot be
-// reached ends the program, with the engine's own words.
+// Adds the devices of each server in "HOST:PORT,HOST:PORT" to this engine. If a server cannot be
+// reached, the engine ends the program with its own message.
 static int add_servers(const char * list, struct ggs_error * error) {
     typedef ggml_backend_reg_t (*add_server)(const char * endpoint);
     ggml_backend_reg_t rpc = ggml_backend_reg_by_name("RPC");
@@ -101,7 +101,7 @@ static int choose_overrides(struct ggs_placement * placement, const char * list,
     for (char * item; (item = strsep(&rest, ",")) != NULL;) {
         char * equals = strrchr(item, '=');
         if (equals == NULL || equals == item)
-            return ggs_fail(error, GGS_USAGE, "--override-tensor wants PATTERN=BUFFER, such as exps=CPU, not '%s'",
+            return ggs_fail(error, GGS_USAGE, "--override-tensor takes PATTERN=BUFFER, such as exps=CPU, not '%s'",
                             item);
         *equals                         = '\0';
         ggml_backend_buffer_type_t type = find_buffer_type(equals + 1, strlen(equals + 1));
@@ -151,7 +151,7 @@ int ggs_placement_apply(struct ggs_placement * placement, const struct ggs_run_o
             "ggscope-engine: -ngl changes nothing: this engine has no device but the CPU (another one: --engine DIR)\n");
     params->n_gpu_layers = (int32_t) options->gpu_layers;
     params->main_gpu     = (int32_t) options->main_gpu;
-    // An empty list is no device; NULL is the engine's own choice.
+    // An empty list means no device; NULL means the engine's choice.
     params->devices = options->device == NULL && options->gpu_layers > 0 ? NULL : placement->devices;
     if (options->device != NULL) status = choose_devices(placement, options->device, error);
     if (status == 0 && options->split_mode != NULL) status = choose_split(options->split_mode, params, error);

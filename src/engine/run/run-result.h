@@ -1,4 +1,4 @@
-// What a run came to: run --json. It knows nothing of the engine's types, so that src/contract can
+// The result of a run, for run --json. Independent of the engine's types, so that src/contract can
 // describe it.
 #pragma once
 
@@ -10,7 +10,7 @@ struct ggs_run_result {
     uint32_t         prompt_tokens, generated;
     const char *     stopped; // "length", "end" or "interrupt"
     uint64_t         load_ns, prompt_ns, generate_ns, generate_cpu_ns;
-    const uint64_t * token_ns; // of each token but the first, in order
+    const uint64_t * token_ns; // of each token except the first, in order
     uint32_t         n_token_ns;
     int64_t          median_ns;         // of one token; -1 if there was only one
     double           tokens_per_second; // NaN if there was only one
@@ -18,6 +18,6 @@ struct ggs_run_result {
     const char *     llama_version, *ggml_version, *ggml_commit, *directory;
     const char *     model;
     const int32_t *  ids;
-    const char *     logits_hash; // NULL: not asked for
+    const char *     logits_hash; // NULL: not requested
 };
 extern const struct ggs_object ggs_run_result_object;

@@ -25,9 +25,9 @@ struct gguf_head {
     uint64_t key_values;
 };
 
-// What can be said of a file without the engine, whose own words for these cases are not for users.
+// Checks a file before the engine does, whose messages for these cases are obscure.
 static int check_file(const char * path, struct gguf_head * head, uint64_t * size, struct ggs_error * error) {
-    // Without O_NONBLOCK a named pipe would wait here for its writer.
+    // Without O_NONBLOCK a FIFO would block here.
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return ggs_fail_errno(error, "cannot open the model %s", path);
     struct stat status;
@@ -66,8 +66,8 @@ static int explain_load_failure(const struct ggs_session * session, const struct
         return ggs_fail(error, GGS_UNSUPPORTED, "%s: %s; llama.cpp %s cannot run it, a newer one might (--engine DIR)",
                         path, cause, session->engine->version);
     }
-    // The first file of a split model may have no tensors either, but then loading fails for
-    // another reason.
+    // The first file of a split model may have no tensors either; loading then fails for another
+    // reason.
     if (head->version >= 2 && head->tensors == 0) {
         return ggs_fail(
             error, GGS_FORMAT,
@@ -139,7 +139,7 @@ int ggs_session_tokenize(const struct ggs_session * session, const char * text, 
     if (length == 0) return ggs_fail(error, GGS_USAGE, "the prompt is empty; give at least one character");
     if (length > INT32_MAX)
         return ggs_fail(error, GGS_USAGE, "the prompt has %zu bytes; the engine takes at most %d", length, INT32_MAX);
-    // With no room to write to, the count comes back negated.
+    // Without an output buffer the count is returned negated.
     int32_t needed = llama_tokenize(session->vocab, text, (int32_t) length, NULL, 0, true, true);
     if (needed == INT32_MIN || needed > 0)
         return ggs_fail(error, GGS_USAGE, "the prompt has too many tokens for the engine");
@@ -153,14 +153,14 @@ int ggs_session_tokenize(const struct ggs_session * session, const char * text, 
 
 // ---- the context ----
 
-// For --eval-callback: wants to see every node, as tools that are built on the callback do.
+// For --eval-callback: requests every node, as tools built on the callback do.
 static bool observe_node(struct ggml_tensor * node, bool ask, void * context) {
     (void) node, (void) ask, (void) context;
     return true;
 }
 
-// The context that the user asked for, else what the work needs within what the model was trained
-// for. The last generated token is never decoded and takes no place.
+// Returns the requested context size, else what the work needs, up to the model's training context.
+// The last generated token is never decoded and takes no place.
 static int context_size(const struct ggs_session * session, const struct ggs_run_options * options, uint32_t prompt,
                         uint32_t * size, struct ggs_error * error) {
     enum { SMALLEST = 512 };
@@ -224,7 +224,7 @@ static int choose_flash_attention(const char * mode, struct llama_context_params
                               : off ? LLAMA_FLASH_ATTN_TYPE_DISABLED
                                     : LLAMA_FLASH_ATTN_TYPE_AUTO;
 #else
-    params->flash_attn = on; // older releases choose nothing by themselves
+    params->flash_attn = on; // older releases do not choose by themselves
 #endif
     return 0;
 }
@@ -248,7 +248,7 @@ int ggs_session_start(struct ggs_session * session, const struct ggs_run_options
         return ggs_fail(error, GGS_UNSUPPORTED, "%s: the engine cannot make a context of %u tokens (--ctx): %s",
                         session->path, params.n_ctx, ggs_engine_log_cause(&session->engine->log, "no reason given"));
     }
-    // The engine may have changed what it was asked for.
+    // The engine may have adjusted the requested values.
     session->batch  = llama_n_batch(session->context);
     session->wanted = malloc(session->batch);
     if (session->wanted == NULL) return ggs_fail_memory(error);

@@ -12,7 +12,7 @@ struct text {
     int64_t   sequence;
 };
 
-// Tokens of other sequences, of warm-ups and of texts that begin later are left out.
+// False for tokens of other sequences, of warm-ups and of later texts.
 static bool belongs(const struct text * text, const struct ggs_token * token) {
     return token->step >= 0 && token->position == (int64_t) text->n &&
            (text->n == 0 || token->sequence == text->sequence);

@@ -23,7 +23,7 @@ static void put(struct ggs_run_text * text, const char * data, size_t length) {
     text->last = data[length - 1];
 }
 
-// Could these bytes be the beginning of a character that needs more?
+// True if these bytes can begin a longer character.
 static bool is_beginning(const char * data, size_t length) {
     uint8_t first  = (uint8_t) data[0];
     size_t  wanted = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -34,7 +34,7 @@ static bool is_beginning(const char * data, size_t length) {
     return true;
 }
 
-// Takes one byte. `held` is at any time the beginning of one character.
+// Adds one byte. `held` is always the beginning of one character.
 static void add_byte(struct ggs_run_text * text, char byte) {
     text->held[text->held_length++] = byte;
     while (text->held_length > 0) {

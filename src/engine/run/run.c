@@ -25,7 +25,7 @@
 
 enum { EXIT_INTERRUPTED = 130 };
 
-// A signal handler has nothing else to write to.
+// Set by the signal handler.
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal_number) {
@@ -33,16 +33,16 @@ static void on_interrupt(int signal_number) {
     interrupted = 1;
 }
 
-// The first SIGINT ends the run after the current token, a second one ends the process at once.
+// The first SIGINT ends the run after the current token, the second one ends the process.
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     struct sigaction before;
     sigemptyset(&action.sa_mask);
-    // Background jobs are started with the signal ignored, and want to stay so.
+    // Background jobs start with the signal ignored, which must stay so.
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);
 }
 
-// Everything of one run. `stopped` says why it ended.
+// The state of one run.
 struct run {
     struct ggs_run_options options;
     struct ggs_engine *    engine;
@@ -57,9 +57,9 @@ struct run {
     const char *           stopped; // "length", "end" or "interrupt"
     uint64_t               load_ns;
     uint64_t               prompt_ns;
-    uint64_t               generate_ns;     // decodes and sampling after the prompt
-    uint64_t               generate_cpu_ns; // processor time of all threads meanwhile
-    uint64_t *             token_ns;        // of each token after the first: its decode and sampling
+    uint64_t               generate_ns;     // decoding and sampling after the prompt
+    uint64_t               generate_cpu_ns; // processor time of all threads in that time
+    uint64_t *             token_ns;        // decoding and sampling of each token after the first
     XXH3_state_t *         hash;
 };
 
@@ -138,12 +138,12 @@ static int emit(struct run * run, llama_token token, struct ggs_error * error) {
 }
 
 // The prompt's decode yields the first token and the last token is not decoded, so N tokens take N
-// decodes (where the prompt fits one batch). An end-of-text token counts: it was generated.
+// decodes (if the prompt fits one batch). An end-of-text token counts as generated.
 static int generate(struct run * run, struct ggs_error * error) {
     int status   = feed_prompt(run, error);
     run->stopped = "interrupt";
     if (interrupted && run->session.position < run->prompt_tokens) return status;
-    uint64_t before    = 0; // what generating had taken before this token
+    uint64_t before    = 0; // generation time up to this token
     uint64_t cpu_begin = ggs_clock_read(CLOCK_PROCESS_CPUTIME_ID);
     while (status == GGS_OK) {
         uint64_t    begin   = ggs_clock_now();
@@ -180,7 +180,7 @@ static double milliseconds(uint64_t ns) {
     return (double) ns / 1e6;
 }
 
-// The first token is the prompt's; NAN if there is no other one.
+// Excludes the first token, which belongs to the prompt; NAN if it is the only one.
 static double generate_ms_per_token(const struct run * run) {
     return run->generated > 1 ? milliseconds(run->generate_ns) / (run->generated - 1) : NAN;
 }
@@ -190,8 +190,8 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// What each token took, in order, but for the first, which is the prompt's. Half of the tokens took
-// longer: a machine that is busy for a moment does not show in it. -1 if there is none.
+// The median time per token, without the first, which belongs to the prompt. Unlike the mean, it is
+// not affected by short load of the machine. -1 if there is none.
 static int64_t median_token(const struct run * run) {
     uint32_t   n      = run->generated < 2 ? 0 : run->generated - 1;
     uint64_t * sorted = n == 0 ? NULL : malloc(n * sizeof(*sorted));
@@ -261,7 +261,7 @@ static int report(struct run * run, struct ggs_error * error) {
 
 // ---- the command ----
 
-// A text of another vocabulary.
+// Refuses a text of another vocabulary.
 static int check_taught(const struct run * run, struct ggs_error * error) {
     int32_t most = llama_vocab_n_tokens(run->session.vocab);
     for (uint32_t i = 0; i < run->prompt_tokens; i++)
@@ -274,7 +274,7 @@ static int check_taught(const struct run * run, struct ggs_error * error) {
 
 static int prepare(struct run * run, struct ggs_error * error) {
     struct ggs_session * session = &run->session;
-    // The prompt first: it is the cheapest thing to be wrong.
+    // The prompt comes first, because it is the cheapest to check.
     int status = read_prompt(run, error);
     if (status < 0) return status;
     if (run->prompt_tokens == 0 && run->prompt_text.length == 0)
@@ -317,7 +317,7 @@ static void release(struct run * run) {
 }
 
 int ggs_run_main(int argc, char ** argv) {
-    // The engine writes to its log until the process has ended.
+    // The engine writes to its log until the process ends.
     static struct ggs_engine engine;
     struct run               run    = {.engine = &engine};
     struct ggs_error         error  = {0};

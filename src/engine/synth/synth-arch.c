@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Short names for this file, where they stand in long columns.
+// Short names for the tables of this file.
 #define MATRIX ggs_synth_plan_matrix
 #define STACK  ggs_synth_plan_stack
 #define NORM   ggs_synth_plan_norm
@@ -39,7 +39,7 @@ static void head_norms(struct ggs_synth_plan * plan, const struct ggs_synth_shap
     NORM(plan, layer, "attn_k_norm", shape->head);
 }
 
-// A gated feed-forward net; `suffix` tells shared experts apart.
+// A gated feed-forward net; `suffix` distinguishes shared experts.
 static void feed_forward(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape, int layer,
                          const char * suffix, uint64_t width) {
     char gate[32], up[32], down[32];
@@ -51,7 +51,7 @@ static void feed_forward(struct ggs_synth_plan * plan, const struct ggs_synth_sh
     MATRIX(plan, layer, down, width, shape->embd);
 }
 
-// The router's weights are doubled: probabilities then differ clearly from expert to expert.
+// The router's weights are doubled so that the probabilities of experts differ clearly.
 static void experts(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape, int layer) {
     struct ggs_synth_tensor * router = MATRIX(plan, layer, "ffn_gate_inp", shape->embd, shape->experts);
 
@@ -103,11 +103,10 @@ static void gpt2_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_sh
     }
 }
 
-// The embeddings are the output too. A token's own embedding, carried through by the residual
-// stream, must stay below what the layers add, or the model would say the same token forever; and
-// as the norm after attention lifts even an average over all tokens to full size, it is turned
-// down, or all tokens would look alike. Embeddings are multiplied by the root of their length when
-// they are looked up.
+// The embeddings are also the output. The residual stream carries a token's own embedding, which
+// must stay smaller than what the layers add, or the model would repeat the same token forever. The
+// norm after attention scales even an average over all tokens to full size, so its weight is
+// reduced, or all tokens would look alike. Lookups multiply embeddings by the root of their length.
 static void gemma3_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {
     embedding(plan, shape)->deviation = fmin(1.0, sqrt((double) shape->layers / shape->embd)) / sqrt(shape->embd);
     NORM(plan, -1, "output_norm", shape->embd);
@@ -134,14 +133,14 @@ static void qwen3moe_tensors(struct ggs_synth_plan * plan, const struct ggs_synt
     }
 }
 
-// The sizes of latent attention: queries and the KV cache pass through narrow ranks, keys have a
-// part that carries the position (rotary) and a part that does not.
+// The sizes of latent attention: queries and the KV cache pass through low ranks; keys have a
+// rotary part, which carries the position, and a plain part.
 struct latent {
     uint32_t q_rank, kv_rank;
     uint32_t rotary, plain, value; // per head
 };
 
-// The engine takes models of these depths for the "lite" ones, which have no query rank.
+// The engine takes models of these depths for "lite" models, which have no query rank.
 static bool lite(const struct ggs_synth_shape * shape) {
     return shape->layers == 26 || shape->layers == 27 || (shape->layers == 48 && shape->vocabulary == 128256);
 }
@@ -201,7 +200,7 @@ static void deepseek2_tensors(struct ggs_synth_plan * plan, const struct ggs_syn
     }
 }
 
-// Key-values named after the architecture: "llama.block_count".
+// Key-values prefixed by the architecture: "llama.block_count".
 static void put_u32(struct ggs_synth_metadata * metadata, const struct ggs_synth_shape * shape, const char * key,
                     uint32_t value) {
     char name[96];
@@ -236,7 +235,7 @@ static void gemma3_metadata(struct ggs_synth_metadata * metadata, const struct g
     put_f32(metadata, shape, "attention.layer_norm_rms_epsilon", 1e-6f);
     put_head_sizes(metadata, shape, shape->head, shape->head);
     put_f32(metadata, shape, "rope.freq_base", 1000000.0f);
-    // Short enough that a prompt of a few sentences leaves it.
+    // Short enough that a prompt of a few sentences exceeds it.
     put_u32(metadata, shape, "attention.sliding_window", shape->context / 16);
 }
 
@@ -287,13 +286,13 @@ static bool starts_with(const char * string, const char * start) {
     return strncmp(string, start, strlen(start)) == 0;
 }
 
-// Rules for all architectures alike:
-// - what the layers add to the residual stream is scaled so that all of them together add about as
-//   much as the embedding brought; the text then depends on the last token and on those before it,
-//   and does not
-//       settle on one;
-// - every second layer keeps its value and down projections at more bits, as common quantization
-//   mixes do.
+// Rules for all architectures:
+// - Layers are scaled so that all of them together add about as much to the residual stream as the
+//   embedding. The text then depends on the last token and on earlier ones, and does not converge
+// to
+//   one token.
+// - Every second layer has its value and down projections at more bits, like common quantization
+//   mixes.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {
     shape->arch->tensors(plan, shape);
     for (size_t i = 0; i < plan->count; i++) {

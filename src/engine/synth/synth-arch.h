@@ -1,4 +1,4 @@
-// The architectures that synthetic models can have: which tensors, and which key-values.
+// The architectures of synthetic models: their tensors and key-values.
 #pragma once
 
 #include <stdbool.h>
@@ -11,13 +11,13 @@ enum ggs_synth_experts { GGS_SYNTH_EXPERTS_NEVER, GGS_SYNTH_EXPERTS_MAY, GGS_SYN
 
 struct ggs_synth_arch {
     const char *           name;       // as in general.architecture
-    const char *           vocabulary; // file name of the vocabulary that suits it
+    const char *           vocabulary; // file name of its vocabulary
     enum ggs_synth_experts experts;
-    bool                   full_attention;   // as many KV heads as heads, unless asked for others
-    bool                   latent_attention; // one latent KV head, whatever the number of heads
+    bool                   full_attention;   // as many KV heads as heads by default
+    bool                   latent_attention; // one latent KV head for any number of heads
     void (*tensors)(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape);
     void (*metadata)(struct ggs_synth_metadata *    metadata,
-                     const struct ggs_synth_shape * shape); // beyond the common ones
+                     const struct ggs_synth_shape * shape); // in addition to the common ones
 };
 
 // NULL if there is none of that name.
@@ -26,5 +26,5 @@ const struct ggs_synth_arch * ggs_synth_arch_find(const char * name);
 // Appends all tensors of a model of this shape; check plan->failed.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape);
 
-// Appends all key-values but the vocabulary's.
+// Appends all key-values except the vocabulary's.
 void ggs_synth_arch_metadata(struct ggs_synth_metadata * metadata, const struct ggs_synth_shape * shape);

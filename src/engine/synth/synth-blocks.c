@@ -7,15 +7,15 @@
 #include "ggml.h"
 
 enum scale {
-    HALF, // a 16-bit float, whose sign is random: values that are not quite around zero are so over many blocks
-    HALF_AND_OTHER, // two: the second, at `other`, is `ratio` times the first and moves the values to around zero
-    SPREAD,         // a 16-bit float in the upper four bits of four 16-bit words
-    EXPONENT,       // a power of two in a byte, 127 for one
-    FOUR_SMALL,     // four bytes, each a float of four bits of exponent and three of mantissa
+    HALF,           // a 16-bit float with random sign, so that values average to zero over many blocks
+    HALF_AND_OTHER, // two floats: the second, at `other`, is `ratio` times the first and centres the values around zero
+    SPREAD,         // a 16-bit float in the upper nibbles of four 16-bit words
+    EXPONENT,       // a power of two in a byte; 127 means 1
+    FOUR_SMALL,     // four bytes, each a float with 4 bits of exponent and 3 of mantissa
 };
 
-// Where a block keeps its scale, and which of its bytes are no values and must not be random: (byte
-// & mask) | set.
+// The place of a block's scale, and the bytes that are not values and must not be random: (byte &
+// mask) | set.
 static const struct layout {
     int        type;
     enum scale kind;
@@ -24,14 +24,14 @@ static const struct layout {
     struct {
         unsigned at, n, mask, set;
     } fixed[2];
-    double unit; // the deviation of values if the scale is 1
+    double unit; // standard deviation of the values at scale 1
 } layouts[] = {
     {GGML_TYPE_Q4_0, HALF, 0, 0, 0, {{0}}, 4.64},
     {GGML_TYPE_Q4_1, HALF_AND_OTHER, 0, 2, -7.5, {{0}}, 4.61},
     {GGML_TYPE_Q5_0, HALF, 0, 0, 0, {{0}}, 9.25},
     {GGML_TYPE_Q5_1, HALF_AND_OTHER, 0, 2, -15.5, {{0}}, 9.23},
     {GGML_TYPE_Q8_0, HALF, 0, 0, 0, {{0}}, 73.9},
-    // Sub-blocks have scales and minima of their own: all alike.
+    // Sub-blocks have their own scales and minima, all equal here.
     {GGML_TYPE_Q2_K, HALF_AND_OTHER, 80, 82, 1.5, {{0, 16, 0, 0x88}}, 8.94},
     {GGML_TYPE_Q3_K, HALF, 108, 0, 0, {{0}}, 43.3},
     {GGML_TYPE_Q4_K, HALF_AND_OTHER, 0, 2, 7.5, {{4, 8, 0, 0xa0}, {12, 4, 0, 0}}, 147.5},
@@ -75,8 +75,8 @@ static void put_spread(uint8_t * words, double value) {
         words[2 * i + 1] = (uint8_t) ((words[2 * i + 1] & 0x0f) | (half >> 4 * i & 15) << 4);
 }
 
-// The nearest powers of two below and above, so often that the squares are right on average;
-// `random` decides.
+// Chooses between the nearest powers of two so that the squares are right on average; `random`
+// decides.
 static uint8_t exponent(double value, uint8_t random) {
     int    power;
     double below = frexp(value, &power) * 2; // value = below * 2^(power - 1), from 1 to 2

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-// Numbers, and later the weights as the library quantizes them, are copied as they lie in memory.
+// Numbers and quantized weights are copied from memory as they are.
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "synthetic models are written on little-endian machines only");
 

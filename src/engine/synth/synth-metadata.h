@@ -1,4 +1,4 @@
-// The key-values of a GGUF file, as the bytes that the file will hold.
+// The key-values of a GGUF file in their binary form.
 #pragma once
 
 #include "base/text.h"
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct ggs_synth_metadata {
-    struct ggs_text bytes; // bytes.failed tells whether memory ran out
+    struct ggs_text bytes; // bytes.failed is set if memory ran out
     uint64_t        count; // of key-values
 };
 
@@ -20,11 +20,11 @@ void ggs_synth_metadata_i32(struct ggs_synth_metadata * metadata, const char * k
 void ggs_synth_metadata_f32(struct ggs_synth_metadata * metadata, const char * key, float value);
 void ggs_synth_metadata_string(struct ggs_synth_metadata * metadata, const char * key, const char * value);
 
-// For values of other kinds: the key and the value's type (an enum gguf_type); the caller appends
-// the value's bytes.
+// For other values: writes the key and the type (an enum gguf_type); the caller appends the value's
+// bytes.
 void ggs_synth_metadata_begin(struct ggs_synth_metadata * metadata, const char * key, uint32_t type);
 
-// Parts of a GGUF file, little endian: a number, a string with its length in front.
+// Parts of a GGUF file, little endian: a number, a string with its length.
 void ggs_synth_put_u32(struct ggs_text * bytes, uint32_t value);
 void ggs_synth_put_u64(struct ggs_text * bytes, uint64_t value);
 void ggs_synth_put_string(struct ggs_text * bytes, const char * string);

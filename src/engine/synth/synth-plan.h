@@ -1,4 +1,4 @@
-// What will be written: the list of tensors, in file order.
+// The tensors to write, in file order.
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +7,12 @@
 
 struct ggs_error;
 
-enum { GGS_SYNTH_ALIGNMENT = 32 }; // of tensor data; GGUF's default, so no key says it
+enum { GGS_SYNTH_ALIGNMENT = 32 }; // of tensor data; GGUF's default, so no key states it
 
-// How a tensor gets its type; see synth-types.h.
+// The rule for a tensor's type; see synth-types.h.
 enum ggs_synth_class {
-    GGS_SYNTH_MATRIX, // --types decides
-    GGS_SYNTH_APART,  // --types decides if it names the component; `default=` leaves it alone
+    GGS_SYNTH_MATRIX, // --types applies
+    GGS_SYNTH_APART,  // --types applies if it names the component; `default=` does not
     GGS_SYNTH_FIXED,  // always f32: norms, biases, routers
 };
 
@@ -21,10 +21,10 @@ struct ggs_synth_tensor {
     char component[32]; // "attn_v"
     int  layer;         // 3; -1 outside of the layers
     enum ggs_synth_class class;
-    bool     precise; // q6_k instead of q4_k unless a type was asked for
+    bool     precise; // q6_k in place of q4_k unless a type is given
     unsigned dimensions;
     uint64_t shape[3];  // innermost first; 1 beyond `dimensions`
-    double   deviation; // of the random weights; 0: every value is `constant`
+    double   deviation; // standard deviation of the random weights; 0: every value is `constant`
     float    constant;
 
     int      type; // enum ggml_type; set by ggs_synth_types_apply
@@ -36,18 +36,19 @@ struct ggs_synth_plan {
     size_t                    count;
     size_t                    capacity;
     bool                      failed;  // out of memory; sticks, so that callers check once
-    struct ggs_synth_tensor   scratch; // what appends return from then on
+    struct ggs_synth_tensor   scratch; // returned by appends after a failure
 };
 
 // A zeroed plan is empty.
 void ggs_synth_plan_release(struct ggs_synth_plan * plan);
 
-// Each appends one tensor and returns it (a scratch one if memory ran out) until the next append;
-// `layer` is -1 for tensors outside of the layers. Sizes are in values.
-// A matrix that maps `in` values to `out`; weights are scaled so that unit input gives unit output.
+// Each function appends one tensor and returns it (a scratch one if memory ran out), valid until
+// the next append. `layer` is -1 outside of the layers. Sizes are in values.
+//
+// A matrix that maps `in` values to `out`, scaled so that unit input yields unit output.
 struct ggs_synth_tensor * ggs_synth_plan_matrix(struct ggs_synth_plan * plan, int layer, const char * component,
                                                 uint64_t in, uint64_t out);
-// The same once per expert (or head): a tensor of three dimensions.
+// The same per expert (or head): a tensor of three dimensions.
 struct ggs_synth_tensor * ggs_synth_plan_stack(struct ggs_synth_plan * plan, int layer, const char * component,
                                                uint64_t in, uint64_t out, uint64_t count);
 // "COMPONENT.weight" of all ones, f32.

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-// The widths of tiny and moe are multiples of 256, so that every type fits, and still so small that
-// an operation takes microseconds.
+// The widths of tiny and moe are multiples of 256, so that every type fits, but so small that an
+// operation takes microseconds.
 static const struct preset {
     const char * name;
     const char * arch;
@@ -31,8 +31,8 @@ static const struct preset * find_preset(const char * name) {
     return NULL;
 }
 
-// Expert counts and the feed-forward width: a dense preset made sparse gets 8 experts of half its
-// width, of which 2 are used, so that a token costs what it did before.
+// Sets expert counts and the feed-forward width. A dense preset made sparse gets 8 experts of half
+// its width, of which 2 are used, so a token costs the same.
 static void init_experts(struct ggs_synth_shape * shape, const struct preset * preset,
                          const struct ggs_synth_options * options) {
     bool sparse   = preset->experts > 0;
@@ -96,8 +96,7 @@ static int check_attention(const struct ggs_synth_shape * shape, const struct gg
     return 0;
 }
 
-// KV heads that nobody asked for follow the heads: as many heads per KV head as in the preset if
-// that works.
+// Default number of KV heads: as many heads per KV head as in the preset, if possible.
 static uint32_t default_kv_heads(const struct ggs_synth_shape * shape, const struct preset * preset) {
     if (shape->arch->latent_attention) return 1;
     if (shape->arch->full_attention) return shape->heads;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-// The types that the library can quantize to and multiply with; asking it for another one aborts
-// the process. The numbers are those of GGUF files and never change.
+// The types that the library can quantize to and multiply with; it aborts the process for any
+// other. The numbers are those of GGUF files and never change.
 static const struct {
     const char * name;
     int          type;
@@ -38,7 +38,7 @@ static int fail_type(const char * name, struct ggs_error * error) {
     return GGS_USAGE;
 }
 
-// An engine of another release may know a type of the table not yet, or by another name.
+// An engine of another release may lack a type of the table, or have another name for it.
 static int find_type(const char * name, int * type, struct ggs_error * error) {
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcasecmp(types[i].name, name) != 0) continue;
@@ -82,7 +82,7 @@ static int measure(struct ggs_synth_tensor * tensor, struct ggs_error * error) {
     return 0;
 }
 
-// The components that --types can name, each once, in file order.
+// Lists the components that --types can name, each once, in file order.
 static void list_components(const struct ggs_synth_plan * plan, struct ggs_text * list) {
     ggs_text_puts(list, "default");
     for (size_t i = 0; i < plan->count; i++) {
@@ -102,7 +102,7 @@ static int fail_component(const struct ggs_synth_plan * plan, const char * compo
     return GGS_USAGE;
 }
 
-// One "component=type" of the spec, or a "type" alone for the default.
+// Applies one "component=type" of the spec, or a "type" for the default.
 static int apply_entry(struct ggs_synth_plan * plan, const char * component, const char * name,
                        struct ggs_error * error) {
     int  type = 0, status = find_type(name, &type, error);
@@ -119,7 +119,7 @@ static int apply_entry(struct ggs_synth_plan * plan, const char * component, con
     return status;
 }
 
-// Goes twice over the spec, so that `default` gives way to components wherever it stands.
+// Two passes over the spec, so that components override `default` in any order.
 static int apply_spec(struct ggs_synth_plan * plan, char * spec, bool defaults, struct ggs_error * error) {
     for (char * entry = spec; entry != NULL;) {
         char * next   = strchr(entry, ',');

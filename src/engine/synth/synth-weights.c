@@ -11,10 +11,10 @@
 
 enum {
     POOL_BLOCKS = 4096,
-    SHORT_BLOCK = 32, // types of shorter blocks (f16 has 1) are tiled by so many values if a row allows it
+    SHORT_BLOCK = 32, // types with shorter blocks (f16 has 1) are tiled by this many values if the row length allows it
 };
 
-// Blocks of one type and scale. A "block" here may be several blocks of the type.
+// Blocks of one type and scale. A block here may be several blocks of the type.
 struct ggs_synth_pool {
     struct ggs_synth_pool * next;
     int                     type;
@@ -34,7 +34,7 @@ static uint64_t random_next(uint64_t * state) {
     return z ^ (z >> 31);
 }
 
-// The state for a stream of its own: FNV-1a over `name`, then mixed with the seed.
+// The state of an independent stream: FNV-1a over `name`, mixed with the seed.
 static uint64_t random_stream(uint64_t seed, const char * name, uint64_t salt) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (const char * c = name; *c != '\0'; c++) hash = (hash ^ (uint8_t) *c) * 0x100000001b3u;
@@ -44,8 +44,8 @@ static uint64_t random_stream(uint64_t seed, const char * name, uint64_t salt) {
     return random_next(&state);
 }
 
-// The sum of four uniform numbers is close to normal, and unlike the textbook ways needs no
-// function of libm, whose last bit differs between CPUs. Its deviation is 65536 / sqrt(3).
+// The sum of four uniform numbers is close to normal and needs no function of libm, whose last bit
+// differs between CPUs. Its deviation is 65536 / sqrt(3).
 static void random_values(float * values, size_t count, double deviation, uint64_t state) {
     const float scale = (float) (deviation / 37837.227);
     for (size_t i = 0; i < count; i++) {
@@ -84,8 +84,8 @@ static void fill_with_blocks(struct ggs_synth_pool * pool, uint64_t seed) {
     for (size_t i = 0; i < pool->count; i++) ggs_synth_block(pool->type, pool->data + i * pool->size, pool->deviation);
 }
 
-// Floats, and types that are younger than this: those below three bits want to know how important
-// each column is; here all are alike.
+// For floats and newer types. Types below three bits need an importance per column, which is
+// uniform here.
 static int fill_pool(struct ggs_synth_pool * pool, uint64_t seed, struct ggs_error * error) {
     enum ggml_type type = (enum ggml_type) pool->type;
     if (ggs_synth_block_known(pool->type)) {
@@ -111,7 +111,7 @@ out:
     return status;
 }
 
-// A tensor of deviation 0 repeats one value: a pool of one.
+// A tensor of deviation 0 repeats one value: a pool of one block.
 static int make_pool(struct ggs_synth_weights * weights, const struct ggs_synth_tensor * tensor, unsigned values,
                      struct ggs_error * error) {
     bool                    repeated = tensor->deviation == 0;

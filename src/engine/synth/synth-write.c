@@ -22,7 +22,7 @@ enum { PIECE = 1 << 20 };
 // One output file: the tensors [first, end) of the plan.
 struct part {
     size_t            first, end;
-    struct ggs_text   head; // everything in front of the tensor data
+    struct ggs_text   head; // everything ahead of the tensor data
     uint64_t          size; // of the whole file
     struct ggs_output output;
     bool              open, committed;
@@ -58,8 +58,9 @@ static uint64_t padded(uint64_t size) {
     return size + padding(size);
 }
 
-// Walks over the plan and begins a new file whenever one has `minimum` bytes; the last file takes
-// what remains. Returns how many files reach the minimum; notes the cuts if `parts` is not NULL.
+// Walks the plan and begins a new file whenever one has `minimum` bytes; the last file takes the
+// rest. Returns the number of files that reach the minimum; records the cuts if `parts` is not
+// NULL.
 static size_t cut(const struct ggs_synth_plan * plan, uint64_t minimum, size_t count, struct part * parts) {
     size_t   full = 0, first = 0;
     uint64_t size = 0;
@@ -77,9 +78,9 @@ static size_t cut(const struct ggs_synth_plan * plan, uint64_t minimum, size_t c
     return full;
 }
 
-// Keeps the tensors in order and makes the smallest file as large as it can be.
+// Keeps the tensors in order and maximises the size of the smallest file.
 static void divide(const struct ggs_synth_plan * plan, struct part * parts, size_t count) {
-    uint64_t low = 1, high = UINT64_MAX; // a minimum of 1 gives each tensor a file of its own: always enough
+    uint64_t low = 1, high = UINT64_MAX; // with a minimum of 1 each tensor is a file: always enough
     while (low < high) {
         uint64_t middle = low + (high - low + 1) / 2;
         if (cut(plan, middle, count, NULL) >= count) {
@@ -160,8 +161,7 @@ static int prepare(struct writer * writer, struct ggs_error * error) {
     return 0;
 }
 
-// Reserving the file's space finds a full disk before the work, and keeps the file in few
-// fragments.
+// Reserving the space detects a full disk early and limits fragmentation.
 static int open_part(struct part * part, struct ggs_error * error) {
     char size[GGS_NUMBER_LENGTH];
     int  status = ggs_output_open(&part->output, part->path, error);
@@ -218,8 +218,7 @@ static int commit(struct writer * writer, struct ggs_error * error) {
     return 0;
 }
 
-// After a failure nothing stays: neither temporary files nor the first parts of a split that lacks
-// the rest.
+// After a failure nothing stays: neither temporary files nor some parts of a split.
 static void discard(struct writer * writer) {
     for (uint32_t i = 0; i < writer->count; i++) {
         struct part * part = &writer->parts[i];
@@ -241,7 +240,7 @@ static void release(struct writer * writer) {
 static int write_parts(struct writer * writer, struct ggs_error * error) {
     uint64_t total  = 0;
     int      status = 0;
-    // A file size limit (ulimit -f) shall fail the write, not kill the program.
+    // A file size limit (ulimit -f) must fail the write, not kill the program.
     void (*limit)(int) = signal(SIGXFSZ, SIG_IGN);
 
     ggs_interrupt_hold(&writer->interrupt);

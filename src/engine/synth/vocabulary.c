@@ -28,7 +28,7 @@ static bool readable(char path[PATH_MAX], const char * directory, const char * b
 }
 
 int ggs_vocabulary_find(char path[PATH_MAX], const char * chosen, const char * name, struct ggs_error * error) {
-    // From build/bin, from build/asan/bin and its like, from where it was installed.
+    // Relative to build/bin, to build/asan/bin and the like, and to an installation.
     static const char * const places[] = {"/../engine/source/models", "/../../engine/source/models",
                                           "/../share/ggscope/vocabularies"};
 

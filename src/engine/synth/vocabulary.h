@@ -1,4 +1,4 @@
-// Vocabularies: GGUF files that hold a tokenizer and no tensors.
+// Vocabularies: GGUF files with a tokenizer and no tensors.
 #pragma once
 
 #include <limits.h>
@@ -7,9 +7,9 @@
 struct ggs_error;
 struct ggs_synth_metadata;
 
-// Where the vocabulary `name` ("ggml-vocab-gpt-2.gguf") lies: `chosen` if that is not NULL, else in
-// the directory that GGSCOPE_VOCAB_DIR names, else beside this program, in its build tree or where
-// it was installed. GGS_ABSENT with a sentence that says where it was looked for.
+// Finds the vocabulary `name` ("ggml-vocab-gpt-2.gguf"): `chosen` if it is not NULL, else in the
+// directory GGSCOPE_VOCAB_DIR, else beside this program, in its build tree or installation.
+// GGS_ABSENT with a sentence that lists the places.
 int ggs_vocabulary_find(char path[PATH_MAX], const char * chosen, const char * name, struct ggs_error * error);
 
 // Appends the tokenizer's key-values of that file to `metadata` and stores the number of tokens.

@@ -1,5 +1,5 @@
-// buffer-timeline.json: the engine's buffers, when they were allocated and freed; and the format
-// "buffers", the same as JSON lines.
+// buffer-timeline.json: when the engine's buffers were allocated and freed. The format "buffers"
+// has the same as JSON lines.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,17 +13,17 @@ enum { NO_LAYER = 65535, NAME_LENGTH = 160 };
 struct event {
     int64_t  ns;
     bool     end;
-    uint64_t i; // in trace.buffers
+    uint64_t i; // index in trace.buffers
 };
 
-// Buffers with what the layout says of them, and events in order of time.
+// Buffers with their place in the layout, and events in order of time.
 struct buffers {
     const struct ggs_trace * trace;
     char (*names)[NAME_LENGTH];
-    uint32_t *     layers; // that all tensors in the buffer belong to, NO_LAYER for none
+    uint32_t *     layers; // the layer of all tensors in the buffer, NO_LAYER if they differ
     struct event * events;
     uint64_t       n_events;
-    uint64_t       peak, peak_private; // bytes at a time: of all, and without mapped files
+    uint64_t       peak, peak_private; // concurrent bytes: of all buffers, and without mapped files
 };
 
 static void release(struct buffers * b) {
@@ -51,7 +51,7 @@ static void find_layers(struct ggs_export * export, struct buffers * b) {
     }
 }
 
-// "Weights_CPU_Mapped", "KVCache_CPU", "Compute_CUDA0"; "_L7" if all of it is of one layer.
+// "Weights_CPU_Mapped", "KVCache_CPU", "Compute_CUDA0"; "_L7" if the buffer is of one layer.
 static void find_name(const struct buffers * b, uint64_t i) {
     static const char * const classes[GGS_CLASS_COUNT] = {[GGS_CLASS_OTHER]   = "Buffer",
                                                           [GGS_CLASS_WEIGHTS] = "Weights",
@@ -77,7 +77,7 @@ static const char * usage_name(uint64_t usage) {
 static int by_time(const void * a, const void * b) {
     const struct event *x = a, *y = b;
     if (x->ns != y->ns) return x->ns < y->ns ? -1 : 1;
-    if (x->end != y->end) return (int) y->end - (int) x->end; // what is freed at that moment makes room first
+    if (x->end != y->end) return (int) y->end - (int) x->end; // at equal times buffers are freed first
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
@@ -162,7 +162,7 @@ static void put_timeline(struct ggs_json * json, const struct buffers * b) {
     ggs_json_end(json);
 }
 
-// A usage and its number of buffers.
+// Writes a usage and its number of buffers.
 static void put_usage(struct ggs_json * json, const struct buffers * b) {
     enum { USAGES = 3 };
     uint64_t n[USAGES] = {0};
@@ -226,7 +226,7 @@ static void put_line(struct ggs_export * export, struct ggs_target * target, con
         ggs_json_u64(&json, "layer", b->layers[event->i]);
     }
     ggs_json_end(&json);
-    ggs_json_finish(&json); // a failure is in the target
+    ggs_json_finish(&json); // failures are kept in the target
     ggs_target_text(target, "\n");
 }
 

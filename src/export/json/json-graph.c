@@ -1,4 +1,4 @@
-// graphs/token-NNNNN.json: what was to be computed.
+// graphs/token-NNNNN.json: the graphs of a step.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "export/json/json.h"
 
-// Ids are node_0, node_1, ... for what is computed and leaf_0, leaf_1, ... for weights and inputs.
+// Ids are node_0, node_1, ... for computed tensors and leaf_0, leaf_1, ... for weights and inputs.
 struct ids {
     uint32_t * node;   // by tensor: number of its node + 1
     uint32_t * leaf;   // by tensor: number of its leaf + 1
-    uint64_t   leaves; // so far
-    uint64_t   most;   // tensors
+    uint64_t   leaves; // number so far
+    uint64_t   most;   // number of tensors
 };
 
 static void collect(struct ids * ids, const struct ggs_graph * graph) {
@@ -51,7 +51,7 @@ static void put_node(struct ggs_export * export, struct ggs_json * json, const c
     ggs_json_string(json, "category", category);
 }
 
-// A leaf that lies in a file of the model, or was copied from one.
+// True for a leaf that lies in a file of the model or was copied from one.
 static bool is_weight(const struct ggs_trace * trace, uint64_t tensor) {
     uint64_t file, offset;
     return ggs_trace_origin(&trace->tensors[tensor - 1], &file, &offset) && trace->models[file - 1];
@@ -100,11 +100,10 @@ static void put_edges(const struct ggs_trace * trace, struct ggs_json * json, co
     }
 }
 
-// What is known only after the lists have been walked is counted first: the lists come last, as in
-// all files.
+// Counts come first and need a pass of their own: the lists are last, as in all files.
 struct counts {
     uint64_t nodes, edges, leaves;
-    int      layers; // the highest + 1
+    int      layers; // highest layer + 1
 };
 
 static void count(struct ggs_export * export, const struct ggs_graph * graph, struct ids * ids,
@@ -124,7 +123,7 @@ static void count(struct ggs_export * export, const struct ggs_graph * graph, st
     }
 }
 
-// One of three passes over the graphs of the step: 0 counts, 1 writes the nodes, 2 the edges.
+// One of three passes over the graphs of a step: 0 counts, 1 writes the nodes, 2 the edges.
 static int pass(struct ggs_export * export, struct ggs_json * json, int which, const struct ggs_step_graph * graphs,
                 uint64_t n_graphs, struct ids * ids, struct counts * counts, struct ggs_error * error) {
     int status = 0;

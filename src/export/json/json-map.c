@@ -1,6 +1,6 @@
-// memory-map.json: where every tensor of the model lies in its files.
+// memory-map.json: the place of every tensor in the model's files.
 //
-// From the files themselves if they are still there; else of those tensors that the trace has seen.
+// Read from the files if they still exist; otherwise limited to the tensors in the trace.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +15,10 @@
 
 // The GGUF files that the engine opened.
 struct model {
-    struct ggs_gguf **      gguf; // by file - 1; NULL if it is none or cannot be read
+    struct ggs_gguf **      gguf; // by file - 1; NULL if it is not GGUF or unreadable
     struct ggs_gguf_map *   maps;
     uint64_t                bytes;
-    const struct ggs_gguf * first; // has the metadata; NULL if no file can be read
+    const struct ggs_gguf * first; // has the metadata; NULL if no file is readable
 };
 
 void ggs_memory_map_release(struct ggs_memory_map * map) {
@@ -41,7 +41,7 @@ static int open_model(struct ggs_export * export, struct model * model, struct g
         if (trace->models[i]) model->bytes += file->size;
         if (file->gguf == 0) continue;
         if (ggs_gguf_open(&model->gguf[i], ggs_reader_string(trace->reader, file->path), NULL) < 0) continue;
-        // A file that has changed since is not the one that was recorded.
+        // The file has changed since the recording.
         if (model->gguf[i]->size != file->size || ggs_gguf_map_init(&model->maps[i], model->gguf[i], NULL) < 0) {
             ggs_gguf_map_release(&model->maps[i]);
             ggs_gguf_free(model->gguf[i]);
@@ -99,7 +99,7 @@ static int walk_file(struct ggs_export * export, const struct model * model, uin
     return status;
 }
 
-// Weights that the trace has seen, each once: DISK, or copied from a file, and no view.
+// Writes each weight of the trace once: in a file or copied from one, and not a view.
 static int walk_trace(struct ggs_export * export, struct ggs_json * json, struct ggs_memory_map * map,
                       struct ggs_error * error) {
     int status = 0;

@@ -1,7 +1,7 @@
-// traces/token-NNNNN.json: what was computed, op by op.
+// traces/token-NNNNN.json: the computed ops of a step.
 //
-// One walk over all runs. Where contexts run at the same time their steps interleave, so several
-// files can be open at once; each is finished with the last run of its step.
+// One walk goes over all runs. Steps of concurrent contexts interleave, so several files can be
+// open; each is finished with the last run of its step.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct open_step {
     struct ggs_json_file    file;
     uint64_t                runs, entries;
     int64_t                 first_ns; // of the first entry
-    int64_t                 last_ns;  // the last end of an entry
+    int64_t                 last_ns;  // latest end of an entry
     struct ggs_step_graph * graphs;
     uint64_t                n_graphs, graphs_capacity, next_node;
 };
@@ -70,11 +70,11 @@ static void put_metadata(struct ggs_json * json, const struct open_step * step) 
     ggs_json_end(json);
 }
 
-// Writes the end of a step's file and its graph, and frees it; with a negative status it gives both
-// up. The step is not in t->open any more.
+// Writes the end of a step's file and its graph, and frees the step; a negative status discards
+// both files. The step must have been removed from t->open.
 static int finish_step(struct tokens * t, struct open_step * step, int status, struct ggs_error * error) {
     ggs_json_end(&step->file.json);
-    put_metadata(&step->file.json, step); // last: how many entries there are shows only now
+    put_metadata(&step->file.json, step); // last, because it has the number of entries
     status = ggs_json_file_close(t->export, &step->file, status, error);
     if (status == 0)
         status = ggs_json_graph(t->export, step->step.step, step->graphs, step->n_graphs, start_of(step), error);
@@ -92,7 +92,7 @@ static int close_step(struct tokens * t, struct open_step * step, int status, st
     return status;
 }
 
-// The step of a run: open already, or found by going on through the table of steps. *out is NULL if
+// Finds the step of a run: an open one, or one further on in the table of steps. *out is NULL if
 // there is none.
 static int find_step(struct tokens * t, int64_t number, struct open_step ** out, struct ggs_error * error) {
     *out = NULL;
@@ -111,7 +111,7 @@ static int find_step(struct tokens * t, int64_t number, struct open_step ** out,
     return more < 0 ? more : 0;
 }
 
-// Where the ids of a graph's nodes begin in the step's graph file.
+// Returns the id of a graph's first node in the step's graph file.
 static int find_graph(struct open_step * step, const struct ggs_graph * graph, uint64_t * first,
                       struct ggs_error * error) {
     for (uint64_t i = 0; i < step->n_graphs; i++) {
@@ -139,8 +139,8 @@ static void put_file(struct tokens * t, struct ggs_json * json, uint64_t file) {
     ggs_json_string(json, "file", slash == NULL ? path : slash + 1);
 }
 
-// Where a tensor's bytes come from: DISK with the offset in the file, also if the engine copied
-// them from there, else BUFFER.
+// Writes the origin of a tensor's bytes: DISK with the offset in the file, also if the engine
+// copied them from there; else BUFFER.
 static void put_place(struct tokens * t, struct ggs_json * json, const struct ggs_tensor * tensor, uint64_t first) {
     bool     mapped = tensor->source == GGS_SOURCE_DISK, copied = !mapped && tensor->origin_file != 0;
     uint64_t file                      = mapped ? tensor->file : tensor->origin_file;
@@ -178,7 +178,7 @@ static void put_source(struct tokens * t, struct ggs_json * json, const struct g
     ggs_json_end(json);
 }
 
-// What a node reads.
+// Writes the sources of a node.
 static void put_sources(struct tokens * t, struct ggs_json * json, const struct ggs_access_list * list) {
     uint64_t n = 0;
     for (unsigned i = 0; i < list->n; i++) n += !list->access[i].write;
@@ -205,15 +205,15 @@ static void put_experts(struct ggs_json * json, const struct ggs_choice * choice
     ggs_json_end(json);
 }
 
-// What an entry is about: an op, one thread's share of it, or a node that was fused into it.
+// The subject of an entry: an op, one thread's share of it, or a node fused into it.
 struct entry {
     const struct ggs_op_seen *     op;
     const struct ggs_access_list * accesses;
     bool                           fused;
     uint64_t                       thread, os_thread;
     int64_t                        begin_ns;
-    int64_t                        duration_ns, wait_ns; // -1: not seen, or counted elsewhere
-    bool                           bytes;                // counts the op's bytes
+    int64_t                        duration_ns, wait_ns; // -1: not seen, or counted in another entry
+    bool                           bytes;                // true if the entry counts the op's bytes
 };
 
 static void put_entry(struct tokens * t, struct open_step * step, const struct ggs_walk * walk, uint64_t first_node,
@@ -252,7 +252,7 @@ static void put_entry(struct tokens * t, struct open_step * step, const struct g
 static int put_op(struct tokens * t, struct open_step * step, struct ggs_walk * walk, uint64_t first_node,
                   struct ggs_error * error) {
     const struct ggs_op_seen * op     = &walk->op;
-    uint64_t                   first  = 0; // to begin
+    uint64_t                   first  = 0; // index of the op run that begins first
     bool                       unseen = false;
     for (uint64_t i = 0; i < op->n_op_runs; i++) {
         if (op->op_runs[i].begin_ns < op->op_runs[first].begin_ns) first = i;
@@ -310,9 +310,9 @@ int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * ma
         if (walk->run.step >= 0) status = put_run(&t, walk, error);
         if (status >= 0) ggs_export_step(export);
     }
-    if (status == 0) status = find_step(&t, -1, &none, error); // steps behind the last run
-    while (t.n_open > 0) {                                     // fewer runs than promised: what there is
-        // The analyzer loses sight of a step that left the list:
+    if (status == 0) status = find_step(&t, -1, &none, error); // steps after the last run
+    while (t.n_open > 0) {                                     // fewer runs than stated: writes what there is
+        // The analyzer loses track of a step that left the list:
         // NOLINTNEXTLINE(clang-analyzer-unix.Malloc)
         int closed = finish_step(&t, t.open[--t.n_open], status, status < 0 ? NULL : error);
         if (status == 0) status = closed;

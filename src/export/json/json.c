@@ -1,5 +1,5 @@
-// The json format: metadata. The rest is in json-map.c, json-buffers.c, json-graph.c and
-// json-trace.c.
+// The json format: metadata. json-map.c, json-buffers.c, json-graph.c and json-trace.c have the
+// rest.
 #include "export/json/json.h"
 
 #include <stdlib.h>
@@ -24,12 +24,12 @@ int ggs_json_file_open(struct ggs_export * export, struct ggs_json_file * file, 
 int ggs_json_file_close(struct ggs_export * export, struct ggs_json_file * file, int status, struct ggs_error * error) {
     if (status == 0) {
         ggs_json_end(&file->json);
-        ggs_json_finish(&file->json); // a failure is in the target
+        ggs_json_finish(&file->json); // failures are kept in the target
     }
     return ggs_export_close(export, &file->target, status, error);
 }
 
-// Addresses and ids make up a good part of a file: printf would take as long as all the rest.
+// Addresses and ids are a large part of a file: printf would take as long as everything else.
 void ggs_json_address(struct ggs_json * json, const char * key, uint64_t address) {
     char   text[18];
     size_t at = sizeof(text);

@@ -45,7 +45,7 @@ static void put_block(struct ggs_text * out, const int64_t * values, uint64_t n,
     uint64_t delta[BLOCK];
     int64_t  least = INT64_MAX;
     uint8_t  widths[MINIBLOCKS];
-    for (uint64_t i = 0; i < n; i++) { // differences wrap around, as readers add them up
+    for (uint64_t i = 0; i < n; i++) { // differences wrap around; so do the readers' sums
         delta[i] = (uint64_t) values[i] - (uint64_t) before;
         before   = values[i];
         if ((int64_t) delta[i] < least) least = (int64_t) delta[i];
@@ -59,7 +59,7 @@ static void put_block(struct ggs_text * out, const int64_t * values, uint64_t n,
         widths[m] = (uint8_t) ggs_bits_of(all);
     }
     ggs_text_append(out, (const char *) widths, sizeof(widths));
-    for (unsigned m = 0; m < MINIBLOCKS && m * MINIBLOCK < n; m++) // miniblocks without values are left out
+    for (unsigned m = 0; m < MINIBLOCKS && m * MINIBLOCK < n; m++) // miniblocks without values are omitted
         put_packed(out, delta + m * MINIBLOCK, MINIBLOCK, widths[m]);
 }
 
@@ -103,7 +103,7 @@ void ggs_put_bits(struct ggs_text * out, const int64_t * values, uint64_t n) {
 // ---- Thrift ----
 
 static void put_field(struct ggs_thrift * t, int id, enum ggs_thrift_type type) {
-    if (id == 0) return; // an element of a list has no header
+    if (id == 0) return; // elements of a list have no header
     int * last = &t->last[t->depth - 1];
     if (id > *last && id - *last <= 15) {
         ggs_text_putc(t->out, (char) ((id - *last) << 4 | (int) type));

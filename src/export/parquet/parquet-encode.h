@@ -1,6 +1,6 @@
-// The encodings of Parquet that the writer uses, and Thrift's compact protocol for its headers.
+// The Parquet encodings that the writer uses, and Thrift's compact protocol for its headers.
 //
-// All of them append to a ggs_text, whose `failed` tells of memory that ran out.
+// All functions append to a ggs_text, whose `failed` is set if memory runs out.
 #pragma once
 
 #include <stdbool.h>
@@ -10,15 +10,15 @@
 
 // ---- pages ----
 
-// PLAIN for 64-bit numbers: they are copied as they stand, so the machine must be little endian.
-// DELTA_BINARY_PACKED: differences in blocks of 128, each less the block's least, in as few bits as
-// the largest needs.
+// PLAIN 64-bit numbers are copied as they are, so the machine must be little endian.
+// DELTA_BINARY_PACKED has differences in blocks of 128, minus the smallest of the block, in as few
+// bits as the largest needs.
 void ggs_put_delta(struct ggs_text * out, const int64_t * values, uint64_t n);
-// RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without its length in front. One
+// RLE / bit-packing hybrid with a fixed width (0 to 32 bits), without a length prefix. One
 // bit-packed run, or a repeated value if all are equal.
 void     ggs_put_hybrid(struct ggs_text * out, const uint32_t * values, uint64_t n, unsigned width);
 void     ggs_put_bits(struct ggs_text * out, const int64_t * values, uint64_t n); // PLAIN booleans: one bit each
-unsigned ggs_bits_of(uint64_t value);                                             // bits that a value needs: 0 for 0
+unsigned ggs_bits_of(uint64_t value);                                             // bits of a value: 0 for 0
 
 // ---- Thrift ----
 
@@ -31,14 +31,13 @@ enum ggs_thrift_type {
     GGS_THRIFT_STRUCT = 12,
 };
 
-// One struct at a time: `last` is the id of the field before, which the protocol writes as a
-// difference.
+// `last` is the id of the previous field at each depth: the protocol writes ids as differences.
 struct ggs_thrift {
     struct ggs_text * out;
     int               last[8]; // by depth
     unsigned          depth;
 };
-void ggs_thrift_begin(struct ggs_thrift * t, int id); // a struct in a field; id 0: in a list, or outermost
+void ggs_thrift_begin(struct ggs_thrift * t, int id); // a struct in a field; id 0: in a list, or the outermost
 void ggs_thrift_end(struct ggs_thrift * t);
 void ggs_thrift_true(struct ggs_thrift * t, int id);
 void ggs_thrift_i32(struct ggs_thrift * t, int id, int32_t value);

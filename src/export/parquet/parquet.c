@@ -5,7 +5,7 @@
 //     column chunk = dictionary page (texts) | data page; each a header, then zstd
 //
 // Integers and timestamps are DELTA_BINARY_PACKED, texts RLE_DICTIONARY, reals and booleans PLAIN.
-// Columns that may be null have definition levels.
+// Nullable columns have definition levels.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "export/parquet/parquet-encode.h"
 #include "export/tables/tables.h"
 
-enum { GROUP_ROWS = 1 << 17, GROUP_TEXT = 8 << 20 }; // a group is closed at either
+enum { GROUP_ROWS = 1 << 17, GROUP_TEXT = 8 << 20 }; // either limit closes a group
 
 enum { TYPE_BOOLEAN = 0, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_RLE_DICTIONARY = 8 };
@@ -34,19 +34,19 @@ static const struct {
 
 struct column {
     union {
-        int64_t *  integers; // booleans and timestamps too
+        int64_t *  integers; // also booleans and timestamps
         double *   reals;
         uint32_t * indices; // into the dictionary
         void *     values;
     };
-    uint64_t   n;       // values that are not null
-    uint32_t * defined; // 1 for each row that has a value; NULL if none may be null
+    uint64_t   n;       // number of values other than null
+    uint32_t * defined; // 1 for each row with a value; NULL if the column is not nullable
     // texts
-    struct ggs_text dictionary; // as its page has it: u32 length, bytes
+    struct ggs_text dictionary; // in the layout of its page: u32 length, bytes
     uint32_t        n_words;
     uint32_t *      slots; // open addressing: word + 1
     uint32_t        n_slots;
-    uint32_t *      word_at; // where each word begins in the dictionary
+    uint32_t *      word_at; // offset of each word in the dictionary
 };
 
 struct parquet {
@@ -54,7 +54,7 @@ struct parquet {
     struct ggs_target             target;
     struct column                 columns[GGS_FIELDS_MOST];
     uint64_t                      rows, total_rows, position; // position: bytes written so far
-    struct ggs_text               groups;                     // their footer, as it grows
+    struct ggs_text               groups;                     // their metadata in the footer
     uint64_t                      n_groups;
     struct ggs_text               page, header;
     uint8_t *                     packed;
@@ -168,8 +168,7 @@ static void put(struct parquet * p, const void * data, size_t length) {
     p->position += length;
 }
 
-// Writes p->page with its header. Returns the bytes that it took in the file as they would be
-// uncompressed.
+// Writes p->page with its header. Returns the size of both without compression.
 static int put_page(struct parquet * p, int kind, uint64_t values, int encoding, uint64_t * raw,
                     struct ggs_error * error) {
     size_t bound = ZSTD_compressBound(p->page.length);
@@ -200,7 +199,7 @@ static int put_page(struct parquet * p, int kind, uint64_t values, int encoding,
 
 static void fill_page(struct parquet * p, const struct column * c, enum ggs_cell_type type) {
     ggs_text_clear(&p->page);
-    if (c->defined != NULL) { // definition levels, after their length
+    if (c->defined != NULL) { // definition levels, with their length in front
         uint32_t length = 0;
         ggs_text_append(&p->page, (const char *) &length, 4);
         ggs_put_hybrid(&p->page, c->defined, p->rows, 1);
@@ -350,7 +349,7 @@ static int put_footer(struct parquet * p, const char * id, struct ggs_error * er
     ggs_thrift_binary(&t, 2, id, strlen(id));
     ggs_thrift_end(&t);
     ggs_thrift_binary(&t, 6, creator, sizeof(creator) - 1);
-    // Without an order of its column a reader may not trust the statistics.
+    // Readers may not trust the statistics of a column without an order.
     ggs_thrift_list(&t, 7, GGS_THRIFT_STRUCT, p->table->n_fields);
     for (unsigned i = 0; i < p->table->n_fields; i++) {
         ggs_thrift_begin(&t, 0);

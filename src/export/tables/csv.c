@@ -1,4 +1,4 @@
-// Tables as RFC 4180 has them: a header, one line per row, fields quoted if they must be.
+// Tables as CSV (RFC 4180): a header, one line per row, quotes only where needed.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct csv {
     const struct ggs_flat_table * table;
     struct ggs_target             target;
     size_t                        used;
-    char                          line[1 << 12]; // numbers and short texts gather here
+    char                          line[1 << 12]; // buffer for numbers and short texts
 };
 
 static void flush(struct csv * csv) {
@@ -50,7 +50,7 @@ static void put_integer(struct csv * csv, int64_t value) {
 
 static void put_real(struct csv * csv, double value) {
     char text[32];
-    if (!isfinite(value)) return; // as null: csv has no word for it that all readers know
+    if (!isfinite(value)) return; // written as null: CSV has no common notation for it
     for (int digits = 9; digits <= 17; digits = digits < 15 ? 15 : digits + 1) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         if (strtod(text, NULL) == value) break;
@@ -58,7 +58,7 @@ static void put_real(struct csv * csv, double value) {
     put(csv, text, strlen(text));
 }
 
-// An empty text is quoted, which tells it from null.
+// An empty text is quoted, to distinguish it from null.
 static void put_text(struct csv * csv, const char * text, size_t length) {
     bool quoted = length == 0 || text[0] == ' ' || text[length - 1] == ' ';
     for (size_t i = 0; i < length && !quoted; i++)
@@ -123,7 +123,7 @@ static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_
     return ggs_export_close(export, &csv->target, status, error);
 }
 
-// ---- the schema, which csv itself does not have ----
+// ---- the schema, as SQL scripts ----
 
 static int write_sql(struct ggs_export * export, const char * name, const struct ggs_text * sql,
                      struct ggs_error * error) {
@@ -134,8 +134,7 @@ static int write_sql(struct ggs_export * export, const char * name, const struct
     return ggs_export_close(export, &target, 0, error);
 }
 
-// SQLite's .import gives "" for an empty field and text for every number of a column that has no
-// type yet.
+// SQLite's .import writes "" for an empty field, and text for numbers in a column without a type.
 static void load_sqlite(struct ggs_text * sql, const struct ggs_flat_table * table, const char * extension) {
     ggs_text_printf(sql, ".import --csv --skip 1 %s%s%s%s %s\n", extension[0] == '\0' ? "" : "\"|gzip -dc ",
                     table->name, ".csv", extension[0] == '\0' ? "" : ".gz\"", table->name);

@@ -1,4 +1,4 @@
-// The tables of where and when things ran: processes, devices, lanes, kernels, submits, windows.
+// Tables of processes, devices, lanes, kernels, submits and windows.
 #include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 #include "trace/schema.h"

@@ -1,4 +1,4 @@
-// The table with one row: the experiment.
+// The table of experiments, with one row.
 #include <string.h>
 
 #include "analyze/machine/conditions.h"
@@ -22,7 +22,7 @@ static void start_of(struct ggs_export * export, const void * const * parts, str
     *cell = (struct ggs_cell){.null = export->start_utc_ns < 0, .integer = export->start_utc_ns};
 }
 
-// With a limit the kernel's figure for the program's group, which includes the page cache that it
+// With a limit: the kernel's figure for the program's group, which includes the page cache that it
 // filled.
 static void peak_of(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
     const struct experiment_row * row = parts[0];
@@ -142,7 +142,7 @@ static int find_locks(struct ggs_trace * trace, bool * locked, struct ggs_error 
     return status < 0 ? status : 0;
 }
 
-// Lines without the times at which they were written. Notes that cannot be read are none.
+// Lines without their times. Unreadable notes count as none.
 static void notes_of(const char * directory, struct ggs_text * text) {
     struct ggs_notes notes;
     if (directory == NULL || ggs_notes_read(&notes, directory, NULL) < 0) return;

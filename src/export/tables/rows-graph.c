@@ -1,4 +1,4 @@
-// The tables of graphs: graphs, nodes, edges.
+// Tables of graphs, nodes and edges.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "export/tables/tables.h"
 
-// Calls `see` for each graph, with everything of its base filled in.
+// Calls `see` for each graph with its base resolved.
 static int each_graph(const struct ggs_sink * sink,
                       int (*see)(const struct ggs_sink * sink, const struct ggs_graph * graph, void * state,
                                  struct ggs_error * error),
@@ -66,7 +66,7 @@ struct node_row {
     char         parameters[132];
 };
 
-// Bytes as hexadecimal digits; "" if all are 0.
+// Writes bytes as hexadecimal digits; "" if all are 0.
 static void put_hex(char * text, size_t size, const uint8_t * data, uint64_t length) {
     static const char digits[] = "0123456789abcdef";
     bool              any      = false;

@@ -1,4 +1,4 @@
-// The tables of what the machine did: faults, block_requests, reads, residency.
+// Tables of faults, block_requests, reads and residency.
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// The tables of who asked for what: contexts, requests, request_steps, memory_changes.
+// Tables of contexts, requests, request_steps and memory_changes.
 #include <stdlib.h>
 
 #include "analyze/requests/requests.h"
@@ -118,7 +118,7 @@ static const struct ggs_table_field request_steps[] = {
     {"end_ns", GGS_CELL_INTEGER, STEP(end_ns), "its end"},
 };
 
-// What became of drafts is known later: such rows wait, one for each sequence at most.
+// The fate of drafts is known later: such rows wait, at most one per sequence.
 struct producing {
     const struct ggs_sink * sink;
     struct step_row *       waiting;

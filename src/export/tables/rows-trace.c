@@ -1,4 +1,4 @@
-// The tables that a trace has almost as they are: runs, tokens, inputs, tensors, buffers, files,
+// Tables that are nearly the same in the trace: runs, tokens, inputs, tensors, buffers, files,
 // transfers.
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "export/tables/tables.h"
 #include "gguf/gguf-name.h"
 
-// A time of the recording as a moment of the clock; null if the trace does not tell when it began.
+// Converts a time of the recording to UTC; null if the trace has no start time.
 static void put_utc(const struct ggs_export * export, int64_t ns, struct ggs_cell * cell) {
     cell->null    = export->start_utc_ns < 0 || ns < 0;
     cell->integer = export->start_utc_ns + ns;
@@ -99,7 +99,7 @@ static const struct ggs_table_field tokens[] = {
     {"text", GGS_CELL_TEXT, TEXT, "what was fed, as text; null if the model's vocabulary cannot be read"},
 };
 
-// What was fed in a step, as text; NULL if it is not known.
+// Returns the input of a step as text; NULL if it is unknown.
 static const char * text_of_step(const struct ggs_export * export, struct ggs_cursor * cursor,
                                  const struct ggs_step * step, struct ggs_text * text) {
     struct ggs_token token;

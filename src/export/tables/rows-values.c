@@ -1,4 +1,4 @@
-// The table of what ops computed: op_values.
+// The table op_values: statistics of computed values.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The tables that grow with the recording: ops, op_runs, accesses, experts.
+// Tables that grow with the recording: ops, op_runs, accesses, experts.
 #include "analyze/experts/choices.h"
 #include "export/tables/tables.h"
 
@@ -27,9 +27,9 @@ struct op_row {
     const char * name;
     uint64_t     node, tensor, absorbed, threads;
     int          layer;
-    int64_t      fused_into;                    // -1: it is no fused node
-    int64_t      begin_ns;                      // -1 where no times were seen
-    int64_t      duration_ns, busy_ns, wait_ns; // -1 there, and for a fused node
+    int64_t      fused_into;                    // -1: not a fused node
+    int64_t      begin_ns;                      // -1 if no times were seen
+    int64_t      duration_ns, busy_ns, wait_ns; // -1 likewise, and for a fused node
     int64_t      bytes_read, bytes_written, bytes_disk;
     bool         cut;
 };
@@ -67,8 +67,8 @@ static const struct ggs_table_field ops[] = {
     {"cut", GGS_CELL_BOOLEAN, OP(cut), "some thread's end was not seen"},
 };
 
-// Part 0 is the op itself, the others are nodes that were fused into it: all of the time is the
-// op's, bytes are each one's own.
+// Part 0 is the op itself, the others are nodes fused into it. The op has all of the time; bytes
+// are per node.
 static int put_op(const struct ggs_sink * sink, struct ggs_walk * walk, const struct ggs_op_seen * op, uint64_t part,
                   struct ggs_error * error) {
     const struct ggs_access_list * list;
@@ -289,7 +289,7 @@ const struct ggs_flat_table ggs_table_accesses = {
 struct expert_row {
     uint64_t     input, rank;
     int64_t      expert;
-    const float *weight, *probability; // NULL: not known
+    const float *weight, *probability; // NULL: unknown
 };
 
 static void put_real(struct ggs_cell * cell, const float * value) {

@@ -1,4 +1,4 @@
-// The tables' schema as SQL that both DuckDB and SQLite take, and views over them.
+// The tables' schema as SQL for DuckDB and SQLite, and views over the tables.
 #include <string.h>
 
 #include "base/text.h"
@@ -6,8 +6,7 @@
 
 void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
                    const struct ggs_export_options * options, bool keys) {
-    // BIGINT, DOUBLE and TIMESTAMP are words of DuckDB; SQLite makes INTEGER, REAL and NUMERIC of
-    // them.
+    // DuckDB's BIGINT, DOUBLE and TIMESTAMP have affinity INTEGER, REAL and NUMERIC in SQLite.
     static const char * const types[GGS_CELL_TYPES] = {[GGS_CELL_INTEGER] = "BIGINT",
                                                        [GGS_CELL_BOOLEAN] = "BOOLEAN",
                                                        [GGS_CELL_REAL]    = "DOUBLE",
@@ -25,7 +24,7 @@ void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
         ggs_text_printf(sql, ", FOREIGN KEY (%s) REFERENCES \"%s\" (%s)", key->columns, key->table,
                         key->theirs != NULL ? key->theirs : key->columns);
     }
-    // Rows come in the order of their key, so that a table which is its own index grows at its end.
+    // Rows come in order of their key, so a table that is its own index grows at its end.
     ggs_text_puts(sql, keys && table->keys > 0 ? ") WITHOUT ROWID;\n" : ");\n");
 }
 

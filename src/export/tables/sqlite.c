@@ -19,8 +19,7 @@ struct database {
 };
 
 static int fail(struct database * db, struct ggs_error * error) {
-    // SQLite calls a full disk full; of other failures it says little, and the operating system
-    // more.
+    // SQLite reports a full disk as such; for other failures errno says more.
     int reason = sqlite3_system_errno(db->handle);
     if ((sqlite3_errcode(db->handle) & 0xff) == SQLITE_FULL) reason = ENOSPC;
     return ggs_fail(error, GGS_IO, "cannot write the database %s: %s", db->path,
@@ -72,7 +71,7 @@ static int write_table(struct ggs_export * export, struct database * db, struct 
 }
 
 static int write_all(struct ggs_export * export, struct database * db, struct ggs_error * error) {
-    // The file is new and of no use until it is whole: nothing needs to survive a crash.
+    // The file is temporary until it is complete: it need not survive a crash.
     int status = execute(db,
                          "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
                          "PRAGMA cache_size = -32768; BEGIN",

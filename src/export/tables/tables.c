@@ -66,7 +66,7 @@ bool ggs_export_has_step(const struct ggs_export * export, int64_t step) {
 
 // ---- rows ----
 
-// NULL gives null.
+// NULL becomes null.
 static void set_text(struct ggs_cell * cell, const char * text) {
     cell->text   = text;
     cell->null   = text == NULL;
@@ -176,7 +176,7 @@ int ggs_sink_fill(const struct ggs_sink * sink, struct ggs_error * error) {
     return sink->table->produce != NULL ? sink->table->produce(sink, error) : copy_rows(sink, error);
 }
 
-// ---- the page ----
+// ---- docs/tables.md ----
 
 void ggs_tables_describe(struct ggs_text * text) {
     static const char * const types[GGS_CELL_TYPES] = {[GGS_CELL_INTEGER] = "integer",

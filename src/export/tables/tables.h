@@ -1,8 +1,8 @@
 // The flat tables that csv, sqlite and parquet share.
 //
-// A column is one line of its table: name, type, where its value comes from, description. A
-// producer walks the trace and gives the sink the structs that a row is made of (its parts); the
-// cells are filled from the columns, so that a row can neither miss a cell nor swap two.
+// A column is one line of its table: name, type, source of the value, description. A producer walks
+// the trace and passes the structs of a row (its parts) to the sink. The cells are filled from the
+// columns, so a row can neither miss a cell nor swap two.
 //
 //     static const struct ggs_table_field fields[] = {
 //         {"run", INTEGER, GGS_MEMBER(0, struct ggs_run, run), "graph run, from 1"},
@@ -11,7 +11,7 @@
 //     };
 //     ggs_sink_put(sink, (const void *[]){&run}, error);
 //
-// docs/tables.md is what ggs_tables_describe writes.
+// ggs_tables_describe writes docs/tables.md.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ enum ggs_cell_type {
     GGS_CELL_BOOLEAN,
     GGS_CELL_REAL,
     GGS_CELL_TEXT,
-    GGS_CELL_TIME, // a moment: nanoseconds since 1970, UTC
+    GGS_CELL_TIME, // nanoseconds since 1970, UTC
     GGS_CELL_TYPES,
 };
 
@@ -39,7 +39,7 @@ struct ggs_cell {
 
 // ---- columns ----
 
-// What a member of a part is.
+// The type of a part's member.
 enum ggs_from {
     GGS_FROM_U64,
     GGS_FROM_I64,
@@ -47,22 +47,21 @@ enum ggs_from {
     GGS_FROM_INT,
     GGS_FROM_BOOL,
     GGS_FROM_DOUBLE,
-    GGS_FROM_TEXT,   // const char *, NULL gives null
-    GGS_FROM_CHARS,  // char [], "" gives null
-    GGS_FROM_STRING, // uint64_t: number of a string of the trace
-    GGS_FROM_TEST,   // uint64_t: is any bit of the mask set?
+    GGS_FROM_TEXT,   // const char *; NULL becomes null
+    GGS_FROM_CHARS,  // char []; "" becomes null
+    GGS_FROM_STRING, // uint64_t: number of a string in the trace
+    GGS_FROM_TEST,   // uint64_t: true if any bit of the mask is set
     GGS_FROM_CALL,
-    GGS_FROM_FACT, // a value of experiment.json, null if it is not there
+    GGS_FROM_FACT, // a value of experiment.json, null if it is missing
 };
 
-// Which value stands for null. A column without such a value is never null, but for texts that are
-// NULL.
+// The value that becomes null. A column without one is never null, except for texts that are NULL.
 enum ggs_null {
     GGS_NULL_NEVER,
     GGS_NULL_ZERO,
     GGS_NULL_NEGATIVE,
     GGS_NULL_TEXT,
-    GGS_NULL_WITH, // it is null if another member of the part, a uint64_t, is 0
+    GGS_NULL_WITH, // null if another member of the part, a uint64_t, is 0
 };
 
 struct ggs_value {
@@ -71,7 +70,7 @@ struct ggs_value {
     unsigned      part;
     size_t        offset, with;
     uint64_t      mask;
-    const char * (*word)(uint64_t number); // of a number: its word
+    const char * (*word)(uint64_t number); // the word of a number
     void (*call)(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell);
     const char * fact; // "host.cores"
 };
@@ -87,29 +86,29 @@ struct ggs_table_field {
     _Generic(((type_ *) 0)->member_, uint64_t: GGS_FROM_U64, int64_t: GGS_FROM_I64,                \
         uint32_t: GGS_FROM_U32, int: GGS_FROM_INT, bool: GGS_FROM_BOOL, double: GGS_FROM_DOUBLE, \
         const char *: GGS_FROM_TEXT, char *: GGS_FROM_CHARS)
-// A member of the part as it is.
+// A member of the part.
 #define GGS_MEMBER(part_, type_, member_) \
     { .from = GGS_MEMBER_KIND(type_, member_), .part = (part_), .offset = offsetof(type_, member_) }
-// 0 stands for null: most members that name a row of another table.
+// 0 becomes null: most members that refer to a row of another table.
 #define GGS_MEMBER_OR_0(part_, type_, member_)                                           \
     {                                                                                    \
         .from = GGS_MEMBER_KIND(type_, member_), .null = GGS_NULL_ZERO, .part = (part_), \
         .offset = offsetof(type_, member_)                                               \
     }
-// A negative number stands for null (layers, token steps, ends that were not seen); of texts: NULL
-// or "".
+// A negative number becomes null (layers, token steps, ends that were not seen); of texts: NULL or
+// "".
 #define GGS_MEMBER_OR_NONE(part_, type_, member_)                                                       \
     {                                                                                                   \
         .from = GGS_MEMBER_KIND(type_, member_), .part = (part_), .offset = offsetof(type_, member_), \
         .null = _Generic(((type_ *) 0)->member_, const char *: GGS_NULL_TEXT, char *: GGS_NULL_TEXT, default: GGS_NULL_NEGATIVE) \
     }
-// An offset in what another member names, a node of a run: null if that is 0.
+// A position in what another member refers to, such as a node of a run: null if that is 0.
 #define GGS_MEMBER_WITH(part_, type_, member_, with_)                                    \
     {                                                                                    \
         .from = GGS_MEMBER_KIND(type_, member_), .null = GGS_NULL_WITH, .part = (part_), \
         .offset = offsetof(type_, member_), .with = offsetof(type_, with_)               \
     }
-// A number of the trace by its word, or by the string that it is the number of.
+// A number of the trace as its word, or as the string with that number.
 #define GGS_MEMBER_WORD(part_, type_, member_, word_) \
     { .from = GGS_FROM_U64, .part = (part_), .offset = offsetof(type_, member_), .word = (word_) }
 #define GGS_MEMBER_WORD_OR_NONE(part_, type_, member_, word_)                                             \
@@ -121,10 +120,10 @@ struct ggs_table_field {
     { .from = GGS_FROM_STRING, .part = (part_), .offset = offsetof(type_, member_) }
 #define GGS_MEMBER_STRING_OR_NONE(part_, type_, member_) \
     { .from = GGS_FROM_STRING, .null = GGS_NULL_TEXT, .part = (part_), .offset = offsetof(type_, member_) }
-// Is any of these bits set? UINT64_MAX: is it other than 0?
+// True if any of these bits is set; with UINT64_MAX: if it is not 0.
 #define GGS_MEMBER_TEST(part_, type_, member_, mask_) \
     { .from = GGS_FROM_TEST, .part = (part_), .offset = offsetof(type_, member_), .mask = (mask_) }
-// What a function of the parts says. It fills the cell, which is all 0 when it is called.
+// A function of the parts fills the cell, which is all 0 at the call.
 #define GGS_CALL_OR_NONE(call_) \
     { .from = GGS_FROM_CALL, .null = GGS_NULL_TEXT, .call = (call_) }
 
@@ -138,19 +137,18 @@ enum { GGS_FIELDS_MOST = 96, GGS_FOREIGN_MOST = 7 };
 struct ggs_sink;
 
 struct ggs_flat_table {
-    const char * name;
-    const char * description;
-    unsigned     keys;  // the first so many fields tell rows apart, and rows ascend by them; 0: none do
-    bool         walks; // goes over all runs
+    const char *                   name;
+    const char *                   description;
+    unsigned                       keys;  // number of leading fields that form the key, by which rows ascend; 0: no key
+    bool                           walks; // walks all runs
     const struct ggs_table_field * fields;
     unsigned                       n_fields;
-    // Where its rows come from: a function, or a table of the trace, row by row (part 0 is its
-    // struct, part 1 its number, a uint64_t), all of them or those that are wanted.
+    // The source of its rows: a function, or a table of the trace, row by row (part 0 is its
+    // struct, part 1 its number, a uint64_t), optionally filtered.
     int (*produce)(const struct ggs_sink * sink, struct ggs_error * error);
     enum ggs_trace_table rows;
     bool (*wanted)(const struct ggs_export * export, const void * row);
-    // Which rows of other tables it names; ended by NULL. Their columns are called the same if
-    // `theirs` is NULL.
+    // References to other tables, ended by NULL. `theirs` NULL: their columns have the same names.
     struct ggs_foreign_key {
         const char *columns, *table, *theirs;
     } foreign[GGS_FOREIGN_MOST];
@@ -170,22 +168,22 @@ extern const struct ggs_flat_table ggs_table_op_values, ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_flat_table_at(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);
-// Was this table asked for?
+// True if this table is requested.
 bool     ggs_table_wanted(const struct ggs_export_options * options, const struct ggs_flat_table * table);
 unsigned ggs_tables_passes(const struct ggs_export_options * options);
-// Calls `write` for each table by its number, on all cores; one table alone may be a stream, and is
+// Calls `write` for each table by number, on all cores. A single table may be a stream and is
 // written by this process.
 int ggs_tables_write(struct ggs_export * export,
                      int (*write)(struct ggs_export * export, unsigned i, struct ggs_error * error),
                      struct ggs_error * error);
-// May this column be null?
+// True if this column can be null.
 bool ggs_table_field_nullable(const struct ggs_table_field * field);
-// All tables and columns as Markdown.
+// Describes all tables and columns in Markdown.
 void ggs_tables_describe(struct ggs_text * text);
 
 // ---- SQL (sql.c) ----
 
-// CREATE TABLE. `keys`: with the primary key, and those foreign keys whose tables are exported too.
+// CREATE TABLE. `keys`: with the primary key, and with foreign keys to other exported tables.
 void ggs_sql_table(struct ggs_text * sql, const struct ggs_flat_table * table,
                    const struct ggs_export_options * options, bool keys);
 // CREATE VIEW for every view whose tables are exported.
@@ -193,9 +191,8 @@ void ggs_sql_views(struct ggs_text * sql, const struct ggs_export_options * opti
 
 // ---- Parquet (parquet/parquet.c) ----
 
-// A table that belongs to no recording as one file. `row` fills the cells of row i, which are null
-// when it is called; a column that may be null says so by GGS_NULL_TEXT. `path` "-" is standard
-// output.
+// Writes a table that belongs to no recording to one file. `row` fills the cells of row i, which
+// are null at the call. Nullable columns have GGS_NULL_TEXT. `path` "-" is standard output.
 int ggs_parquet_write(const struct ggs_flat_table * table, const char * path, uint64_t n_rows,
                       void (*row)(const void * context, uint64_t i, struct ggs_cell * cells), const void * context,
                       struct ggs_error * error);
@@ -203,18 +200,18 @@ int ggs_parquet_write(const struct ggs_flat_table * table, const char * path, ui
 // ---- rows ----
 
 struct ggs_sink {
-    // `cells` are as many as the table has fields. Returns 0 or a negative status.
+    // `cells` has one cell per field. Returns 0 or a negative status.
     int (*row)(void * context, const struct ggs_cell * cells, struct ggs_error * error);
     void * context;
     struct ggs_export * export;
     const struct ggs_flat_table * table;
-    uint64_t                      columns; // only these are looked at, as bits; the cells of others are null. 0: all
+    uint64_t                      columns; // bit set of needed columns; cells of others are null. 0: all
 };
 
-// A row from its parts; those that no column looks at may be NULL.
+// Makes a row from its parts. Parts that no column uses may be NULL.
 int ggs_sink_put(const struct ggs_sink * sink, const void * const * parts, struct ggs_error * error);
 
-// All rows of sink->table.
+// Produces all rows of sink->table.
 int ggs_sink_fill(const struct ggs_sink * sink, struct ggs_error * error);
-// Is the step among those that were asked for?
+// True if the step is among the requested ones.
 bool ggs_export_has_step(const struct ggs_export * export, int64_t step);

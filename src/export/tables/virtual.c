@@ -17,7 +17,7 @@ enum { BATCH_ROWS = 1024, STOPPED = -1000 };
 
 // ---- rows in memory ----
 
-// `width` cells each. A text's cell holds its place in `text`, because that moves when it grows.
+// `width` cells each. A text's cell holds its offset in `text`, because that moves when it grows.
 struct rows {
     struct ggs_cell * cells;
     uint64_t          n, n_cells, capacity;
@@ -56,38 +56,38 @@ static bool rows_add(struct rows * rows, const struct ggs_flat_table * table, ui
 
 struct kept { // all rows of a table, by key
     struct rows rows;
-    uint64_t    columns; // that were read; 0: not yet
+    uint64_t    columns; // bit set of columns that were read; 0: not read yet
 };
 
 struct table {
-    sqlite3_vtab                  base; // comes first
+    sqlite3_vtab                  base; // must be first
     const struct ggs_flat_table * table;
     const char *                  directory;
     bool                          damaged;
-    double                        size;  // about how many rows
-    int                           token; // the column of token steps that a scan can be limited to, -1 for none
+    double                        size;  // estimated number of rows
+    int                           token; // the column of token steps that can limit a scan, -1 for none
     struct kept                   kept;
 };
 
-struct scan { // what the thread and the query share
+struct scan { // shared by the thread and the query
     pthread_t       thread;
     pthread_mutex_t lock;
     pthread_cond_t  changed;
-    struct rows     made, passed; // of the thread; on its way
+    struct rows     made, passed; // being filled by the thread; handed over
     bool            full, ended, stop;
     int             status;
 };
 
 struct cursor {
-    sqlite3_vtab_cursor       base; // comes first
+    sqlite3_vtab_cursor       base; // must be first
     uint64_t                  columns;
-    unsigned                  slot[GGS_FIELDS_MOST], width; // where the cell of a column is in a row
+    unsigned                  slot[GGS_FIELDS_MOST], width; // place of each column's cell in a row
     struct ggs_export_options options;
     struct ggs_export export;
     bool                scanning;
     struct scan         scan;
-    struct rows         own;  // the batch that is read
-    const struct rows * rows; // own, or what is kept
+    struct rows         own;  // the current batch
+    const struct rows * rows; // own, or the table's kept rows
     uint64_t            at, end, number;
     struct ggs_error    error;
 };
@@ -157,7 +157,7 @@ static void stop_scan(struct cursor * cursor) {
     cursor->scanning = false;
 }
 
-// The next batch, or none at the end.
+// Receives the next batch, none at the end.
 static int take_batch(struct cursor * cursor) {
     struct scan * scan = &cursor->scan;
     pthread_mutex_lock(&scan->lock);
@@ -190,7 +190,7 @@ static int start_scan(struct cursor * cursor) {
     return take_batch(cursor);
 }
 
-// ---- what is kept ----
+// ---- kept rows ----
 
 struct keeping {
     struct table * table;
@@ -216,7 +216,7 @@ static int keep(struct cursor * cursor) {
         rows_release(&keeping.kept.rows);
         return complain(table, cursor->error.text);
     }
-    rows_release(&table->kept.rows); // no cursor reads it: a query looks it up with all its columns from the beginning
+    rows_release(&table->kept.rows); // no cursor reads it: a query looks it up with all its columns from the start
     table->kept = keeping.kept;
     return SQLITE_OK;
 }
@@ -237,7 +237,7 @@ static int compare(const struct cursor * cursor, const struct ggs_cell * row, co
     return order;
 }
 
-// The first row that is not below the keys, or above them: rows ascend by key.
+// Returns the first row that is not below the keys, or the first above them. Rows ascend by key.
 static uint64_t search(const struct cursor * cursor, const int64_t * keys, unsigned n, bool above) {
     const struct rows * rows = &table_of(cursor)->kept.rows;
     return ggs_search(rows->n, at, compare(cursor, &rows->cells[at * cursor->width], keys, n) < above);
@@ -245,8 +245,8 @@ static uint64_t search(const struct cursor * cursor, const int64_t * keys, unsig
 
 // ---- the module ----
 
-// A plan: the columns, and what the arguments of xFilter are: keys of a look-up, or limits of token
-// steps, one letter each.
+// A plan: the columns, and the arguments of xFilter, one letter each: keys of a lookup, or limits
+// of token steps.
 //     "k 1f 2"      "t 3 =<"
 
 static int best_index(sqlite3_vtab * base, sqlite3_index_info * info) {
@@ -295,7 +295,7 @@ static int best_index(sqlite3_vtab * base, sqlite3_index_info * info) {
 static void limit_steps(struct cursor * cursor, const char * letters, sqlite3_value ** values) {
     struct ggs_export_options * options = &cursor->options;
     for (unsigned i = 0; letters[i] != '\0'; i++) {
-        if (sqlite3_value_type(values[i]) != SQLITE_INTEGER) continue; // SQLite looks at every row itself as well
+        if (sqlite3_value_type(values[i]) != SQLITE_INTEGER) continue; // SQLite checks every row itself as well
         int64_t value  = sqlite3_value_int64(values[i]);
         options->steps = true;
         if (strchr("=]>", letters[i]) != NULL && value > options->first_step) options->first_step = value;
@@ -492,7 +492,7 @@ int ggs_virtual_open(sqlite3 ** database, const char * directory, bool damaged, 
         return status;
     }
     bool open = sqlite3_open(":memory:", database) == SQLITE_OK;
-    // From here on the database frees it.
+    // From here on the database owns it.
     if (!open || sqlite3_create_module_v2(*database, "ggscope", &module, recording, free) != SQLITE_OK)
         status = ggs_fail(error, GGS_MEMORY, "cannot open a database in memory: %s", sqlite3_errmsg(*database));
     if (!open) free(recording);

@@ -36,8 +36,8 @@ const struct ggs_option ggs_streaming_options[] = {
                AT(predict), take_predict, "a number from 0 to 1024"),
     GGS_SWITCH("verify", 0, "Compare every piece that is read with the file", 0, AT(verify)),
     GGS_SWITCH("no-history", 0, "Neither use nor keep which experts earlier runs chose", 0, AT(no_history)),
-    GGS_SWITCH("forget", 0, "Delete first what was kept of earlier runs, of all models", 0, AT(forget)),
-    GGS_OPTION("report", 0, "FILE", "Write what was read, hit and waited for to FILE, as JSON", 0, AT(report),
+    GGS_SWITCH("forget", 0, "First delete the history of earlier runs, of all models", 0, AT(forget)),
+    GGS_OPTION("report", 0, "FILE", "Write counts of reads, hits and waits to FILE as JSON", 0, AT(report),
                ggs_set_text, NULL),
     {0},
 };

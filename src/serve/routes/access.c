@@ -1,5 +1,5 @@
-// /api/x/N/access: where in the model's files ops read over time, as a grid; only cells that have
-// something are sent.
+// /api/x/N/access: reads of the model's files by offset and time, as a grid; empty cells are
+// omitted.
 #include <stdlib.h>
 
 #include "answer/pictures.h"

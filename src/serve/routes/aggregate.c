@@ -1,4 +1,4 @@
-// /api/x/N/aggregate: what happened in a window of time.
+// /api/x/N/aggregate: totals of a time window.
 #include "answer/answer.h"
 
 #include "base/error.h"

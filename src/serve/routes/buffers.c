@@ -1,5 +1,5 @@
-// /api/x/N/buffers and /api/x/N/occupancy: runtime buffers, what lives in them, and how much they
-// took when.
+// /api/x/N/buffers and /api/x/N/occupancy: runtime buffers with their contents, and their sizes
+// over time.
 #include "answer/buffers.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int ggs_route_buffers(struct ggs_question * request, struct ggs_error * error) {
 
 enum { BINS_MOST = 4096 };
 
-// The most of each class at any moment of each bin.
+// The maximum of each class within each bin.
 static void fill(struct ggs_occupancy_bin * bins, uint64_t n, const struct ggs_occupancy * o) {
     double                   length = (double) (o->end_ns - o->begin_ns);
     uint64_t                 at     = 0;

@@ -1,5 +1,5 @@
-// /api/x/N/choices: which experts each token took in one layer, as columns: the rows of `ggscope
-// export`'s experts table of that layer.
+// /api/x/N/choices: the experts of each token in one layer, as columns: that layer's rows of the
+// exported table `experts`.
 #include <stdlib.h>
 
 #include "analyze/experts/choices.h"

@@ -1,4 +1,4 @@
-// /api/compare: what changed between two experiments.
+// /api/compare: the differences between two experiments.
 #include "answer/diff.h"
 #include "serve/routes/routes.h"
 

@@ -1,4 +1,4 @@
-// /api/x/N/curves: what was read, faulted, asked of the disk and moved over time, as columns.
+// /api/x/N/curves: bytes read, faults, block requests and transfers over time, as columns.
 #include <stdlib.h>
 
 #include "analyze/lanes/curves.h"
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "serve/routes/routes.h"
 
-// Worked out once for a snapshot.
+// Computed once per snapshot.
 static int find_run_bytes(void * context, const uint64_t ** out, struct ggs_error * error) {
     struct ggs_question *       request  = context;
     struct ggs_snapshot *       snapshot = request->snapshot;
@@ -38,7 +38,7 @@ static double requested(const struct ggs_curves * curves, uint64_t i) {
     return curves->requests[i].model;
 }
 
-// `scratch` has room for a column, which is copied when it is added.
+// `scratch` has room for one column, which is copied.
 static void put_machine(struct ggs_columns * columns, const struct ggs_curves * curves, double * scratch) {
     const struct {
         const char * name;

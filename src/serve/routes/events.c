@@ -1,5 +1,5 @@
-// /api/x/N/faults and /api/x/N/disk: the page faults and the requests to the disk that took
-// longest, in order of time. The first pass over the table finds them, the second writes them.
+// /api/x/N/faults and /api/x/N/disk: the longest page faults and block requests, in order of time.
+// The first pass over the table finds them, the second writes them.
 #include <stdlib.h>
 
 #include "analyze/machine/faults.h"
@@ -17,11 +17,11 @@ struct longest {
     uint64_t              n;
     struct kept {
         uint64_t ns, row;
-    } kept[MOST]; // a heap: the first is the shortest of them
+    } kept[MOST]; // a heap with the shortest on top
 };
 
 static bool is_less(const struct kept * a, const struct kept * b) {
-    return a->ns != b->ns ? a->ns < b->ns : a->row > b->row; // of equal ones the later goes first
+    return a->ns != b->ns ? a->ns < b->ns : a->row > b->row; // of equal ones the later is evicted first
 }
 
 static void exchange(struct kept * a, struct kept * b) {
@@ -51,11 +51,11 @@ static void keep(struct longest * l, uint64_t ns, uint64_t row) {
     }
 }
 
-// Asked for every row in turn: is it to be written now?
+// Called for every row in order; true if the row is to be written.
 static bool is_written(struct longest * l, int64_t step, const struct ggs_whereabouts * where,
                        const struct ggs_where_event * event) {
     uint64_t row = l->row++;
-    bool     all = l->first == INT64_MIN; // also what happened in no step
+    bool     all = l->first == INT64_MIN; // includes rows outside of steps
     if ((!all && (step < l->first || step > l->last)) || !ggs_trace_has_step(&l->request->trace, step)) return false;
     if (!ggs_where_fits(where, event, l->request->trace.filter)) return false;
     if (l->json == NULL) keep(l, event->duration_ns, row);

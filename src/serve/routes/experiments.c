@@ -1,4 +1,4 @@
-// /api/experiments, /api/library and /api/x/N/summary: what there is.
+// /api/experiments, /api/library and /api/x/N/summary.
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +35,8 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
     return status;
 }
 
-// One experiment of the list: what its summary says, as far as no file of a model has to be read
-// for it. What cannot be opened has no entry.
+// Writes one experiment of the list: its summary without anything that needs the model's files. An
+// experiment that cannot be opened has no entry.
 static int put_entry(struct ggs_json * json, struct ggs_question * request, unsigned index, struct ggs_error * error) {
     struct ggs_snapshot * snapshot;
     struct ggs_notes      notes;
@@ -50,7 +50,7 @@ static int put_entry(struct ggs_json * json, struct ggs_question * request, unsi
     if (status == 0) {
         status = ggs_summary_write_entry(json, &summary, request->only == index ? 0 : index, &notes, error);
     } else if (status != GGS_MEMORY) {
-        status = 0; // a trace that is damaged says so when it is shown
+        status = 0; // a damaged trace is reported when it is shown
     } else {
         *error = why;
     }

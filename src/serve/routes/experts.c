@@ -1,4 +1,4 @@
-// /api/x/N/experts: which experts were chosen.
+// /api/x/N/experts: the chosen experts.
 #include "answer/answer.h"
 
 #include "serve/routes/routes.h"

@@ -1,4 +1,4 @@
-// /api/x/N/explain: why the recording is slow, and what helps.
+// /api/x/N/explain: the output of `ggscope explain --json`.
 #include "answer/explain.h"
 
 #include "answer/answer.h"

@@ -1,4 +1,4 @@
-// /api/x/N/figure: what `ggscope figure` writes: SVG, PDF, or the numbers as CSV.
+// /api/x/N/figure: the output of `ggscope figure`: SVG, PDF, or the data as CSV.
 #include "figure/figure.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
-// /api/x/N/graph: the compute graph of a token step, as one of its runs went through it.
+// /api/x/N/graph: the compute graph of a token step, with the ops of one of its runs.
 #include "answer/answer.h"
 
 #include <stdlib.h>
 
 #include "serve/routes/routes.h"
 
-// All runs of the token step that the run belongs to, so that the others can be asked for; or the
-// run alone.
+// Finds all runs of the run's token step, so that the client can request the others; or only the
+// run.
 static int find_runs(struct ggs_question * request, int64_t token, uint64_t run, struct ggs_run * first,
                      struct ggs_run ** runs, uint64_t * n, struct ggs_error * error) {
     int status = ggs_graph_runs(&request->trace, token, run, runs, n, error);

@@ -1,4 +1,4 @@
-// /api/x/N/heat: how often was what touched, in the order of the map.
+// /api/x/N/heat: number of touches, in the order of the map.
 #include "answer/answer.h"
 #include "base/error.h"
 #include "serve/routes/routes.h"

@@ -1,4 +1,4 @@
-// /api/x/N/log: the ops one after the other, a page at a time.
+// /api/x/N/log: ops in time order, one page per request.
 #include "answer/answer.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ struct page {
     uint64_t from, count;
 };
 
-// What is asked for, and where it goes.
+// A request and its destination.
 struct asking {
     struct ggs_question *       request;
     const struct ggs_overview * overview;
@@ -28,7 +28,7 @@ static void put_row(void * context, uint64_t row, const struct ggs_log_entry * e
     ggs_log_write_row(&asking->json, &asking->request->trace, row, entry, asking->filter.operands);
 }
 
-// ---- everything, as the engine went ----
+// ---- all ops in time order ----
 
 static int put_plain(struct asking * asking, struct ggs_error * error) {
     struct ggs_log_filter           filter = asking->filter;
@@ -71,7 +71,7 @@ static int take_order(struct ggs_query * query, struct ggs_log_order * order, st
     return status;
 }
 
-// The parameters but for the page, as the name of what they leave.
+// Makes a cache key of the parameters, without those of the page.
 static void name_filter(const struct ggs_query * query, struct ggs_text * key) {
     for (unsigned i = 0; i < query->n; i++) {
         if (strcmp(query->pair[i].name, "from") == 0 || strcmp(query->pair[i].name, "count") == 0 ||

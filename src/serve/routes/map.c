@@ -1,4 +1,4 @@
-// /api/x/N/map: what lies where in the model's files.
+// /api/x/N/map: the layout of the model's files.
 #include "answer/answer.h"
 #include "serve/routes/routes.h"
 

@@ -1,10 +1,10 @@
-// /api/x/N/op: all about one op. /api/x/N/same: the same op in other steps.
+// /api/x/N/op: details of one op. /api/x/N/same: the same op in other steps.
 #include "answer/answer.h"
 
 #include "base/error.h"
 #include "serve/routes/routes.h"
 
-// The run and the node that are asked for, and nothing else.
+// Reads the parameters run and node; rejects others.
 static int take_op(struct ggs_question * request, uint64_t * run, uint64_t * node, struct ggs_error * error) {
     *run = *node = 0;
     int status   = ggs_query_u64(&request->query, "run", 1, UINT32_MAX, run, error);

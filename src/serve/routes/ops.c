@@ -1,4 +1,4 @@
-// The parameters that narrow an answer to some ops, of every route that takes them.
+// Parameters that limit an answer to some ops, shared by all routes that accept them.
 #include "analyze/walk/op-filter.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-// /api/x/N/paging: what `ggscope paging --json` prints, with the streaming policy, and the
-// readahead of the model's disk unless another one is asked for.
+// /api/x/N/paging: the output of `ggscope paging --json` with the streaming policy, and with the
+// readahead of the model's disk unless another one is given.
 #include "answer/paging.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "serve/routes/routes.h"
 
-// Reading the recording is the first half, replaying it the second.
+// Reading the recording is the first half of the progress, replaying it the second.
 static void report_progress(void * context, uint64_t done, uint64_t of) {
     struct ggs_question * request = context;
     uint64_t              half    = atomic_load(&request->progress->total) / 2;

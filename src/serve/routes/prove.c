@@ -1,4 +1,4 @@
-// /api/x/N/prove: what `ggscope prove --json` prints.
+// /api/x/N/prove: the output of `ggscope prove --json`.
 #include "answer/answer.h"
 
 #include "base/error.h"

@@ -12,8 +12,7 @@ static int hexadecimal(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// Decodes up to `end` and adds a NUL; NULL if the text is no good: a broken escape, or one that
-// stands for a control character.
+// Decodes up to `end` and adds a NUL; NULL for a broken escape or an escaped control character.
 static char * decode(const char * from, const char * end, char * to) {
     while (from < end) {
         char c = *from++;

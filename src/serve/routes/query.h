@@ -1,8 +1,8 @@
 // The parameters of a request: "a=1&b=x%20y".
 //
-// They come from the network: their number and length are limited, what cannot be decoded is
-// refused, and so is a parameter that the route does not know, so that a misspelt one is not
-// ignored. A getter leaves its result alone if the parameter is absent.
+// They are untrusted: number and length are limited, and what cannot be decoded is refused. Unknown
+// parameters are refused too, so that a misspelt one is not ignored. A getter leaves its result
+// alone if the parameter is missing.
 #pragma once
 
 #include <stdbool.h>
@@ -25,19 +25,19 @@ struct ggs_query {
 
 // `text` may be NULL or empty. Every failure is GGS_USAGE.
 int ggs_query_parse(struct ggs_query * query, const char * text, struct ggs_error * error);
-// After all getters: was there a parameter that none of them asked for?
+// Call it after all getters: fails if a parameter was not read by any of them.
 int ggs_query_finish(const struct ggs_query * query, struct ggs_error * error);
 
-const char * ggs_query_text(struct ggs_query * query, const char * name); // NULL if it is absent
+const char * ggs_query_text(struct ggs_query * query, const char * name); // NULL if it is missing
 int ggs_query_u64(struct ggs_query * query, const char * name, uint64_t least, uint64_t most, uint64_t * result,
                   struct ggs_error * error);
 int ggs_query_i64(struct ggs_query * query, const char * name, int64_t least, int64_t most, int64_t * result,
                   struct ggs_error * error);
-// "begin" and "end" in nanoseconds; what is given must leave a window that ends behind its begin.
+// "begin" and "end" in nanoseconds; the end must be after the begin.
 int ggs_query_window(struct ggs_query * query, int64_t * begin_ns, int64_t * end_ns, struct ggs_error * error);
-// The same for a picture, and "pixels"; the whole recording if nothing is given. Nothing else may
-// be there.
+// The same for a picture, with "pixels"; the whole recording by default. Other parameters are
+// refused.
 int ggs_query_pixels(struct ggs_query * query, const struct ggs_overview * overview,
                      struct ggs_timeline_window * window, struct ggs_error * error);
-// "A..B", "A", "A..", "..B": token steps, both included.
+// "A..B", "A", "A..", "..B": token steps, inclusive.
 int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error);

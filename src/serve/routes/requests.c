@@ -1,5 +1,5 @@
-// /api/x/N/requests: what each slot of a server computed, what batches were made of, and the memory
-// of contexts over time. /api/x/N/slots: what slots do in a window.
+// /api/x/N/requests: requests of a server's slots, contents of batches, and the memory of contexts
+// over time. /api/x/N/slots: activity of slots in a window.
 #include "answer/requests.h"
 #include "serve/routes/routes.h"
 

@@ -1,4 +1,4 @@
-// /api/x/N/roofline: what `ggscope stats --roofline --json` prints.
+// /api/x/N/roofline: the output of `ggscope stats --roofline --json`.
 #include "analyze/ops/roofline.h"
 
 #include "answer/answer.h"

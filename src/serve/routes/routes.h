@@ -1,4 +1,4 @@
-// The functions that answer requests, mostly one file each.
+// The functions that answer requests, mostly one per file.
 #pragma once
 
 #include "analyze/walk/op-filter.h"
@@ -8,21 +8,21 @@
 #include "serve/routes/query.h"
 
 struct ggs_question {
-    struct ggs_experiments *  experiments;
-    unsigned                  only;     // the one to tell of, as number 0, if the path names none; GGS_EXPERIMENTS_ALL
-    struct ggs_snapshot *     snapshot; // NULL if the path names none
-    struct ggs_trace          trace;    // borrowed from the snapshot
-    struct ggs_query          query;
+    struct ggs_experiments * experiments;
+    unsigned              only; // the only visible experiment, as number 0, if the path has none; GGS_EXPERIMENTS_ALL
+    struct ggs_snapshot * snapshot; // NULL if the path has no experiment
+    struct ggs_trace      trace;    // borrowed from the snapshot
+    struct ggs_query      query;
     struct ggs_job_progress * progress;
     struct ggs_reply *        answer; // status 200 and empty: to be filled
-    struct ggs_op_filter      ops;    // of routes whose answer can be of some ops alone; trace.filter points to it
+    struct ggs_op_filter      ops;    // of routes that can be limited to some ops; trace.filter points to it
 };
 
-// Takes the parameters that narrow an answer to some ops: layer, op, tensor, source, region,
-// buffer, thread or lane, expert, since, until.
+// Reads the parameters that limit an answer to some ops: layer, op, tensor, source, region, buffer,
+// thread or lane, expert, since, until.
 int ggs_query_ops(struct ggs_question * request, struct ggs_op_filter * filter, struct ggs_error * error);
 
-// Says how many op runs will be walked over until it is done, so that its progress is known.
+// Sets the number of op runs to walk, for the progress.
 void ggs_request_expect(struct ggs_question * request, uint64_t op_runs);
 
 // Return 0, or negative with a sentence.

@@ -1,4 +1,4 @@
-// /api/x/N/stats: what `ggscope stats --json` prints; `fold` tokens in each row by token.
+// /api/x/N/stats: the output of `ggscope stats --json`; `fold`: tokens per row of by_token.
 #include "answer/ops/stats.h"
 
 #include "base/error.h"

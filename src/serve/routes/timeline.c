@@ -1,4 +1,4 @@
-// /api/x/N/timeline: what the lanes did in a window of time, as columns.
+// /api/x/N/timeline: activity of the lanes in a time window, as columns.
 #include "answer/pictures.h"
 #include "serve/routes/routes.h"
 

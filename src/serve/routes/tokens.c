@@ -1,4 +1,4 @@
-// /api/x/N/tokens: the token steps, neighbours folded if there are more than wanted.
+// /api/x/N/tokens: the token steps, folded if there are more than requested.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +12,10 @@ enum { BINS_MOST = 4096, TEXT_MOST = 40 };
 struct span {
     uint64_t bins;
     int64_t  from, to;
-    uint64_t steps; // in it; 0 if they have to be counted
+    uint64_t steps; // steps in the span; 0: to be counted
 };
 
-// Warm-up has no number of its own.
+// Warm-up has no number.
 static uint32_t number_of(int64_t step) {
     return step < 0 || step > UINT32_MAX ? UINT32_MAX : (uint32_t) step;
 }
@@ -40,7 +40,7 @@ static void fold(struct ggs_token_row * into, const struct ggs_step * step) {
     into->count++;
 }
 
-// How many steps there are in the span.
+// Counts the steps in the span.
 static int count_steps(struct ggs_cursor * cursor, uint64_t * n, struct ggs_error * error) {
     struct ggs_step step;
     int             more;
@@ -68,7 +68,7 @@ static int read_rows(struct ggs_cursor * cursor, const struct span * span, struc
     return more < 0 ? more : 0;
 }
 
-// Appends the text of a step's tokens, cut at a character.
+// Appends the text of a step's tokens, truncated at a character.
 static int read_text(struct ggs_question * request, struct ggs_cursor * cursor, const struct ggs_token_row * row,
                      struct ggs_text * text, struct ggs_error * error) {
     struct ggs_token token;

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// System calls are made directly: some of these functions are hooked, here and in the capture
+// Uses system calls directly, because some of these functions are hooked, here and in the capture
 // library.
 
 bool ggs_files_is_model(int fd) {
@@ -30,11 +30,11 @@ static int64_t change_time(const struct stat * status) {
     return (int64_t) status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec;
 }
 
-// What direct reads of this file must be aligned to; 4096 is right wherever the kernel does not
-// say.
+// Returns the alignment for direct reads of this file; 4096 works where the kernel does not state
+// it.
 static uint32_t direct_alignment(int fd) {
-    // Newer than the headers of some systems: a structure of 256 bytes, the two numbers at 152 and
-    // 156, bit 13.
+    // Newer than some systems' headers: a structure of 256 bytes, the two numbers at 152 and 156,
+    // bit 13.
     uint32_t words[64];
     memset(words, 0, sizeof(words));
     if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0x2000u, words) == 0 && (words[0] & 0x2000u) != 0) {
@@ -50,7 +50,7 @@ static int open_again(int fd, int flags) {
     return (int) syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
 }
 
-// ---- the lists, with the lock held ----
+// ---- the lists; all functions need the lock ----
 
 static struct ggs_stream_file * find_file(const struct ggs_files * f, const struct stat * status) {
     struct ggs_stream_file * file = f->files;
@@ -59,7 +59,7 @@ static struct ggs_stream_file * find_file(const struct ggs_files * f, const stru
     return file;
 }
 
-// The file's entry: its own, one that is free, or `fresh`, which is linked then.
+// Returns the file's entry: an existing one, a free one, or `fresh`, which is then linked.
 static struct ggs_stream_file * entry_of(struct ggs_files * f, int fd, const struct stat * status,
                                          struct ggs_stream_file * fresh) {
     struct ggs_stream_file * file = find_file(f, status);
@@ -112,7 +112,7 @@ static void free_mappings(struct ggs_model_mapping * m) {
     }
 }
 
-// ---- functions ----
+// ---- interface ----
 
 void ggs_files_release(struct ggs_files * f) {
     free_mappings(f->mappings);
@@ -175,7 +175,7 @@ bool ggs_files_may_touch(struct ggs_files * f, const void * address) {
 
 void ggs_files_unmapped(struct ggs_files * f, const void * address, size_t length) {
     uintptr_t                 low = (uintptr_t) address, high = (low + length + 4095) & ~(uintptr_t) 4095;
-    struct ggs_model_mapping *gone = NULL, *part = malloc(sizeof(*part)); // of a mapping that is cut in two
+    struct ggs_model_mapping *gone = NULL, *part = malloc(sizeof(*part)); // for a mapping that is split
     pthread_mutex_lock(&f->lock);
     for (struct ggs_model_mapping ** link = &f->mappings; *link != NULL;) {
         struct ggs_model_mapping * m = *link;
@@ -253,13 +253,13 @@ static bool is_mapped(struct ggs_files * f, const struct stat * status) {
     return is;
 }
 
-// Model files that are open and not mapped: the parts of a split model are all open before the
+// Bytes of open model files that are not mapped: all parts of a split model are opened before the
 // first is mapped.
 static uint64_t total_of_open(struct ggs_files * f) {
     DIR *    folder = opendir("/proc/self/fd");
     uint64_t seen[64], n_seen = 0, total = 0;
     for (struct dirent * entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        struct stat status; // by name: another thread may close what it is open as
+        struct stat status; // by name, because another thread may close the descriptor
         if (fstatat(dirfd(folder), entry->d_name, &status, 0) != 0 || !S_ISREG(status.st_mode)) continue;
         if (is_mapped(f, &status) || !ggs_files_is_model((int) strtol(entry->d_name, NULL, 10))) continue;
         bool twice = false;
@@ -315,5 +315,5 @@ void ggs_files_populate(struct ggs_files * f, const char * address, uint64_t byt
     uintptr_t page = (uintptr_t) address & ~(uintptr_t) 4095;
     size_t    size = (uintptr_t) address + bytes - page;
     if (syscall(SYS_madvise, page, size, MADV_POPULATE_READ) != 0)
-        syscall(SYS_madvise, page, size, MADV_WILLNEED); // a kernel before 5.14
+        syscall(SYS_madvise, page, size, MADV_WILLNEED); // for kernels before 5.14
 }

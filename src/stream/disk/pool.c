@@ -12,13 +12,13 @@
 enum { MOST_PARTS = 16, MOST_INTERRUPTIONS = 100 };
 
 struct ggs_pool {
-    struct ggs_disk         disk; // first: a disk is its pool
+    struct ggs_disk         disk; // must be first: a pool is cast to its disk
     struct ggs_pool_options options;
-    pthread_mutex_t         lock; // of everything below, and of the disk's members of reads
+    pthread_mutex_t         lock; // protects everything below, and the disk's members of reads
     pthread_cond_t          asked;
     struct {
         struct ggs_disk_read *first, *last;
-    } queues[GGS_URGENCIES]; // reads that have a piece left to begin, in the order of asking
+    } queues[GGS_URGENCIES]; // reads with a piece left to begin, in order of submission
     size_t    piece;
     uint32_t  n_threads, most_threads;
     bool      ending;
@@ -94,18 +94,17 @@ static bool cancel(struct ggs_disk * disk, struct ggs_disk_read * read) {
 
 // ---- requests ----
 
-// What one thread reads at a time: a piece of a read, or several reads that follow each other in
-// the file.
+// What a thread reads at a time: a piece of a read, or several reads that are adjacent in the file.
 struct request {
     struct ggs_disk_read * reads[MOST_PARTS];
     struct iovec           parts[MOST_PARTS];
-    size_t                 shared[MOST_PARTS]; // bytes that a part has in common with the end of the one before
-    size_t                 needed;             // of all parts together
+    size_t                 shared[MOST_PARTS]; // bytes that a part shares with the end of the previous one
+    size_t                 needed;             // over all parts
     int                    n, fd;
     uint64_t               offset;
 };
 
-// Adds the next piece of a read, whose first `shared` bytes the request has already.
+// Adds the next piece of a read, whose first `shared` bytes are already in the request.
 static size_t add_piece(struct ggs_pool * pool, struct request * r, struct ggs_disk_read * read, size_t shared,
                         size_t most) {
     size_t at = read->begun, size = read->bytes - at < most ? read->bytes - at : most;
@@ -121,8 +120,8 @@ static size_t add_piece(struct ggs_pool * pool, struct request * r, struct ggs_d
     return size;
 }
 
-// The read that begins where the request ends, or shares its last block: experts need not begin
-// where a block does.
+// Finds the read that begins where the request ends or shares its last block: experts are not
+// aligned to blocks.
 static struct ggs_disk_read * find_neighbour(struct ggs_pool * pool, const struct request * r, uint64_t end,
                                              enum ggs_urgency urgency, size_t room) {
     struct ggs_disk_read * next = pool->queues[urgency].first;
@@ -149,7 +148,7 @@ static bool take_request(struct ggs_pool * pool, struct request * r) {
     return true;
 }
 
-// The parts behind the first `bytes` of the request.
+// Lists the parts behind the first `bytes` of the request.
 static int rest_of(const struct request * r, size_t bytes, struct iovec * rest) {
     int n = 0;
     for (int i = 0; i < r->n; i++) {
@@ -161,8 +160,8 @@ static int rest_of(const struct request * r, size_t bytes, struct iovec * rest) 
     return n;
 }
 
-// Reads all of it, however short the kernel's answers are. A direct read goes on where a block
-// begins.
+// Reads everything, even if the kernel returns short reads. A direct read continues at a block
+// boundary.
 static bool carry_out(const struct ggs_pool * pool, const struct request * r) {
     const struct ggs_pool_options * o             = &pool->options;
     size_t                          done          = 0;
@@ -181,7 +180,7 @@ static bool carry_out(const struct ggs_pool * pool, const struct request * r) {
         if (aligned > done - (size_t) got) done = aligned;
         if (done % 512 != 0) return false; // the kernel would refuse it
     }
-    // What two parts have in common was read once, into the first.
+    // Bytes shared by two parts were read once, into the first.
     for (int i = 1; i < r->n; i++) {
         const char * end = (const char *) r->parts[i - 1].iov_base + r->parts[i - 1].iov_len;
         memcpy((char *) r->parts[i].iov_base - r->shared[i], end - r->shared[i], r->shared[i]);
@@ -194,7 +193,7 @@ static void finish(struct ggs_pool * pool, const struct request * r, bool ok) {
     pthread_mutex_lock(&pool->lock);
     for (int i = 0; i < r->n; i++) {
         struct ggs_disk_read * read = r->reads[i];
-        if (!ok && is_queued(read)) { // the rest of it is of no use
+        if (!ok && is_queued(read)) { // its rest is useless
             dequeue(pool, read);
             read->begun = read->bytes;
         }
@@ -233,7 +232,7 @@ static ssize_t read_file(int fd, const struct iovec * parts, int n, off_t offset
 
 static bool start(struct ggs_disk * disk) {
     struct ggs_pool * pool = (struct ggs_pool *) disk;
-    sigset_t          all, before; // the host's signals are none of theirs
+    sigset_t          all, before; // these threads must not handle the host's signals
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&pool->lock);

@@ -1,10 +1,9 @@
 // A disk that reads with a few threads.
 //
-// Threads go on by themselves, while one that computes would have to hand on what comes next
-// between two ops. A read is cut into pieces, so that several threads work on it; what an op waits
-// for comes before all else. Neighbours in the file become one request. Offsets, sizes and
-// addresses are multiples of GGS_READ_ALIGNMENT, or of what the file says: files are open with
-// O_DIRECT.
+// Threads continue on their own, while a computing thread would have to submit reads between ops. A
+// read is split into pieces for several threads; what an op waits for has priority. Adjacent reads
+// become one request. Offsets, sizes and addresses are multiples of GGS_READ_ALIGNMENT or of the
+// file's alignment, because files are opened with O_DIRECT.
 #pragma once
 
 #include <sys/types.h>
@@ -18,18 +17,18 @@ struct ggs_pool;
 
 struct ggs_pool_options {
     ssize_t (*read)(int fd, const struct iovec * parts, int n, off_t offset); // NULL: preadv
-    void (*touch)(void * context, char * memory, size_t bytes); // called before memory is read into; NULL: nothing
+    void (*touch)(void * context, char * memory, size_t bytes); // called before memory is read into; NULL: none
     void *   touch_context;
     uint32_t threads; // 0: GGS_READ_THREADS
 };
 
-// Its threads are made when it is started. NULL if there is no memory.
+// Threads start with `start`. Returns NULL if memory is out.
 struct ggs_pool * ggs_pool_create(const struct ggs_pool_options * options);
 
-// Waits for reads that are under way; those that have not begun are done with false.
+// Waits for reads in flight; reads that have not begun end with `ok` false.
 void ggs_pool_destroy(struct ggs_pool * pool);
 
 struct ggs_disk * ggs_pool_disk(struct ggs_pool * pool);
 
-// The most bytes of one request, GGS_READ_PIECE at first.
+// Sets the maximum bytes of one request, GGS_READ_PIECE at first.
 void ggs_pool_set_piece(struct ggs_pool * pool, uint32_t bytes);

@@ -10,7 +10,7 @@ enum { MOST_DEPTH = GGS_SPEED_MOST_DEPTH, LEAST_DEPTH = 2, LEAST_FILE = 16 << 20
 _Static_assert((int) MOST_DEPTH == (int) GGS_READ_THREADS && (int) GGS_SPEED_MOST_PIECE == (int) GGS_READ_PIECE,
                "what is measured is what is read");
 
-static const uint64_t LONG = 6000000, LONGEST = 150000000; // ns: of one measurement, and until no more are begun
+static const uint64_t LONG = 6000000, LONGEST = 150000000; // ns: of one measurement, and until the last one begins
 
 // ---- measuring ----
 
@@ -46,19 +46,18 @@ static bool await_done(struct meter * meter, const struct metered * m) {
     return ok;
 }
 
-// What is measured: reads of `piece` bytes, `depth` of them at a time, of the first `n` pieces of a
-// file.
+// A measurement: reads of `piece` bytes, `depth` at a time, of the first `n` pieces of a file.
 struct trial {
     struct ggs_disk * disk;
     int               fd;
     char *            memory;
-    uint64_t          n, piece, most; // most: pieces to read
+    uint64_t          n, piece, most; // most: maximum pieces to read
     uint32_t          depth;
     bool              in_order;
-    uint64_t          long_ns; // to go on for
+    uint64_t          long_ns; // duration
 };
 
-// Bytes a second; 0 if a read fails.
+// Bytes per second; 0 if a read fails.
 static uint64_t rate(const struct trial * t) {
     struct meter meter = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER};
     uint64_t     read = 0, begin = ggs_clock_now(), seed = begin | 1;
@@ -85,7 +84,7 @@ static uint64_t rate(const struct trial * t) {
     return !ok || ns == 0 ? 0 : (uint64_t) ((double) read * 1e9 / (double) ns);
 }
 
-// The better of two: somebody else may have had the disk, or the processor.
+// The better of two measurements, because others may use the disk or the processor.
 static uint64_t better_rate(const struct trial * t) {
     uint64_t a = rate(t), b = a == 0 ? 0 : rate(t);
     return a == 0 || b == 0 ? 0 : a > b ? a : b;
@@ -103,7 +102,7 @@ bool ggs_speed_measure(struct ggs_speed * speed, struct ggs_disk * disk, int fd,
     uint64_t         begin = ggs_clock_now();
     struct trial     t     = {.disk = disk, .fd = fd, .memory = memory, .most = UINT64_MAX / size, .long_ns = LONG};
     if (size < LEAST_FILE) return false;
-    memset(memory, 0, bytes); // the kernel's time for giving it is not the disk's
+    memset(memory, 0, bytes); // page faults must not count as disk time
     for (t.piece = GGS_READ_PIECE; t.piece >= GGS_SPEED_LEAST_PIECE; t.piece /= 4) {
         t.n = size / t.piece;
         for (t.depth = LEAST_DEPTH; t.depth <= MOST_DEPTH && t.depth * t.piece <= bytes && n < 16; t.depth *= 2) {
@@ -125,7 +124,7 @@ bool ggs_speed_measure(struct ggs_speed * speed, struct ggs_disk * disk, int fd,
     return speed->sequential > 0;
 }
 
-// ---- kept from run to run ----
+// ---- cached between runs ----
 
 bool ggs_speed_know(struct ggs_speed * speed, struct ggs_disk * disk, int fd, uint64_t size, char * memory) {
     char identity[2048], path[PATH_MAX] = "";

@@ -5,7 +5,7 @@
 
 #include "stream/host/library.h"
 
-// The handler that was there, or the default, gets the signal when the op touches the page again.
+// The previous handler, or the default, gets the signal when the op touches the page again.
 static void handle(int number, siginfo_t * info, void * context) {
     static const char sentence[] = "ggscope: the model file was cut while it is in use, and an op needs bytes of it "
                                    "that are gone: the program ends here\n";
@@ -21,7 +21,7 @@ static void handle(int number, siginfo_t * info, void * context) {
     } else {
         sigaction(number, &library->before_cut, NULL);
     }
-    if (info->si_code <= 0) raise(number); // sent by someone: it does not come again by itself
+    if (info->si_code <= 0) raise(number); // sent by a process: it does not recur by itself
 }
 
 void ggs_cut_watch(void) {

@@ -1,6 +1,6 @@
-// A model file that is cut while it is mapped: reading what is gone raises SIGBUS, which would end
-// the program without a word.
+// Reports a model file that is truncated while mapped: reading the missing part raises SIGBUS,
+// which ends the program without a message.
 #pragma once
 
-// From here on such a signal is told of in one sentence before it takes its course, as without us.
+// Prints one sentence about such a signal before it takes its normal course.
 void ggs_cut_watch(void);

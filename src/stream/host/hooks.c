@@ -1,4 +1,4 @@
-// The engine's functions that are stood in for. Each finds the real one and passes everything on.
+// Hooks of engine functions. Each finds the real function and forwards everything.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +16,8 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct ab
     return real(params, node);
 }
 
-// Is this the engine whose ops are known? A process may hold another release too, with other
-// numbers for them.
+// True if this is the engine whose ops are known. A process may have another release too, with
+// other op numbers.
 static bool is_known_engine(struct ggs_stream_library * library, void * compute, const void * caller) {
     if (__atomic_load_n(&library->computes, __ATOMIC_RELAXED) == compute) return true;
     if (ggs_resolve_name("ggml_op_name", caller) != (void *) ggs_engine.op_name) return false;
@@ -28,7 +28,7 @@ static bool is_known_engine(struct ggs_stream_library * library, void * compute,
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan);
 EXPORT int ggml_graph_compute(struct abi_graph * graph, void * plan) {
     REAL(ggml_graph_compute);
-    const void *                caller  = ggscope_caller; // the engine, also if the capture library called us
+    const void *                caller  = ggscope_caller; // the engine, also if the capture library is the caller
     struct ggs_stream_library * library = ggs_stream_library_now();
     bool streamed = ggs_stream_library_wake(caller) && is_known_engine(library, (void *) real, caller) &&
                     ggs_stream_enter(library->stream, graph);
@@ -43,7 +43,7 @@ EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     void *              buffer = real(type, size);
     struct ggs_stream * stream = ggs_stream_of_library();
     if (buffer != NULL && size > 0 && stream != NULL) {
-        // Of a device's memory there are addresses here too, and no pages behind them.
+        // Device memory has addresses too, but no pages behind them.
         bool (*is_host)(void *) =
             (bool (*)(void *)) ggs_resolve_name("ggml_backend_buffer_is_host", (const void *) real);
         void * (*base)(void *) =
@@ -69,8 +69,8 @@ EXPORT void ggml_backend_buffer_free(void * buffer) {
     real(buffer);
 }
 
-// The engine asks for the layouts that the CPU would rather have weights in: it would copy them
-// into memory that cannot be given up.
+// Hides the CPU's preferred layouts from the engine: it would copy weights into memory that cannot
+// be given up.
 EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name);
 EXPORT void * ggml_backend_reg_get_proc_address(void * registry, const char * name) {
     REAL(ggml_backend_reg_get_proc_address);

@@ -1,5 +1,5 @@
-// Functions of libc by which a program maps its model and has the kernel read it: what would fill
-// memory with weights is left out if the model does not fit.
+// Hooks of libc functions with which a program maps its model and requests readahead. What would
+// fill memory with weights is suppressed if the model does not fit.
 #undef _FORTIFY_SOURCE
 
 #include <errno.h>
@@ -60,8 +60,8 @@ EXPORT int munmap(void * address, size_t length) {
     return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
 }
 
-// Advice to read a model that does not fit is heard and not followed, until it is found to fit
-// after all. Other advice reads nothing by itself, and what is left to the mapping may need it.
+// Advice to read a model that does not fit is ignored until it turns out to fit. Other advice
+// passes, because it reads nothing and the mapping may need it.
 static struct ggs_stream * stream_that_ignores(void) {
     struct ggs_stream * stream = ggs_stream_of_library();
     return stream == NULL || ggs_stream_now(stream) == GGS_STREAM_PASSIVE ? NULL : stream;
@@ -107,8 +107,7 @@ EXPORT int posix_fadvise64(int fd, off64_t offset, off64_t length, int advice) {
     return real != NULL ? real(fd, offset, length, advice) : ENOSYS;
 }
 
-// A model that does not fit cannot be locked either: the program is told what the kernel would tell
-// it.
+// A model that does not fit cannot be locked: returns the kernel's error.
 EXPORT int mlock(const void * address, size_t length) {
     NEXT(mlock)
     if (ignored(address, length)) {

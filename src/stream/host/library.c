@@ -20,7 +20,7 @@ enum { ASLEEP, WAKING, AWAKE, UNFIT };
 
 struct ggs_stream_library * ggs_stream_library;
 
-// ---- what the stream stands on ----
+// ---- the environment of the stream ----
 
 __attribute__((format(printf, 1, 2))) static void message(const char * format, ...) {
     va_list arguments;
@@ -34,7 +34,7 @@ static void say(const char * line) {
 }
 
 static bool start_thread(pthread_t * thread, void * (*work)(void *), void * argument) {
-    sigset_t all, before; // the host's signals are none of its
+    sigset_t all, before; // this thread must not handle the host's signals
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool ok = pthread_create(thread, NULL, work, argument) == 0;
@@ -52,7 +52,7 @@ static bool measure(struct ggs_stream_world * world, int fd, uint64_t size, stru
     return ok;
 }
 
-// ---- its life ----
+// ---- start and end ----
 
 static struct ggs_stream_settings settings_of_environment(void) {
     const char *               keep = getenv("GGSCOPE_STREAM_KEEP");
@@ -84,14 +84,14 @@ static struct ggs_stream_library * create(void) {
     l->pool    = l->machine == NULL ? NULL
                                     : ggs_pool_create(&(struct ggs_pool_options){.touch         = ggs_kernel_memory_touch,
                                                                                  .touch_context = l->machine});
-    if (l->pool == NULL) return NULL; // a process without memory for this does not load a model
+    if (l->pool == NULL) return NULL; // such a process has no memory for a model either
     struct ggs_stream_world world = {.disk         = ggs_pool_disk(l->pool),
                                      .memory       = ggs_kernel_memory_face(l->machine),
                                      .clock        = ggs_clock_now,
                                      .start_thread = start_thread,
                                      .say          = say,
                                      .measure      = measure};
-    // The capture library's, if that is loaded too.
+    // Exported by the capture library, if loaded.
     *(void **) &world.note = dlsym(RTLD_DEFAULT, "ggscope_note_streamed");
     l->stream              = ggs_stream_create(&settings, &world);
     l->process             = getpid();
@@ -117,12 +117,12 @@ __attribute__((constructor)) static void constructor(void) {
     if (getenv("GGSCOPE_STREAM") == NULL) return;
     __atomic_store_n(&ggs_stream_library, create(), __ATOMIC_RELEASE);
     pthread_atfork(before_fork, after_fork, in_child);
-    // A program that links the engine is the one that streams: what it starts does not. A wrapper
-    // script hands us on.
+    // A program that links the engine streams, and its children do not. A wrapper script passes the
+    // library on.
     if (ggs_resolve_has_engine()) forget_environment();
 }
 
-// Nothing is unmapped: workers may still run.
+// Nothing is unmapped, because workers may still run.
 __attribute__((destructor)) static void destructor(void) {
     struct ggs_stream_library * l = ggs_stream_library_now();
     char                        text[512];
@@ -132,14 +132,14 @@ __attribute__((destructor)) static void destructor(void) {
     ggs_stream_remember(l->stream);
 }
 
-// ---- waking up ----
+// ---- first graph ----
 
 bool ggs_stream_library_wake(const void * caller) {
     struct ggs_stream_library * l      = ggs_stream_library_now();
     int                         asleep = ASLEEP;
     if (l == NULL) return false;
     if (__builtin_expect(__atomic_load_n(&l->awake, __ATOMIC_ACQUIRE) == AWAKE, 1)) return true;
-    // Another thread that comes meanwhile, and what checking calls, is not streamed.
+    // Concurrent threads, and calls made by the check, are not streamed.
     if (!__atomic_compare_exchange_n(&l->awake, &asleep, WAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
     const char * problem = ggs_abi_open(caller);

@@ -1,4 +1,4 @@
-// The stream library in its host: the one stream that hooks call, and what it stands on.
+// The stream library in its host: the stream that hooks call, and its environment.
 #pragma once
 
 #include <signal.h>
@@ -13,12 +13,12 @@ struct ggs_stream_library {
     struct ggs_pool *          pool;
     struct ggs_kernel_memory * machine;
     int                        awake;      // enum in library.c
-    bool                       fits;       // the model files that are open, when one was mapped last
-    void *                     computes;   // the real ggml_graph_compute of the engine whose ops are known
-    struct sigaction           before_cut; // for SIGBUS
+    bool                       fits;       // for the open model files, when one was last mapped
+    void *                     computes;   // the real ggml_graph_compute of the known engine
+    struct sigaction           before_cut; // previous action for SIGBUS
     bool                       quiet;
     char                       report[4096]; // a path; "": none
-    pid_t                      process;      // that reports
+    pid_t                      process;      // the process that reports
 };
 
 extern struct ggs_stream_library * ggs_stream_library; // NULL: nothing is streamed in this process
@@ -27,15 +27,15 @@ static inline struct ggs_stream_library * ggs_stream_library_now(void) {
     return __atomic_load_n(&ggs_stream_library, __ATOMIC_ACQUIRE);
 }
 
-// The stream, NULL where none is wanted or it has given up.
+// Returns the stream, NULL if there is none or it has given up.
 static inline struct ggs_stream * ggs_stream_of_library(void) {
     struct ggs_stream_library * library = ggs_stream_library_now();
     return library == NULL || ggs_stream_now(library->stream) == GGS_STREAM_OFF ? NULL : library->stream;
 }
 
-// Called when the engine computes, with its address: checks its layout the first time. Returns
-// whether its graphs can be streamed.
+// Called with an engine address when the engine computes; the first call checks its layout. True if
+// its graphs can be streamed.
 bool ggs_stream_library_wake(const void * caller);
 
-// Writes what was done to the file that was asked for.
+// Writes the report to the requested file.
 void ggs_stream_library_report(struct ggs_stream_library * library);

@@ -1,4 +1,4 @@
-// What was done, as one line of JSON in a file.
+// The counters as one line of JSON in a file.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static void write_numbers(FILE * file, const struct ggs_stream_facts * facts) {
         fprintf(file, ",\"%s\":%llu", numbers[i].name, (unsigned long long) numbers[i].value);
 }
 
-// A wrapper that never computed leaves the report of the program that it started as it is.
+// True if the report was written by a program that this one started. A wrapper that never computed
+// must not overwrite it.
 static bool is_taken(const char * path) {
     struct stat status;
     return stat(path, &status) == 0 && status.st_size > 0;

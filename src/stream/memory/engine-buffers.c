@@ -28,7 +28,7 @@ void ggs_engine_buffers_remove(struct ggs_engine_buffers * b, const void * key) 
     pthread_mutex_unlock(&b->lock);
 }
 
-// Sets the bits of pages [from, to]. Returns whether one was not set.
+// Sets the bits of pages [from, to]. Returns true if one was not set.
 static bool mark(uint64_t * bits, uint64_t from, uint64_t to) {
     bool any = false;
     for (uint64_t word = from / 64; word <= to / 64; word++) {

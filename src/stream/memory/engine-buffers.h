@@ -1,7 +1,7 @@
-// The engine's buffers: those that are allocated may still be untouched, and will be touched.
+// The engine's buffers, which may be allocated but untouched.
 //
-// Where graphs compute is reserved for the largest batch that could come; what counts of it is how
-// far graphs have reached. Every function may be called by any thread.
+// Compute buffers are reserved for the largest possible batch; only the part that graphs have
+// reached counts. Any thread may call any function.
 #pragma once
 
 #include <pthread.h>
@@ -12,10 +12,10 @@
 struct ggs_engine_buffer {
     const void *key, *address;
     uint64_t    bytes;
-    uint64_t *  pages; // a bit for each page that graphs write to; NULL: all of it will be touched
+    uint64_t *  pages; // a bit per page that graphs write to; NULL: all pages will be touched
 };
 
-// A zeroed struct, with its lock made, has none.
+// A zeroed struct with an initialised lock is empty.
 struct ggs_engine_buffers {
     pthread_mutex_t            lock;
     struct ggs_engine_buffer * buffers;
@@ -28,7 +28,8 @@ void ggs_engine_buffers_add(struct ggs_engine_buffers * buffers, const void * ke
                             uint64_t bytes);
 void ggs_engine_buffers_remove(struct ggs_engine_buffers * buffers, const void * key);
 
-// A graph writes to these bytes. Returns whether it reaches further into a buffer than any before.
+// Notes that a graph writes these bytes. True if it reaches further into a buffer than any earlier
+// graph.
 bool ggs_engine_buffers_reach(struct ggs_engine_buffers * buffers, const void * address, uint64_t bytes);
 
 // Bytes of buffers that will be touched and have not been.

@@ -9,7 +9,7 @@
 static const char PROC[] = "/proc", GROUPS[] = "/sys/fs/cgroup";
 
 struct ggs_kernel_memory {
-    struct ggs_memory      memory; // first: a memory is its machine
+    struct ggs_memory      memory; // must be first: a memory is cast to its machine
     struct ggs_page_memory pages;
     struct ggs_pressure    pressure;
     bool                   watched;

@@ -22,7 +22,7 @@ static bool read_file(const char * folder, const char * name, char * text, size_
     return snprintf(path, sizeof(path), "%s/%s", folder, name) < (int) sizeof(path) && read_text(path, text, size);
 }
 
-// A number in a file of its own. "max" and numbers near 2^63 mean none.
+// Reads a number from a file. "max" and numbers near 2^63 mean no limit.
 static uint64_t read_number(const char * folder, const char * name) {
     char text[64];
     if (!read_file(folder, name, text, sizeof(text)) || text[0] < '0' || text[0] > '9') return UINT64_MAX;
@@ -60,7 +60,8 @@ static double stalled(const char * folder, const char * name) {
 
 uint64_t ggs_memory_group_limit(const char * folder, bool version_2) {
     uint64_t limit = read_number(folder, version_2 ? "memory.max" : "memory.limit_in_bytes");
-    uint64_t high  = version_2 ? read_number(folder, "memory.high") : UINT64_MAX; // beyond it everybody is slowed down
+    uint64_t high =
+        version_2 ? read_number(folder, "memory.high") : UINT64_MAX; // beyond it the kernel throttles all members
     return limit < high ? limit : high;
 }
 
@@ -81,7 +82,7 @@ static void look_at(const char * folder, bool version_2, bool own, void * contex
     if (left < found->left) found->left = left;
 }
 
-// The group and its parents.
+// Visits the group and its parents.
 static void walk_up(const char * mount, const char * group, bool version_2, ggs_memory_group_function look,
                     void * context) {
     char folder[PATH_MAX], place[PATH_MAX];
@@ -154,7 +155,7 @@ uint64_t ggs_memory_limit(const char * proc, const char * groups) {
     uint64_t limit = look(proc, groups, false).limit;
     uint64_t left  = ggs_memory_available(proc);
     if (left == UINT64_MAX) return limit;
-    left = left - left / 16 + ggs_memory_anonymous(proc); // other programs live here too
+    left = left - left / 16 + ggs_memory_anonymous(proc); // leaves a part for other programs
     return left < limit ? left : limit;
 }
 

@@ -38,9 +38,9 @@ void ggs_page_memory_release(struct ggs_page_memory * pages, char * at, size_t b
     munmap(at, bytes);
 }
 
-// Where memory is in pieces the kernel may take long to find room for a huge page: then small ones
-// it is. Not sooner: a host that has yet to give the memory takes 5 ms for a huge page, once; reads
-// into small pages are slower for good.
+// With fragmented memory the kernel may take long to find a huge page: small pages are then used.
+// Only then, because a host that has yet to provide the memory takes 5 ms per huge page once, while
+// reads into small pages are always slower.
 static void try_huge(struct ggs_page_memory * pages, char * at, size_t bytes) {
     if (pages->tried || bytes < (size_t) TRIED * GGS_HUGE_PAGE) return;
     uint64_t before = ggs_clock_read(CLOCK_THREAD_CPUTIME_ID);
@@ -71,8 +71,8 @@ uint64_t ggs_page_memory_let_go(char * at, size_t bytes) {
     return from < to && madvise((void *) from, to - from, MADV_DONTNEED) == 0 ? to - from : 0;
 }
 
-// The addresses at `from` stay ours: nobody else's mapping may come to lie there. Linux 5.7 and
-// newer.
+// The addresses at `from` stay reserved, so that no other mapping can be placed there. Linux 5.7
+// and newer.
 bool ggs_page_memory_move(char * from, char * to, size_t bytes) {
     return mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | DONT_UNMAP, to) == to;
 }
@@ -83,7 +83,7 @@ uint64_t ggs_page_memory_missing(const void * address, uint64_t bytes, const uin
     uint64_t      n = ((uint64_t) address - base + bytes + size - 1) / size;
     for (uint64_t at = 0; at < n;) {
         uint64_t some = n - at < sizeof(resident) ? n - at : sizeof(resident);
-        if (mincore((void *) (base + at * size), some * size, resident) != 0) return missing; // a device's
+        if (mincore((void *) (base + at * size), some * size, resident) != 0) return missing; // a device's memory
         for (uint64_t i = 0; i < some; i++) {
             uint64_t page = at + i;
             missing += (resident[i] & 1) == 0 && (wanted == NULL || (wanted[page / 64] >> page % 64 & 1) != 0);

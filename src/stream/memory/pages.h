@@ -1,4 +1,4 @@
-// Pages to read into: the part of struct ggs_memory that is about them.
+// Pages to read into: that part of struct ggs_memory.
 #pragma once
 
 #include <pthread.h>
@@ -11,13 +11,13 @@ struct ggs_page_part {
     size_t bytes;
 };
 
-// A zeroed struct, with its lock made, has none.
+// A zeroed struct with an initialised lock is empty.
 struct ggs_page_memory {
     pthread_mutex_t        lock;
-    struct ggs_page_part * parts; // committed, in no order
+    struct ggs_page_part * parts; // committed, unordered
     size_t                 n_parts, parts_capacity;
-    bool                   tried, slow; // huge pages: whether they are, was found out
-    uint64_t               touching;    // bytes of huge pages that the kernel is about to give
+    bool                   tried, slow; // huge pages were tried, and were slow
+    uint64_t               touching;    // bytes of huge pages that the kernel is about to provide
 };
 
 char *   ggs_page_memory_reserve(size_t bytes);
@@ -27,14 +27,14 @@ uint64_t ggs_page_memory_let_go(char * at, size_t bytes);
 bool     ggs_page_memory_move(char * from, char * to, size_t bytes);
 uint64_t ggs_page_memory_empty(struct ggs_page_memory * pages);
 
-// Touches memory that is about to be read into, so that its huge pages are not counted as empty
-// while the kernel clears them: the limit has been charged with them already, and several threads
-// can be at it.
+// Touches memory that is about to be read into, so that its huge pages do not count as empty while
+// the kernel clears them: they are already charged to the limit, and several threads can do this at
+// once.
 void ggs_page_memory_touch(struct ggs_page_memory * pages, char * at, size_t bytes);
 
-// Bytes of a page of this machine.
+// Page size of this machine.
 uint64_t ggs_page_size(void);
 
-// Pages of [address, address + bytes) that have no memory, of those whose bit is set in `wanted`
+// Number of pages of [address, address + bytes) without memory, of those with a bit in `wanted`
 // (NULL: of all).
 uint64_t ggs_page_memory_missing(const void * address, uint64_t bytes, const uint64_t * wanted);

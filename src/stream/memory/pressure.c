@@ -29,8 +29,8 @@ static void add_event(struct ggs_pressure * p, int fd, short events) {
     p->events[p->n_events++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-// Version 1: an eventfd that is told of `what` in the group's file `name`. The kernel needs the
-// file only while it is asked.
+// Version 1: makes an eventfd that signals `what` of the group's file `name`. The kernel needs the
+// file only during registration.
 static bool ask_version_1(struct ggs_pressure * p, const char * folder, const char * name, const char * what) {
     char line[96];
     int  file = open_in(folder, name, O_RDONLY), control = open_in(folder, "cgroup.event_control", O_WRONLY);
@@ -47,8 +47,8 @@ static bool ask_version_1(struct ggs_pressure * p, const char * folder, const ch
     return ok;
 }
 
-// Version 2: members that wait for memory for 100 ms of 2 s, which everybody may ask for, and
-// limits that were met.
+// Version 2: signals when members wait for memory for 100 ms of 2 s, which any user may request,
+// and when limits were met.
 static void ask_version_2(struct ggs_pressure * p, const char * folder) {
     static const char trigger[] = "some 100000 2000000";
     int               stalls    = open_in(folder, "memory.pressure", O_RDWR | O_NONBLOCK);
@@ -101,10 +101,10 @@ bool ggs_pressure_wait(struct ggs_pressure * p, int ms) {
     if (poll(p->events, p->n_events, ms) <= 0) return false;
     for (unsigned i = 0; i < p->n_events; i++) {
         short came = p->events[i].revents;
-        char  text[512]; // an eventfd begins anew; memory.events tells of the next time once it was read
+        char  text[512]; // an eventfd restarts; memory.events signals again after it was read
         if (came == 0) continue;
         if (came & (POLLNVAL | POLLHUP)) {
-            p->events[i].fd = -1; // the group is gone
+            p->events[i].fd = -1; // the group was removed
             continue;
         }
         told |= (came & p->events[i].events) != 0;
@@ -131,7 +131,7 @@ uint64_t ggs_pressure_left(struct ggs_pressure * p, bool * told) {
     for (unsigned i = 0; i < p->n_groups; i++) {
         if (!text_of(p->groups[i].usage, text, sizeof(text))) continue;
         uint64_t used = strtoull(text, NULL, 10), limit = p->groups[i].limit, cache = 0;
-        if (used + p->margin > limit) *told = false; // it is behind the threshold already, perhaps by page cache alone
+        if (used + p->margin > limit) *told = false; // already beyond the threshold, perhaps only by page cache
         if (text_of(p->groups[i].stat, text, sizeof(text)))
             cache = ggs_memory_group_cache(text, p->groups[i].version_2);
         used -= cache < used ? cache : used;

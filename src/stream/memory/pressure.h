@@ -1,10 +1,9 @@
-// Hears of memory becoming short in the control groups of the process, before somebody is killed.
+// Signals memory pressure in the control groups of the process before the kernel kills it.
 //
-// Of version 1 a group tells when its use passes a threshold, and when the kernel works hard to
-// find memory in it; of version 2 when it met a limit, and when its members wait for memory (PSI).
-// Where none of that may be had, who asks has to look often enough. Everything is opened
-// beforehand: looking allocates nothing, neither here nor, where the kernel keeps the buffer of an
-// open file, there. One thread at a time.
+// Version 1 groups signal when their use passes a threshold and when the kernel struggles to
+// reclaim; version 2 groups signal when they met a limit and when members wait for memory (PSI).
+// Without either the caller must check often. All files are opened in advance, so a check allocates
+// nothing here, nor in the kernel where it keeps an open file's buffer. Not thread-safe.
 #pragma once
 
 #include <poll.h>
@@ -23,19 +22,18 @@ struct ggs_pressure {
     int           meminfo;
     struct pollfd events[GGS_PRESSURE_EVENTS];
     unsigned      n_events;
-    unsigned      n_thresholds; // groups that tell when less than `margin` is left
+    unsigned      n_thresholds; // groups that signal when less than `margin` is left
     uint64_t      margin;
 };
 
-// Opens what there is to look at. `margin`: it is told when a group has less left than this, page
-// cache not counted as left.
+// Opens the files. `margin`: signal when a group has less left than this, not counting page cache
+// as left.
 void ggs_pressure_open(struct ggs_pressure * pressure, const char * proc, const char * groups, uint64_t margin);
 void ggs_pressure_close(struct ggs_pressure * pressure);
 
-// Waits until something is told, `ms` at most. Returns whether it was.
+// Waits for a signal, at most `ms`. Returns true if there was one.
 bool ggs_pressure_wait(struct ggs_pressure * pressure, int ms);
 
-// Bytes that are left in the tightest group and on the machine; what the page cache holds counts as
-// left. `told`: a threshold will tell when they become less than the margin; else somebody has to
-// look.
+// Bytes left in the tightest group and on the machine, counting page cache as left. `told`: a
+// threshold will signal when they fall below the margin; otherwise the caller must check.
 uint64_t ggs_pressure_left(struct ggs_pressure * pressure, bool * told);

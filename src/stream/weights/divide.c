@@ -9,18 +9,18 @@
 enum { SMALL_CHUNK = 64 << 10, CHUNKS = 16 };
 
 static uint64_t stride_of(const struct ggs_weight * w) {
-    uint64_t block = w->file->alignment; // room for a block that is cut at both ends
+    uint64_t block = w->file->alignment; // room for a partial block at each end
     return (w->expert_bytes + 3 * block - 1) / block * block;
 }
 
-// Of a slot for each of the group's weights.
+// Bytes of one slot in each of the group's weights.
 static uint64_t slot_bytes(const struct ggs_expert_group * g) {
     uint64_t bytes = 0;
     for (uint32_t k = 0; k < g->n_weights; k++) bytes += stride_of(g->weights[k]);
     return bytes;
 }
 
-// What there is to divide memory among. `dense` has room for all weights.
+// Totals of the weights, as input of the plan. `dense` has room for all weights.
 static struct ggs_stream_plan total_up(const struct ggs_weight_table * all, uint64_t * dense) {
     struct ggs_stream_plan plan = {.dense = dense};
     for (size_t i = 0; i < all->n; i++) {
@@ -35,20 +35,20 @@ static struct ggs_stream_plan total_up(const struct ggs_weight_table * all, uint
         const struct ggs_expert_group * g = all->groups[i];
         plan.one_slot_each += slot_bytes(g);
         plan.all_slots += slot_bytes(g) * g->n_experts;
-        plan.least_slots += slot_bytes(g) * (g->n_used + 1); // one for a guess that was wrong
+        plan.least_slots += slot_bytes(g) * (g->n_used + 1); // one for a wrong prediction
     }
     return plan;
 }
 
-// ---- what is kept ----
+// ---- kept weights ----
 
 static int by_room(const void * a, const void * b) {
     uint64_t x = ggs_weight_room(*(struct ggs_weight *const *) a), y = ggs_weight_room(*(struct ggs_weight *const *) b);
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-// Weights that hardly fit the ring come first, the largest before others. Returns the bytes of what
-// is kept.
+// Keeps weights that hardly fit the ring first, the largest ones first. Returns the bytes of kept
+// weights.
 static uint64_t keep_large(struct ggs_weight_table * all, const struct ggs_stream_plan * plan) {
     struct ggs_weight ** large = malloc((all->n + 1) * sizeof(*large));
     uint64_t             used  = 0;
@@ -76,8 +76,8 @@ static bool is_streamed(const struct ggs_weight * w, const struct ggs_stream_pla
     return w->group == NULL && w->where == GGS_WEIGHT_STREAMED && 2 * ggs_weight_room(w) <= plan->ring;
 }
 
-// Chooses what is kept of the dense weights. A cyclic scan gains most from a fixed set, and the
-// disk is busy evenly if that is spread over the order of use.
+// Chooses the dense weights to keep. A fixed set is best for a cyclic scan, and spreading it over
+// the order of use keeps the disk evenly busy.
 static uint64_t choose_kept(struct ggs_weight_table * all, const struct ggs_stream_plan * plan, enum ggs_keep keep) {
     uint64_t used = keep_large(all, plan), rest = 0;
     for (size_t i = 0; i < all->n; i++) {
@@ -113,8 +113,8 @@ static void place_kept(struct ggs_stream * s, uint64_t bytes) {
         const struct ggs_weight * w = s->weights.weights[i];
         n += w->group == NULL && w->where == GGS_WEIGHT_KEPT;
     }
-    // A huge page stays charged as long as a part of it is held: small ones where weights are given
-    // back one by one.
+    // A huge page stays charged while any part of it is held: small pages are used if weights may
+    // be given back one by one.
     s->kept       = bytes == 0 ? NULL : ggs_stream_acquire(s, bytes, bytes / n >= GGS_HUGE_PAGE);
     s->kept_bytes = s->kept == NULL ? 0 : bytes;
     char * at     = s->kept;
@@ -132,7 +132,7 @@ static void place_kept(struct ggs_stream * s, uint64_t bytes) {
 
 // ---- slots ----
 
-// Addresses for all experts, memory for `n` of them. The end of that memory is where chunks of
+// Reserves addresses for all experts and memory for `n` of them. The memory ends where chunks of
 // pages can begin.
 static bool place_window(struct ggs_stream * s, struct ggs_weight * w, uint32_t n, uint64_t granule) {
     struct ggs_memory * m     = s->world.memory;
@@ -175,7 +175,8 @@ static void place_slots_of(struct ggs_stream * s, struct ggs_expert_group * g, u
     if (!ok) release_windows(s, g);
 }
 
-// How many slots each group has. Returns what the experts without one need of a weight, at most.
+// Sets the number of slots of each group. Returns the maximum bytes of a weight that experts
+// without a slot need.
 static uint64_t count_slots(const struct ggs_weight_table * all, const struct ggs_stream_plan * plan, uint64_t memory) {
     uint64_t each = memory / plan->one_slot_each, rest = memory % plan->one_slot_each, used = 0, most = 0;
     for (size_t i = 0; i < all->n_groups; i++) {
@@ -203,7 +204,7 @@ static bool place_slots(struct ggs_stream * s, const struct ggs_stream_plan * pl
     return true;
 }
 
-// ---- both ----
+// ---- interface ----
 
 void ggs_divide_undo(struct ggs_stream * s) {
     ggs_stream_assert_locked(s);
@@ -247,7 +248,7 @@ bool ggs_divide(struct ggs_stream * s, uint64_t budget) {
     bool                   ok   = ggs_stream_plan(&plan, budget);
     uint64_t               kept = ok ? choose_kept(all, &plan, s->settings.keep) : 0;
     free(dense);
-    // What is left to the mapping thrashes in the little that the page cache has.
+    // Mapped weights would thrash in the little page cache that is left.
     for (size_t i = 0; i < all->n && ok; i++) {
         const struct ggs_weight * w = all->weights[i];
         ok = w->group != NULL || w->where != GGS_WEIGHT_MAPPED || ggs_weight_room(w) > plan.mapped_above;

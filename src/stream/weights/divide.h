@@ -1,6 +1,6 @@
-// How memory is divided among the weights, by base/stream-plan.h.
+// Divides memory among the weights, according to base/stream-plan.h.
 //
-// Both functions: with the stream's lock held, while nothing is READING and nothing in use.
+// Both functions need the stream's lock, with nothing READING and nothing in use.
 #pragma once
 
 #include <stdbool.h>
@@ -8,9 +8,9 @@
 
 struct ggs_stream;
 
-// Decides for all weights with `budget` bytes for them, and takes the memory. False if nothing is
-// gained by streaming: then no memory is held.
+// Decides for all weights with `budget` bytes and allocates the memory. False, without memory held,
+// if streaming gains nothing.
 bool ggs_divide(struct ggs_stream * stream, uint64_t budget);
 
-// Gives back all memory that weights have.
+// Releases all memory of weights.
 void ggs_divide_undo(struct ggs_stream * stream);

@@ -17,8 +17,7 @@ static bool is_idle(const struct ggs_expert_group * g, uint32_t slot) {
     return true;
 }
 
-// What is on its way to the slot and has not begun is dropped. Returns whether the slot is idle
-// then.
+// Cancels reads into the slot that have not begun. True if the slot is then idle.
 static bool give_up_reading(struct ggs_expert_group * g, uint32_t slot) {
     for (uint32_t k = 0; k < g->n_weights; k++) ggs_arrival_cancel(&g->weights[k]->arrivals[slot]);
     return is_idle(g, slot);
@@ -32,8 +31,8 @@ static void forget(struct ggs_expert_group * g, uint32_t slot) {
     g->full                  = false;
 }
 
-// The slot whose expert was chosen least often lately, of those that the newest choice does not
-// use. -1: none.
+// Returns the slot of the least often recently chosen expert that the current choice does not use.
+// -1: none.
 static int32_t find_victim(const struct ggs_expert_group * g) {
     int32_t best   = -1;
     double  lowest = DBL_MAX;
@@ -48,7 +47,7 @@ static int32_t find_victim(const struct ggs_expert_group * g) {
     return best;
 }
 
-// A free slot behind those of its own. -1: there are none, or there is too little spare memory.
+// Returns a free overflow slot. -1: none, or not enough spare memory.
 static int32_t find_overflow(const struct ggs_stream * s, const struct ggs_expert_group * g) {
     uint32_t end = g->n_slots + ggs_spares_slots(s, g);
     for (uint32_t i = g->n_slots; i < end; i++) {
@@ -57,8 +56,7 @@ static int32_t find_overflow(const struct ggs_stream * s, const struct ggs_exper
     return -1;
 }
 
-// A slot of the group that is being read into for a choice that was not made: made free, if nothing
-// has begun.
+// Frees a slot that is being read for a wrong prediction, if the read has not begun.
 static bool make_free(struct ggs_expert_group * g) {
     for (uint32_t i = 0; i < g->n_slots - g->n_given; i++) {
         if (g->slots[i].expert >= 0 && g->slots[i].used >= g->clock) continue;
@@ -83,7 +81,7 @@ static int32_t find_slot(struct ggs_stream * s, struct ggs_expert_group * g) {
         if (slot >= 0) return slot;
         if (make_free(g)) continue;
         if (!any_reading(g)) return -1;
-        ggs_stream_wait_any(s); // all others are being read into for choices that were not made
+        ggs_stream_wait_any(s); // all other slots are being read for wrong predictions
     }
 }
 
@@ -109,9 +107,9 @@ static void read_slot(struct ggs_stream * s, struct ggs_weight * w, uint32_t slo
     ggs_arrival_read(s, &w->arrivals[slot], w->file->direct, &span, w->window + slot * w->stride, w->uneven, urgency);
 }
 
-// Asks for an expert's part of a weight: at once if its slot has memory, else when there is some.
+// Requests an expert's part of a weight: now if its slot has memory, else when there is some.
 static void ask(struct ggs_stream * s, struct ggs_weight * w, uint32_t slot, enum ggs_urgency urgency) {
-    if (w->arrivals[slot].state != GGS_ARRIVAL_EMPTY) return; // it came with the memory of another
+    if (w->arrivals[slot].state != GGS_ARRIVAL_EMPTY) return; // it arrived with the memory of another
     if (has_memory(s, w, slot)) {
         read_slot(s, w, slot, urgency);
     } else {
@@ -132,8 +130,7 @@ static int by_number(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// Asks for experts that have slots, in order of use; those that lie side by side in the file become
-// one request.
+// Requests experts that have slots, in order of use. Adjacent ones in the file become one request.
 static void ask_for(struct ggs_stream * s, struct ggs_expert_group * g, int32_t * experts, uint32_t n,
                     enum ggs_urgency urgency) {
     qsort(experts, n, sizeof(*experts), by_number);
@@ -189,7 +186,7 @@ bool ggs_experts_reserve(struct ggs_stream * s, const struct ggs_expert_group * 
     return ok;
 }
 
-// The experts of all tokens, each once, and how many tokens chose each. -1 if an id is none.
+// Collects the distinct experts of all tokens with their counts. -1 if an id is invalid.
 static int64_t collect(struct ggs_stream * s, const struct ggs_routing * r) {
     uint32_t n = 0, *count = s->scratch.count;
     memset(count, 0, r->group->n_experts * sizeof(*count));
@@ -203,8 +200,8 @@ static int64_t collect(struct ggs_stream * s, const struct ggs_routing * r) {
     return n;
 }
 
-// Marks the slots of experts that are there, and brings the others to the front. Returns how many
-// those are.
+// Marks the slots of experts in memory and moves the missing ones to the front. Returns the number
+// of missing ones.
 static uint32_t mark_hits(struct ggs_stream * s, struct ggs_routing * r, uint32_t n) {
     struct ggs_expert_group * g       = r->group;
     int32_t *                 experts = s->scratch.experts;
@@ -231,7 +228,7 @@ static uint32_t mark_hits(struct ggs_stream * s, struct ggs_routing * r, uint32_
     return missing;
 }
 
-// Gives each missing expert a slot and asks for it. False if there are too few.
+// Assigns a slot to each missing expert and requests it. False if there are not enough slots.
 static bool ask_missing(struct ggs_stream * s, struct ggs_routing * r, uint32_t missing) {
     struct ggs_expert_group * g = r->group;
     for (uint32_t i = 0; i < missing; i++) {
@@ -271,8 +268,8 @@ void ggs_experts_route(struct ggs_stream * s, struct ggs_routing * r) {
     r->fits = true;
 }
 
-// Has every slot that is needed memory, and its expert or one that is on its way? Asks for what has
-// none.
+// True if every needed slot has memory and its expert, arrived or in flight. Requests what is
+// missing.
 static bool ask_again(struct ggs_stream * s, const struct ggs_routing * r, struct ggs_weight * w) {
     bool has_all = true;
     for (size_t i = 0; i < r->n_chosen; i++) has_all &= has_memory(s, w, r->chosen[i].slot);
@@ -294,7 +291,7 @@ bool ggs_experts_supply(struct ggs_stream * s, struct ggs_routing * r, uint32_t 
         uint64_t from = w->offset + (uint64_t) r->chosen[i].expert * w->expert_bytes;
         if (i + 1 == r->n_chosen) ggs_stream_run_wake_soon(s);
         if (!ggs_stream_await(s, &w->arrivals[slot])) {
-            forget(r->group, slot); // other weights of the group may still be on their way there
+            forget(r->group, slot); // other weights of the group may still be in flight
             r->fits = false;
         } else {
             const char * data = w->window + slot * w->stride + w->delta;

@@ -1,7 +1,7 @@
-// Experts in slots: which of a layer's experts are in memory, and what is read when others are
+// Experts in slots: the experts of a layer that are in memory, and reads for others when they are
 // chosen.
 //
-// All functions: with the stream's lock held, by the thread that runs the graph.
+// All functions need the stream's lock and run in the thread that runs the graph.
 #pragma once
 
 #include <stdbool.h>
@@ -10,18 +10,18 @@
 #include "preload/ggml-abi.h"
 #include "stream/weights/weights.h"
 
-// What one graph run knows about a group.
+// The state of a group in one graph run.
 struct ggs_routing {
     struct ggs_expert_group * group;
     const struct abi_tensor * ids;    // the experts of each token
-    const struct abi_tensor * hidden; // what the router saw, or NULL
+    const struct abi_tensor * hidden; // the router's input, or NULL
     int64_t                   n_tokens;
-    size_t                    step;                                    // in it, from token to token
-    bool                      routed;                                  // the ids were looked at
-    bool                      fits;                                    // and all experts have slots
+    size_t                    step;                                    // bytes from token to token
+    bool                      routed;                                  // the ids were read
+    bool                      fits;                                    // all experts have slots
     uint32_t                  hits, misses, predicted, predicted_used; // experts, in this run
-    struct ggs_chosen *       chosen;                                  // each expert once
-    int32_t *                 renamed;                                 // the ids as slots
+    struct ggs_chosen *       chosen;                                  // distinct experts
+    int32_t *                 renamed;                                 // the ids replaced by slots
     size_t                    n_chosen, chosen_capacity, renamed_capacity;
 };
 
@@ -30,31 +30,31 @@ struct ggs_chosen {
     uint32_t slot;
 };
 
-// So many tokens that nearly all experts will be chosen: reads them before they are, if there is
-// room for them.
+// With so many tokens that nearly all experts will be chosen: reads them in advance if there is
+// room.
 void ggs_experts_foresee(struct ggs_stream * stream, const struct ggs_routing * routing);
 
-// The ids are there: asks for what is missing.
+// Called when the ids are available: requests missing experts.
 void ggs_experts_route(struct ggs_stream * stream, struct ggs_routing * routing);
 
-// Waits until the experts of the group's k-th weight are there. False if the mapping has to do.
+// Waits for the experts of the group's k-th weight. False: the mapping must be used.
 bool ggs_experts_supply(struct ggs_stream * stream, struct ggs_routing * routing, uint32_t k);
 
-// The op that used the weight has ended.
+// Called when the op that used the weight has ended.
 void ggs_experts_used(struct ggs_stream * stream, struct ggs_weight * weight);
 
-// No op of the run is left: what was chosen beyond the slots is forgotten.
+// Called when no op of the run is left: drops experts in overflow slots.
 void ggs_experts_end(struct ggs_stream * stream);
 
-// Spare memory has come to lie behind the weight's slots: reads what they are for.
+// Called when spare memory was moved behind the weight's slots: reads their experts.
 void ggs_experts_read_overflow(struct ggs_stream * stream, struct ggs_weight * weight, enum ggs_urgency urgency);
 
-// Reads experts that have not been chosen, as far as there are slots that the newest choice does
-// not use. Of the list those remain that are read; returns their number. Nothing is waited for.
+// Reads experts that have not been chosen into slots that the current choice does not use. The list
+// is reduced to those that are read; returns their number. Does not block.
 uint32_t ggs_experts_read_early(struct ggs_stream * stream, struct ggs_expert_group * group, int32_t * experts,
                                 uint32_t n, enum ggs_urgency urgency);
 
-// Room in the stream's scratch memory for all experts of the group.
+// Makes room in the stream's scratch memory for all experts of the group.
 bool ggs_experts_reserve(struct ggs_stream * stream, const struct ggs_expert_group * group);
 
 static inline int32_t ggs_expert_at(const struct abi_tensor * ids, int64_t token, int64_t rank) {

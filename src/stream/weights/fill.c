@@ -1,5 +1,4 @@
-// Fills slots while the disk has nothing else to do: with experts that were chosen often, now or in
-// runs before.
+// Fills slots while the disk is idle, with experts that were chosen often in this or earlier runs.
 #include <stdlib.h>
 
 #include "stream/core.h"
@@ -16,7 +15,7 @@ static bool has_empty_slot(struct ggs_expert_group * g) {
     return false;
 }
 
-// The likeliest expert that is not in memory; of those that are alike the first. -1: none.
+// Returns the likeliest expert that is not in memory; the first of equal ones. -1: none.
 static int32_t likeliest(const struct ggs_expert_group * g) {
     int32_t best = -1;
     for (uint32_t e = 0; e < g->n_experts; e++) {

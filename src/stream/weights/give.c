@@ -5,14 +5,14 @@
 enum { APART = 5, AT_ONCE = 16 << 20 };
 
 static bool can_give_slot(const struct ggs_expert_group * g, uint32_t slot) {
-    if (g->slots[slot].expert >= 0 && g->slots[slot].used >= g->clock) return false; // it is in use, or may be
+    if (g->slots[slot].expert >= 0 && g->slots[slot].used >= g->clock) return false; // it is or may be in use
     for (uint32_t k = 0; k < g->n_weights; k++) {
         if (ggs_arrival_is_reading(&g->weights[k]->arrivals[slot])) return false;
     }
     return true;
 }
 
-// Slots are given from the end, so that whole huge pages become free; `least` of them stay.
+// Slots are given back from the end, so that whole huge pages become free; `least` of them stay.
 static uint64_t give_slots_of(struct ggs_stream * s, struct ggs_expert_group * g, uint32_t least, uint64_t bytes) {
     uint64_t gave = 0;
     while (gave < bytes && g->n_slots - g->n_given > least) {
@@ -34,15 +34,16 @@ static uint64_t give_slots_of(struct ggs_stream * s, struct ggs_expert_group * g
 static uint64_t give_experts(struct ggs_stream * s, bool half, uint64_t bytes) {
     uint64_t gave = 0;
     for (size_t i = 0; i < s->weights.n_groups && gave < bytes; i++) {
-        struct ggs_expert_group * g = s->weights.groups[s->give_at++ % s->weights.n_groups]; // another one each time
-        uint32_t                  least = g->n_used + 1;
+        struct ggs_expert_group * g =
+            s->weights.groups[s->give_at++ % s->weights.n_groups]; // rotates through the groups
+        uint32_t least = g->n_used + 1;
         if (half && least < g->n_slots / 2) least = g->n_slots / 2;
         if (g->slots != NULL) gave += give_slots_of(s, g, least, bytes - gave);
     }
     return gave;
 }
 
-// One here, one there: what is left stays spread over the graph.
+// Spreads the released weights over the graph, so that the rest stays evenly spread.
 static uint64_t give_kept(struct ggs_stream * s, uint64_t bytes) {
     uint64_t gave = 0;
     for (size_t from = 0; from < APART; from++) {

@@ -10,12 +10,12 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_COUNT = 1000000, IDENTITY = 64 };
 
-static const double TRUST = 16; // what a kept score is worth, in choices: a few tokens outweigh it
+static const double TRUST = 16; // weight of a stored score in choices: a few tokens outweigh it
 
 // ---- the file ----
 
-// The file's size and a hash of its first 64 KiB and its last block: a model that is moved or
-// copied is the same.
+// The file's size and a hash of its first 64 KiB and its last block: the same for a model that was
+// moved or copied.
 static bool identify(const struct ggs_stream_file * file, char identity[IDENTITY]) {
     char     block[4096];
     uint64_t hash = 0xcbf29ce484222325u, first = file->size < 65536 ? file->size : 65536;
@@ -50,7 +50,7 @@ static void set_scores(struct ggs_expert_group * g) {
         g->score[e] = TRUST * g->weight * (double) g->chosen[e] / (double) most;
 }
 
-// Reads "OFFSET,COUNT,COUNT,...]" into its group. NULL: it is not that; else what is behind.
+// Parses "OFFSET,COUNT,COUNT,...]" into its group. Returns the rest, NULL if it is invalid.
 static const char * take_group(struct ggs_stream * s, const struct ggs_stream_file * file, const char * text) {
     char *                    end;
     uint64_t                  offset = strtoull(text, &end, 10), counts[GGS_HISTORY_EXPERTS];
@@ -64,7 +64,7 @@ static const char * take_group(struct ggs_stream * s, const struct ggs_stream_fi
     }
     if (*end != ']') return NULL;
     if (g == NULL || g->n_experts != n || g->remembers || g->clock > 0) return end + 1;
-    for (uint32_t e = 0; e < n; e++) g->chosen[e] = counts[e] / 2; // what is long ago counts less
+    for (uint32_t e = 0; e < n; e++) g->chosen[e] = counts[e] / 2; // older choices count less
     set_scores(g);
     return end + 1;
 }
@@ -97,7 +97,7 @@ void ggs_history_load(struct ggs_stream * s) {
 
 // ---- saving ----
 
-// Appends "[OFFSET,COUNT,...]". Returns the length, or `size` where there is no room.
+// Appends "[OFFSET,COUNT,...]". Returns the length, or `size` if there is no room.
 static size_t put_group(const struct ggs_expert_group * g, char * text, size_t length, size_t size) {
     uint64_t most = 0;
     for (uint32_t e = 0; e < g->n_experts; e++) most = g->chosen[e] > most ? g->chosen[e] : most;

@@ -6,8 +6,8 @@
 
 enum { MOST_TOKENS = 4 };
 
-// Shares of the disk's speed that reads took lately. Above the first the disk is the limit and
-// nothing may be read in vain; below the second it has time to look one layer further.
+// Recent disk utilisation by reads. Above the first the disk is the bottleneck and no read may be
+// wasted; below the second there is time to predict one layer further.
 static const double SATURATED = 0.9, AT_LEISURE = 0.6;
 
 static uint64_t bytes_read(const struct ggs_stream_counts * c) {
@@ -54,7 +54,7 @@ static uint32_t choose(const struct ggs_expert_group * g, float * score, uint32_
     return n;
 }
 
-// Reads early what the group's router chooses for the state that `now` has.
+// Reads the experts early that the group's router chooses for the state in `now`.
 static void predict_group(struct ggs_stream * s, const struct ggs_routing * now, struct ggs_expert_group * g) {
     const struct ggs_weight * r    = g->router;
     const struct abi_tensor * h    = now->hidden;

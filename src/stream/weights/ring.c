@@ -23,7 +23,7 @@ static struct ggs_weight_sequence * sequence_of(struct ggs_weight_ring * ring, s
     memcpy(q->weights, weights, n * sizeof(*weights));
     q->hash = hash;
     q->n    = n;
-    // Until it is known better: a graph comes again, a piece of one does not.
+    // The first guess: a whole graph repeats, a part of one does not.
     q->next     = n < WHOLE ? NULL : q;
     q->older    = ring->known;
     ring->known = q;
@@ -51,7 +51,7 @@ bool ggs_weight_ring_holds(const struct ggs_stream * s, const struct ggs_weight 
     return ggs_weight_room(w) <= s->ring.bytes;
 }
 
-// Room for `bytes` in one piece: the end of the ring is left empty if they do not fit there.
+// Allocates `bytes` in one piece: the end of the ring stays empty if they do not fit there.
 static bool take_room(struct ggs_weight_ring * ring, uint64_t bytes, struct ggs_weight_ring_entry * e) {
     uint64_t at = ring->tail;
     if (bytes > ring->bytes) return false;
@@ -63,11 +63,11 @@ static bool take_room(struct ggs_weight_ring * ring, uint64_t bytes, struct ggs_
     return true;
 }
 
-// Frees the oldest entries, up to those of the op that runs.
+// Frees the oldest entries, up to those of the running op.
 static void free_oldest(struct ggs_weight_ring * ring) {
     for (; ring->first < ring->next - ring->n_held; ring->first++) {
         struct ggs_weight_ring_entry * e = entry_at(ring, ring->first);
-        if (ggs_arrival_is_reading(&e->arrival)) return; // nobody waits for it, but it is still coming
+        if (ggs_arrival_is_reading(&e->arrival)) return; // no one waits for it, but it is in flight
         ggs_arrival_clear(&e->arrival);
         ring->head = e->end;
     }
@@ -78,7 +78,7 @@ void ggs_weight_ring_release(struct ggs_stream * s) {
     free_oldest(&s->ring);
 }
 
-// Nobody will use the entries before `until`.
+// Drops the entries before `until`.
 static void abandon(struct ggs_weight_ring * ring, uint64_t until) {
     for (; ring->next < until; ring->next++) ggs_arrival_cancel(&entry_at(ring, ring->next)->arrival);
 }
@@ -136,7 +136,7 @@ static void load(struct ggs_stream * s, struct ggs_weight * w, enum ggs_urgency 
     s->counts.bytes_kept += w->bytes;
 }
 
-// Asks for one weight. False if there is no room for it now.
+// Requests one weight. False if there is no room.
 static bool ask(struct ggs_stream * s, struct ggs_weight * w) {
     struct ggs_weight_ring * ring = &s->ring;
     if (w->where == GGS_WEIGHT_KEPT) {
@@ -182,7 +182,7 @@ bool ggs_weight_ring_load(struct ggs_stream * s, struct ggs_weight * w) {
     return ok;
 }
 
-// The entry for this weight in this run, or `end`.
+// Returns the entry of this weight in this run, or `end`.
 static uint64_t find(const struct ggs_weight_ring * ring, const struct ggs_weight * w) {
     for (uint64_t at = ring->next; at < ring->end && entry_at(ring, at)->lap == ring->lap; at++) {
         if (entry_at(ring, at)->weight == w) return at;
@@ -190,13 +190,13 @@ static uint64_t find(const struct ggs_weight_ring * ring, const struct ggs_weigh
     return ring->end;
 }
 
-// What was to come before it did not, and is in the way.
+// Drops entries that were expected earlier and are in the way.
 static void make_way(struct ggs_stream * s, const struct ggs_weight * w) {
     struct ggs_weight_ring * ring = &s->ring;
     size_t                   at   = ring->cursor_at;
     if (ring->cursor == NULL || ring->cursor_lap != ring->lap || ring->n_held > 0) return;
     while (at < ring->cursor->n && ring->cursor->weights[at] != w) at++;
-    if (at == ring->cursor->n) return; // it is not to come
+    if (at == ring->cursor->n) return; // it is not expected
     abandon(ring, ring->end);
     free_oldest(ring);
     ring->cursor_at = at;

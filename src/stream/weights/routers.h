@@ -1,11 +1,11 @@
-// The routers of layers whose experts are computed here and whose router is computed on a device:
-// their matrices, from the model file.
+// Reads router matrices from the model file, for layers whose experts are computed here and whose
+// router is computed on a device.
 #pragma once
 
 #include <stdbool.h>
 
 struct ggs_stream;
 
-// Looks for those that are missing, in the files that are mapped now. Returns whether some were
-// found: weights of their own. With the stream's lock held.
+// Looks for missing routers in the mapped files. True if some were found: they are new weights.
+// Needs the stream's lock.
 bool ggs_routers_find(struct ggs_stream * stream);

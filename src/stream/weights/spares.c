@@ -33,8 +33,8 @@ static uint32_t chunks_for(const struct ggs_spares * p, const struct ggs_weight 
     return (uint32_t) ((w->group->n_overflow * w->stride + p->chunk - 1) / p->chunk);
 }
 
-// A free chunk for this address: the one that lies there, or any. What lies there must not be
-// overwritten.
+// Returns a free chunk for this address: the one already there, or any. A chunk already there must
+// not be overwritten.
 static struct ggs_spare * choose(const struct ggs_spares * p, const char * to) {
     struct ggs_spare * any = NULL;
     for (uint32_t i = 0; i < p->n; i++) {
@@ -45,8 +45,7 @@ static struct ggs_spare * choose(const struct ggs_spares * p, const char * to) {
     return any;
 }
 
-// Moves free chunks behind those that the weight has. False if there are too few, or the kernel
-// cannot.
+// Moves free chunks behind the weight's own. False if there are not enough, or the kernel cannot.
 static bool move_chunks(struct ggs_stream * s, struct ggs_weight * w) {
     struct ggs_spares * p    = &s->spares;
     uint32_t            need = chunks_for(p, w);

@@ -1,4 +1,4 @@
-// One thread: locks have nothing to do.
+// There is one thread: locks do nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -20,7 +20,7 @@ static inline int pthread_mutex_unlock(pthread_mutex_t * lock) {
     return 0;
 }
 
-// There is one thread: nobody else can be had, and who asks does all of it.
+// Always fails, so the caller does all the work.
 static inline int pthread_create(pthread_t * thread, const void * attributes, void * (*work)(void * context),
                                  void * context) {
     (void) thread, (void) attributes, (void) work, (void) context;

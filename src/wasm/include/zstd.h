@@ -8,7 +8,7 @@ static inline unsigned long long ZSTD_getFrameContentSize(const void * frame, si
     return ggs_zstd_content_size(frame, size);
 }
 static inline size_t ZSTD_decompress(void * to, size_t capacity, const void * frame, size_t size) {
-    ggs_module_tick(); // every walk comes by here, once per chunk
+    ggs_module_tick(); // every walk passes here once per chunk
     return ggs_zstd_decompress(to, capacity, frame, size);
 }
 static inline unsigned ZSTD_isError(size_t result) {

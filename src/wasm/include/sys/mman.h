@@ -1,5 +1,4 @@
-// A file of files.c is in memory already: mapping it is to point at it, and there are no pages to
-// let go of.
+// Files of files.c are in memory already: mapping returns a pointer, unmapping does nothing.
 #pragma once
 
 #include <stddef.h>

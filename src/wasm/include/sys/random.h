@@ -1,4 +1,4 @@
-// Nothing here makes ids.
+// The module makes no ids.
 #pragma once
 
 #include <sys/types.h>

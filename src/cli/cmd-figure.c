@@ -1,4 +1,4 @@
-// ggscope figure DIR --kind KIND -o FILE: a figure for a paper, of one recording or of a study.
+// ggscope figure DIR --kind KIND -o FILE: draws a figure of a recording or a study, for papers.
 #include <argp.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,9 +8,10 @@
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/commands.h"
-#include "cli/figure/study.h"
 #include "cli/scaffold/verb.h"
+#include "cli/sweep/cmd-sweep.h"
 #include "figure/figure.h"
+#include "figure/study.h"
 
 struct arguments {
     struct ggs_input          input;
@@ -25,7 +26,7 @@ static const struct ggs_figure_kind miss_curve = {
 
 static struct ggs_word kind_words(unsigned i) {
     const struct ggs_figure_kind * kind = ggs_figure_kind_at(i);
-    if (kind == NULL && ggs_figure_kind_at(i - 1) != NULL) kind = &miss_curve; // behind the last
+    if (kind == NULL && ggs_figure_kind_at(i - 1) != NULL) kind = &miss_curve; // after the last
     return kind == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){kind->name, kind->text};
 }
 
@@ -53,7 +54,7 @@ static bool take_length(void * member, const char * text, double unit, const cha
     return true;
 }
 
-// "84mm", "8.4cm", "3.3in"; a number alone is millimetres.
+// "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
 static bool take_width(void * member, const char * text) {
     size_t       length = strlen(text);
     const char * end    = length > 2 ? text + length - 2 : text;
@@ -74,16 +75,16 @@ static const struct ggs_option options[] = {
     GGS_OPTION("token", 0, "A..B", "Only these token steps", 2, AT(tokens), ggs_set_tokens, GGS_EXPECTS_TOKENS),
     GGS_OPTION("layer", 0, "N", "experts: only this layer", 2, AT(options.layer), ggs_set_layer,
                "the number of a layer"),
-    GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (as the model's disk is set)", 2,
+    GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (that of the model's disk)", 2,
                AT(options.readahead), ggs_set_size, "a size such as 128K"),
-    GGS_OPTION_OF("marks", 0, "WHAT", "access-order: dots on top of what ops read", 2, AT(options.marks), take_marks,
+    GGS_OPTION_OF("marks", 0, "WHAT", "access-order: also draw these as dots", 2, AT(options.marks), take_marks,
                   mark_words),
     GGS_OPTION("figure", 0, "NAME", "miss-curve: a figure of ggscope sweep (read_bytes)", 2, AT(figure), ggs_set_text,
                NULL),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION("width", 0, "LENGTH", "Width of the figure, as 84mm, 17cm or 3.3in (120mm)", 3, AT(options.width),
                take_width, "a length from 30mm to 1000mm"),
-    GGS_OPTION("height", 0, "LENGTH", "Height of the figure (as suits it)", 3, AT(options.height), take_width,
+    GGS_OPTION("height", 0, "LENGTH", "Height of the figure (depends on the kind)", 3, AT(options.height), take_width,
                "a length from 30mm to 1000mm"),
     GGS_OPTION("font-size", 0, "POINTS", "Size of labels (8)", 3, AT(options.font), take_font,
                "a size from 4 to 36 points"),
@@ -91,7 +92,7 @@ static const struct ggs_option options[] = {
     GGS_OPTION_DAMAGED(4),
     {0}};
 
-// By what the file's name ends in. NULL: neither.
+// Chooses by the file name's extension. NULL: neither.
 static const struct ggs_canvas_output * output_of(const char * path) {
     const char * dot = strrchr(path, '.');
     return dot == NULL ? NULL : ggs_canvas_output_named(dot + 1);
@@ -125,7 +126,7 @@ static void check(const void * input, struct argp_state * state) {
 static int write_file(const char * path, const struct ggs_text * text, struct ggs_error * error) {
     struct ggs_output output;
     if (strcmp(path, "-") == 0) {
-        fwrite(text->data, 1, text->length, stdout); // what fails is told at the end
+        fwrite(text->data, 1, text->length, stdout); // failures are reported at the end
         return 0;
     }
     int status = ggs_output_open(&output, path, error);
@@ -134,11 +135,61 @@ static int write_file(const char * path, const struct ggs_text * text, struct gg
     return ggs_output_commit(&output, error);
 }
 
+// ---- studies ----
+
+static int draw_study(struct ggs_drawing * drawing, const struct ggs_sweep * sweep, unsigned cell,
+                      struct ggs_error * error) {
+    struct ggs_sweep_answer answer;
+    uint64_t *              memory = calloc(sweep->study->n_variants + 1, sizeof(*memory));
+    int status = memory == NULL ? ggs_fail_memory(error) : ggs_sweep_answer_make(&answer, sweep, error);
+    if (status == 0) {
+        for (unsigned i = 0; i < sweep->study->n_variants; i++) memory[i] = sweep->variants[i].memory;
+        status = ggs_figure_miss_curve(drawing, &answer, memory, cell, error);
+    }
+    if (memory != NULL) ggs_sweep_answer_release(&answer);
+    free(memory);
+    return status;
+}
+
+static void caption_study(struct ggs_drawing * drawing, const struct ggs_sweep * sweep) {
+    const char * slash = strrchr(sweep->study->directory, '/');
+    ggs_text_printf(&drawing->title, "Miss curve: %s", slash == NULL ? sweep->study->directory : slash + 1);
+    ggs_text_printf(&drawing->caption, "%u of %u runs, medians and 95 %% intervals \xc2\xb7", sweep->done,
+                    ggs_sweep_planned(sweep->study));
+    for (char ** word = sweep->study->program; *word != NULL; word++) ggs_text_printf(&drawing->caption, " %s", *word);
+    ggs_text_puts(&drawing->caption, " \xc2\xb7 ggscope");
+    drawing->chart.title   = ggs_text_string(&drawing->title);
+    drawing->chart.caption = ggs_text_string(&drawing->caption);
+}
+
+// Reads the study and makes its figure; `name`: the plotted figure of a trial. `caption`: adds a
+// title, and a line with the program.
+static int make_study(struct ggs_drawing * drawing, const char * path, const char * name, bool caption,
+                      struct ggs_error * error) {
+    struct ggs_study study = {0};
+    struct ggs_sweep sweep = {0};
+    char             plan[PATH_MAX + 16];
+    int              cell = ggs_trial_figure_find(name);
+    if (cell < 0) return ggs_fail(error, GGS_USAGE, "a study has no figure %s; ggscope sweep --help lists them", name);
+    snprintf(plan, sizeof(plan), "%s/study.json", path);
+    int status = ggs_study_read(&study, plan, error);
+    if (status == 0 && realpath(path, study.directory) == NULL) status = ggs_fail_errno(error, "opening %s", path);
+    if (status == 0) status = ggs_study_check(&study, error);
+    if (status == 0) status = ggs_sweep_open(&sweep, &study, true, error);
+    if (status == 0) status = draw_study(drawing, &sweep, (unsigned) cell, error);
+    if (status == 0 && caption) caption_study(drawing, &sweep);
+    if (sweep.study != NULL) ggs_sweep_close(&sweep);
+    ggs_study_release(&study);
+    return status;
+}
+
+// ---- the verb ----
+
 static int make(struct arguments * a, struct ggs_drawing * figure, struct ggs_error * error) {
     struct ggs_trace trace = {0};
     if (a->options.kind == &miss_curve)
-        return ggs_study_draw(figure, a->input.paths[0], a->figure == NULL ? "read_bytes" : a->figure,
-                              a->options.caption, error);
+        return make_study(figure, a->input.paths[0], a->figure == NULL ? "read_bytes" : a->figure, a->options.caption,
+                          error);
     int status = ggs_verb_open(&trace, a->input.paths[0], &a->input, error);
     if (status == 0) status = ggs_selection_make(&trace.selection, &trace, &a->input.choice, error);
     if (status == 0) status = ggs_figure_make(figure, &trace, &a->options, error);
