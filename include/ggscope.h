@@ -106,7 +106,8 @@ enum ggs_trace_table {
     GGS_TABLE_SUBMITS        = 36, // struct ggs_submit, by run
     GGS_TABLE_OP_VALUES      = 37, // struct ggs_op_value, by run
     GGS_TABLE_OP_DUMPS       = 38, // struct ggs_op_dump, by run
-    GGS_TABLE_COUNT          = 39,
+    GGS_TABLE_OFF_CPU        = 39, // struct ggs_off_cpu, by when threads ran again
+    GGS_TABLE_COUNT          = 40,
 };
 
 enum ggs_column_type {
@@ -525,7 +526,8 @@ enum ggs_loss_reason {
     GGS_LOSS_FAULTS         = 6, // page faults: the kernel's ring was full
     GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: likewise
     GGS_LOSS_PAGES          = 8, // ops whose touched pages could not be told
-    GGS_LOSS_COUNT          = 9,
+    GGS_LOSS_SWITCHES       = 9, // context switches: the kernel's ring was full
+    GGS_LOSS_COUNT          = 10,
 };
 
 struct ggs_loss {
@@ -691,6 +693,35 @@ struct ggs_fault {
     uint64_t file; // of the recording that is mapped there, 0 for none
     uint64_t file_offset;
     uint64_t run; // graph run and node that the thread was computing, run 0 for none
+    uint64_t node;
+    int64_t  step; // -1 for none
+    uint64_t process;
+};
+
+enum ggs_off_cpu_kind {
+    GGS_OFF_CPU_BLOCKED   = 1, // it waited for something: a lock, a disk, other threads
+    GGS_OFF_CPU_PREEMPTED = 2, // it could have run on
+    GGS_OFF_CPU_COUNT     = 3,
+};
+
+enum ggs_off_cpu_other {
+    GGS_OTHER_UNSEEN  = 0, // the kernel did not tell
+    GGS_OTHER_IDLE    = 1, // nobody ran
+    GGS_OTHER_OWN     = 2, // another thread of the same process
+    GGS_OTHER_PROGRAM = 3, // another program, or the kernel
+    GGS_OTHER_COUNT   = 4,
+};
+
+// A time in which a thread had no CPU. One that never ran again has no row.
+struct ggs_off_cpu {
+    int64_t  begin_ns;
+    uint64_t duration_ns; // until it ran again
+    uint64_t kind;        // enum ggs_off_cpu_kind
+    uint64_t os_thread;
+    uint64_t cpu;   // that it left
+    uint64_t other; // enum ggs_off_cpu_other: who ran there next
+    uint64_t name;  // string: of that thread
+    uint64_t run;   // graph run and node that the thread was computing, run 0 for none
     uint64_t node;
     int64_t  step; // -1 for none
     uint64_t process;

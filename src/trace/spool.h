@@ -275,7 +275,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_STREAMED    = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
     GGS_JOURNAL_OUTPUT_READ = 39, // ggs_journal_output_read
     GGS_JOURNAL_SAMPLE      = 40, // ggs_journal_sample; bytes that were in a tensor when it was used or set
-    GGS_JOURNAL_COUNT       = 41,
+    GGS_JOURNAL_OFF_CPU     = 41, // machine: ggs_journal_off_cpu; its time is that of the end
+    GGS_JOURNAL_COUNT       = 42,
 };
 
 struct ggs_journal_record {
@@ -545,6 +546,16 @@ struct ggs_journal_fault {
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind
     uint32_t reserved;
+};
+
+struct ggs_journal_off_cpu {
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC
+    uint32_t pid, os_thread;
+    uint32_t kind;  // enum ggs_off_cpu_kind
+    uint32_t other; // enum ggs_off_cpu_other
+    uint32_t cpu;
+    uint32_t reserved;
+    char     name[16]; // of the thread that ran instead, ends in zeros
 };
 
 struct ggs_journal_request {

@@ -6,7 +6,9 @@
 
 #include "analyze/experts/choices.h"
 #include "analyze/machine/disk-waits.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/ops/graph-view.h"
+#include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
 #include "answer/ops/operand.h"
@@ -23,6 +25,7 @@ struct neighbour {
 struct held_up {
     uint64_t * stalls; // by page faults
     uint64_t * waits;  // for streamed weights
+    uint64_t * off;    // without a CPU
 };
 
 // Ops, by the nodes that they computed.
@@ -219,17 +222,35 @@ static void see_wait(void * context, const struct ggs_disk_wait * wait) {
         if (op->op_runs[i].thread == wait->thread) waiting->waits[i] += wait->wait_ns;
 }
 
+static int find_off_cpu(const struct card * card, uint64_t * off, struct ggs_error * error) {
+    const struct ggs_op_seen * op      = &card->op;
+    uint64_t                   process = card->walk->run.process;
+    struct ggs_off_cpu_spans   spans;
+    int status = ggs_off_cpu_spans_read(&spans, card->trace, op->begin_ns, op->end_ns + 1, error);
+    for (uint64_t i = 0; status == 0 && i < op->n_op_runs; i++) {
+        const struct ggs_op_run * run = &op->op_runs[i];
+        off[i]                        = ggs_off_cpu_spans_within(&spans, process, run->os_thread, run->begin_ns,
+                                                                 ggs_time_after(run->begin_ns, run->duration_ns));
+    }
+    ggs_off_cpu_spans_release(&spans);
+    return status;
+}
+
 static int find_held_up(struct card * card, struct ggs_error * error) {
     struct held_up *           held   = &card->held;
     const struct ggs_op_seen * op     = &card->op;
     struct ggs_reader *        reader = card->trace->reader;
     bool                       faults = ggs_reader_rows(reader, GGS_TABLE_FAULTS) > 0,
-         streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0;
+         streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0,
+         switches                     = ggs_reader_rows(reader, GGS_TABLE_OFF_CPU) > 0;
     int status                        = 0;
     *held                             = (struct held_up){faults ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL,
-                             streamed ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL};
-    if ((faults && held->stalls == NULL) || (streamed && held->waits == NULL)) return ggs_fail_memory(error);
+                             streamed ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL,
+                             switches ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL};
+    if ((faults && held->stalls == NULL) || (streamed && held->waits == NULL) || (switches && held->off == NULL))
+        return ggs_fail_memory(error);
     if (faults) status = find_stalls(card, held->stalls, error);
+    if (status == 0 && switches) status = find_off_cpu(card, held->off, error);
     struct waiting waiting = {.card = card, .waits = held->waits};
     if (status == 0 && streamed)
         status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, see_wait, &waiting, error);
@@ -275,7 +296,7 @@ static void find_edges(struct card * card) {
 
 struct thread_row {
     const struct ggs_op_run * run;
-    int64_t                   stalled_ns, disk_wait_ns; // -1: not recorded
+    int64_t                   stalled_ns, disk_wait_ns, off_cpu_ns; // -1: not recorded
 };
 
 GGS_NEXT(next_thread) {
@@ -283,7 +304,8 @@ GGS_NEXT(next_thread) {
     if (*i == card->op.n_op_runs) return NULL;
     *(struct thread_row *) room =
         (struct thread_row){&card->op.op_runs[*i], card->held.stalls == NULL ? -1 : (int64_t) card->held.stalls[*i],
-                            card->held.waits == NULL ? -1 : (int64_t) card->held.waits[*i]};
+                            card->held.waits == NULL ? -1 : (int64_t) card->held.waits[*i],
+                            card->held.off == NULL ? -1 : (int64_t) card->held.off[*i]};
     ++*i;
     return room;
 }
@@ -312,10 +334,13 @@ GGS_GET_VIEW(run_of, struct thread_row, it->run)
 #define STALLED   "held up by page faults; part of busy_ns; null if they were not recorded"
 #define DISK_WAIT "waiting for streamed weights; part of busy_ns; null if nothing was streamed, or it was not seen"
 
+#define OFF_CPU "without a CPU; part of busy_ns; null if context switches were not recorded"
+
 static const struct ggs_field thread_fields[] = {
     GGS_MEMBERS_VIEW(run_of, &run_),
     GGS_FIELD_OR_NULL(struct thread_row, stalled_ns, "stalled_ns", STALLED),
     GGS_FIELD_OR_NULL(struct thread_row, disk_wait_ns, "disk_wait_ns", DISK_WAIT),
+    GGS_FIELD_OR_NULL(struct thread_row, off_cpu_ns, "off_cpu_ns", OFF_CPU),
     GGS_TEST("cut", is_cut, "its end was not seen"),
     {0},
 };
@@ -399,6 +424,7 @@ static int64_t sum_of(const uint64_t * list, const struct ggs_op_seen * op) {
 CARD(token_of, it->walk->run.step)
 CARD(stalled_of, sum_of(it->held.stalls, &it->op))
 CARD(disk_wait_of, sum_of(it->held.waits, &it->op))
+CARD(off_cpu_of, sum_of(it->held.off, &it->op))
 CARD_TEXT(phase_of, ggs_word_phase(it->walk->run.phase))
 CARD_TEXT(backend_of, ggs_reader_string(trace->reader, it->walk->run.backend))
 CARD_TEXT(node_name_of, name_of(it, it->node))
@@ -449,6 +475,7 @@ static const struct ggs_field fields[] = {
     GGS_MEMBERS_VIEW(times_of, &ggs_op_times_object),
     GGS_NATURAL("stalled_ns", stalled_of, STALLED),
     GGS_NATURAL("disk_wait_ns", disk_wait_of, DISK_WAIT),
+    GGS_NATURAL("off_cpu_ns", off_cpu_of, OFF_CPU),
     GGS_EACH("threads", next_thread, &thread_),
     GGS_EACH("absorbed", next_absorbed, &absorbed, "nodes that were computed together with it"),
     GGS_EACH("operands", next_operand, &ggs_ranged_operand_object),
@@ -488,6 +515,7 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
     if (status == 0) ggs_answer_write(json, &ggs_op_object, &card, trace);
     free(card.held.stalls);
     free(card.held.waits);
+    free(card.held.off);
     ggs_choices_release(&card.choices);
     ggs_walk_close(card.walk);
     ggs_graph_view_release(&card.view);

@@ -123,6 +123,7 @@ export function OpDetails({ run, node }: { run: number; node: number }) {
                     <Times of={data} />
                     <HeldUp name="stalled" ns={data.stalled_ns} by="by page faults" of={data} />
                     <HeldUp name="disk" ns={data.disk_wait_ns} by="waiting for weights" of={data} />
+                    <HeldUp name="off CPU" ns={data.off_cpu_ns} by="without a CPU" of={data} />
                     {data.values && (
                         <Row name="values">
                             <span data-values>{valuesText(data.values)}</span>

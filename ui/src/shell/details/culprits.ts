@@ -60,7 +60,8 @@ export function verdictOf(op: OpAnswer, same: Pick<SameOps, "median_ns" | "count
         [largest(op, (thread) => thread.stalled_ns ?? 0), "page faults"],
         [largest(op, (thread) => thread.disk_wait_ns ?? 0), "waiting for the disk"],
         [largest(op, (thread) => thread.inner_wait_ns ?? 0), "waiting for other threads in its middle"],
+        [largest(op, (thread) => thread.off_cpu_ns ?? 0), "without a CPU"],
     ];
     const [ns, cause] = causes.reduce((best, one) => (one[0] > best[0] ? one : best));
-    return ns * 4 > more ? `${times}: ${time(ns)} of it ${cause}` : `${times}: it computed longer, or was interrupted`;
+    return ns * 4 > more ? `${times}: ${time(ns)} of it ${cause}` : `${times}: it computed longer${op.off_cpu_ns === null ? ", or was interrupted" : ""}`;
 }
