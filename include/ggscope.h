@@ -801,14 +801,20 @@ struct ggs_pages {
 
 // ---- values ----
 
-enum { GGS_OP_VALUE_SKETCH = 16 };
+enum {
+    GGS_OP_VALUE_SKETCH = 16,
+    GGS_OP_VALUE_SOURCE =
+        0xff, // part of `flags`: 0: what the node computed, else 1 + a source of it that no node makes
+    GGS_OP_VALUE_INPUT = 0x100, // flag: that source is an input of the graph; a weight if it is not set
+};
 
 // What an op computed for one token: recordings with --values only. Outputs that are not made (of
-// ops that were fused with the next one) have no rows.
+// ops that were fused with the next one) have no rows. Weights have rows in the first run that
+// reads them, inputs of the graph in every run: those have `flags`.
 struct ggs_op_value {
     uint64_t     run;
     uint64_t     node;     // whose output it is
-    int64_t      row;      // of the batch that the graph run computes: a token; -1: the output is not divided by tokens
+    int64_t      row;      // of the batch that the graph run computes: a token; of a weight: an expert; -1: not divided
     int64_t      position; // of the token; -1 if it is not known
     uint64_t     elements;
     uint64_t     nan; // elements that are NaN, and infinite ones: all that follows is of the others
@@ -819,7 +825,7 @@ struct ggs_op_value {
     double       rms;     // root of the mean square
     uint64_t     largest; // index of the element with the largest absolute value
     uint64_t     hash;    // of all elements' bits, as F32
-    uint64_t     flags;   // 0
+    uint64_t     flags;   // GGS_OP_VALUE_SOURCE, GGS_OP_VALUE_INPUT
     const void * sketch;  // float[GGS_OP_VALUE_SKETCH]: sums of elements with signs, linear in them
     uint64_t     length;  // in bytes
 };

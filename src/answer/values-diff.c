@@ -8,6 +8,7 @@
 
 const char * ggs_value_rule_text(enum ggs_value_rule rule) {
     static const char * const texts[GGS_RULES] = {
+        [GGS_RULE_WEIGHT] = "the weight itself differs",
         [GGS_RULE_NAN]    = "NaN that no input has",
         [GGS_RULE_INF]    = "infinite, and no input is",
         [GGS_RULE_CHOICE] = "other choice from equal inputs",
@@ -27,7 +28,7 @@ const char * ggs_value_key(const struct ggs_value_node * node, char * room, size
     return room;
 }
 
-static const char * const rule_words[] = {"nan", "inf", "choice", "error", "same", "bias", "peers", NULL};
+static const char * const rule_words[] = {"weight", "nan", "inf", "choice", "error", "same", "bias", "peers", NULL};
 static const char *       rule_word(uint64_t rule) {
           return rule < GGS_RULES ? rule_words[rule] : NULL;
 }
@@ -45,14 +46,16 @@ GGS_GET(int64_t, layer_of, struct ggs_value_compared, it->node->layer)
 GGS_GET(bool, is_fused, struct ggs_value_compared, it->node->fused)
 GGS_GET(bool, is_wrong, struct ggs_value_compared, it->verdict == GGS_VALUE_WRONG)
 
+GGS_GET_TEXT(weight_of, struct ggs_value_compared, it->weight == NULL ? NULL : it->weight->name)
+
 GGS_GET(double, allowed_of, struct ggs_value_event, isfinite(it->allowed) ? it->allowed : NAN)
 
 static const struct ggs_field event_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_value_event, step, "token", "step of A"),
     GGS_FIELD(struct ggs_value_event, position, "position", "", .from_0 = true),
     GGS_FIELD_OR_NULL(struct ggs_value_event, sequence, "sequence"),
-    GGS_FIELD(struct ggs_value_event, error, "error", "of this token's output, in terms of the length of A's",
-              .least = 0),
+    GGS_FIELD(struct ggs_value_event, error, "error",
+              "of this token's output, or of the weight, in terms of the length of A's", .least = 0),
     GGS_FIELD(struct ggs_value_event, inputs, "inputs", "largest error of an input", .least = 0),
     GGS_REAL_OR_NULL("allowed", allowed_of,
                      "what the inputs and rounding explain, with slack; null if it reads other rows or experts"),
@@ -83,6 +86,7 @@ static const struct ggs_field op_fields[] = {
        .least = 0),
     GGS_FIELD_WORD(struct ggs_value_compared, rule, "rule", rule_word, "why it is wrong", .words = rule_words,
                    .asked = is_wrong),
+    GGS_TEXT_OR_NULL("weight", weight_of, "that differs; null unless the rule is weight", .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.n, "wrong_tokens", "", .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.least, "first_position", "least that is wrong", .from_0 = true,
               .asked = is_wrong),

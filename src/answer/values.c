@@ -32,8 +32,7 @@ static const char * seen_word(uint64_t seen) {
 
 static const struct ggs_field input_fields[] = {
     GGS_FIELD(struct ggs_value_input, name, "name"),
-    GGS_FIELD_WORD(struct ggs_value_input, seen, "values", seen_word,
-                   "finite; not seen: a weight, an input of the graph, or not recorded",
+    GGS_FIELD_WORD(struct ggs_value_input, seen, "values", seen_word, "finite; not seen: not recorded",
                    .words = (const char * const[]){"not seen", "finite", "not finite", NULL}),
     {0},
 };
@@ -47,6 +46,9 @@ GGS_NEXT(next_input) {
     return *i < origin->n_inputs ? &origin->inputs[(*i)++] : NULL;
 }
 
+GGS_GET_TEXT(leaf_of, struct ggs_value_origin, it->leaf)
+GGS_GET(bool, is_weight, struct ggs_value_origin, it->weight)
+
 static const struct ggs_field origin_fields[] = {
     ORIGIN(op, "op"),
     ORIGIN(name, "name"),
@@ -54,7 +56,10 @@ static const struct ggs_field origin_fields[] = {
     ORIGIN(run, "run"),
     ORIGIN(node, "node"),
     ORIGIN_NULL(token, "token"),
-    ORIGIN_NULL(batch_row, "batch_row", "first row that has some; null if the output is not divided by tokens"),
+    GGS_TEXT_OR_NULL("from", leaf_of,
+                     "the weight, or input of the graph, that has them and that the op reads; null: the op makes them"),
+    GGS_TEST("from_weight", is_weight, "from is a weight"),
+    ORIGIN_NULL(batch_row, "batch_row", "first row that has some, of a weight its expert; null if it is not divided"),
     ORIGIN_NULL(position, "position", "of its token"),
     ORIGIN(count, "count", "elements of that row that are not finite"),
     ORIGIN(elements, "elements", "of that row"),
@@ -117,9 +122,10 @@ static const struct ggs_field fields[] = {
     GGS_ABOUT,
     REPORT(runs, "runs", "graph runs that have values"),
     REPORT(rows, "rows", "outputs of ops, one per token"),
-    REPORT(n_nan, "nan_origins", "ops that have NaN and whose inputs have none"),
+    REPORT(weights, "weights", "weights that were read"),
+    REPORT(n_nan, "nan_origins", "ops that have NaN and whose inputs have none, weights and inputs that have NaN"),
     GGS_EACH("nan", next_nan, &origin, "the first 16 of them"),
-    REPORT(n_inf, "inf_origins", "ops that have infinities and whose inputs have none"),
+    REPORT(n_inf, "inf_origins", "the same for infinities; inputs are left out, masks have them by design"),
     GGS_EACH("inf", next_inf, &origin, "the first 16 of them"),
     GGS_EACH("near_f16", next_near_f16, &op,
              "ops with an absolute value above 16376, a quarter of what F16 can hold; the largest first"),

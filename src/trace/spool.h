@@ -183,7 +183,9 @@ _Static_assert(sizeof(struct ggs_spool_index) == 2 * GGS_SPOOL_UNIT, "layout");
 // What an op computed (record --values). A slot has one lane for these, beside those of its threads; its units depend on none before them.
 struct ggs_spool_values {
     uint8_t  type;
-    uint8_t  reserved[3];
+    uint8_t  source; // 0: what the node computed; else what it reads as its source `source` - 1, which no node makes
+    uint8_t  input;  // of those: 1: an input of the graph, 0: a weight
+    uint8_t  reserved;
     uint32_t run;
     uint32_t node;
     uint32_t bytes;    // of the rows

@@ -99,16 +99,48 @@ struct inputs {
     double in, absolute;
     bool   exact, nan, inf;
     bool   chosen; // what rows or experts are read differs, or is not known
+    // of the weight that differs by more than its types explain
+    uint32_t leaf; // index + 1, 0 for none
+    double   leaf_error, leaf_allowed;
+    uint64_t leaf_nan; // elements that are not finite, and are in A
 };
 
 static const struct cell * cell_at(const struct work * w, uint64_t op, uint64_t token) {
     return &w->cells[op * w->pass.n_tokens + token];
 }
 
+static double distance_of(const struct ggs_value_leaf * a, const struct ggs_value_leaf * b) {
+    double sum = 0;
+    for (unsigned i = 0; i < GGS_OP_VALUE_SKETCH; i++) {
+        double d = a->sketch[i] - b->sketch[i];
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+// A weight counts as an input. Of the same type it has to be the same.
+static void add_leaf(const struct work * w, uint32_t index, struct inputs * in) {
+    const struct ggs_value_leaf * a = &w->diff->a.leafs[index - 1];
+    const struct ggs_value_leaf * b = a->weight ? ggs_value_ops_leaf(&w->diff->b, a) : NULL;
+    if (b == NULL || (a->hash == b->hash && a->rows == b->rows)) return;
+    double   norm = sqrt(a->squares), error = norm > 0 ? distance_of(a, b) / norm : 1, allowed = 0;
+    uint64_t lost = a->nan + a->inf, b_lost = b->nan + b->inf;
+    if (strcmp(a->type, b->type) != 0)
+        allowed = ggs_value_rules.slack * (ggs_value_type_error(a->type) + ggs_value_type_error(b->type));
+    in->exact = false;
+    if (error > in->in) in->in = error;
+    if (error <= allowed && b_lost <= lost) return;
+    in->leaf         = index;
+    in->leaf_error   = error;
+    in->leaf_allowed = allowed;
+    in->leaf_nan     = b_lost > lost ? b_lost - lost : 0;
+}
+
 static struct inputs inputs_of(const struct work * w, const struct ggs_value_node * node, uint64_t t) {
     struct inputs in = {.exact = true};
     for (unsigned i = 0; i < node->n_sources; i++) {
         const struct ggs_value_source * source = &node->sources[i];
+        if (source->leaf != 0) add_leaf(w, source->leaf, &in);
         if (source->op == 0) continue;
         const struct cell * c     = cell_at(w, source->op - 1, t);
         double              error = (double) (source->cache ? c->reach : c->error);
@@ -213,6 +245,17 @@ static void add_up(struct ggs_value_tally * tally, const struct inputs * in, con
     if (event->error > 0) ggs_value_event_add(&tally->levels[ggs_value_level(event->error)], event);
 }
 
+// What is computed from a wrong weight is not the op's fault.
+static void judge_weight(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, const struct cell * c,
+                         struct ggs_value_event * event) {
+    event->error      = in->leaf_error;
+    event->allowed    = in->leaf_allowed;
+    event->nan        = in->leaf_nan;
+    w->tally[op].leaf = in->leaf;
+    w->apart[t] |= (c->bits & (NAN_SEEN | INF_SEEN)) != 0;
+    flag(w, op, GGS_RULE_WEIGHT, event);
+}
+
 static void compare(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c,
                     const struct ggs_value_row * a, const struct ggs_value_row * b) {
     struct ggs_value_diff *        d     = w->diff;
@@ -239,6 +282,11 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
                                           (b->inf > a->inf ? INF_SEEN : 0))};
     tally->tokens++;
     tally->equal += equal;
+    if (in->leaf != 0) {
+        if (b->nan <= a->nan && b->inf <= a->inf && !w->apart[t]) add_up(tally, in, a, b, &event);
+        judge_weight(w, op, t, in, c, &event);
+        return;
+    }
     if (b->nan > a->nan || b->inf > a->inf) {
         bool nan  = b->nan > a->nan;
         event.nan = nan ? b->nan - a->nan : b->inf - a->inf;
@@ -328,6 +376,9 @@ static void compare_whole(struct work * w, uint64_t op) {
         all.nan |= in.nan;
         all.inf |= in.inf;
         all.chosen |= in.chosen;
+        if (in.leaf != 0)
+            all.leaf = in.leaf, all.leaf_error = in.leaf_error, all.leaf_allowed = in.leaf_allowed,
+            all.leaf_nan = in.leaf_nan;
     }
     compare_token(w, op, n - 1, &all, true);
     for (uint64_t t = 0; t + 1 < n; t++) c[t] = c[n - 1];

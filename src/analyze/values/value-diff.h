@@ -15,6 +15,7 @@
 
 // Why an op is wrong. docs/values.md explains them.
 enum ggs_value_rule {
+    GGS_RULE_WEIGHT, // a weight that it reads differs
     GGS_RULE_NAN,    // NaN that neither A nor an input has
     GGS_RULE_INF,    // the same for infinities
     GGS_RULE_CHOICE, // other experts or rows chosen from equal inputs
@@ -64,6 +65,7 @@ struct ggs_value_compared {
     enum ggs_value_verdict        verdict;
     enum ggs_value_rule           rule; // if it is wrong
     struct ggs_value_events       found;
+    const struct ggs_value_leaf * weight; // that differs; NULL for none
 };
 
 enum { GGS_VALUE_COMMON = 6, GGS_VALUE_SENTENCE = 160 };

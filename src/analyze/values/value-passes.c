@@ -148,13 +148,19 @@ static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, st
 }
 
 static int read_ahead(struct ggs_value_passes * p, struct ggs_error * error) {
-    p->more   = ggs_cursor_next(p->values, &p->value, error);
-    int found = 1;
-    while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
-    if (found < 0) p->more = found;
-    if (p->more > 0 && p->run.run != p->value.run)
-        p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
-                           (unsigned long long) p->value.run);
+    int found = 1, status = 0;
+    do {
+        p->more = ggs_cursor_next(p->values, &p->value, error);
+        while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
+        if (found < 0) p->more = found;
+        if (p->more > 0 && p->run.run != p->value.run)
+            p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
+                               (unsigned long long) p->value.run);
+        // Weights may be read in a warm-up.
+        if (p->more > 0 && p->value.flags != 0 && (p->value.flags & GGS_OP_VALUE_INPUT) == 0)
+            status = ggs_value_ops_weight(p->ops, &p->run, &p->value, error);
+        if (status != 0) p->more = status;
+    } while (p->more > 0 && p->value.flags != 0);
     return p->more;
 }
 

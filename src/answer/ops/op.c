@@ -158,7 +158,7 @@ static int find_values(struct card * card, struct ggs_error * error) {
     ggs_cursor_keys(cursor, (int64_t) card->run, (int64_t) card->run);
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
         uint64_t lost = row.nan + row.inf, n = row.elements > lost ? row.elements - lost : 0;
-        if (row.node != node) continue;
+        if (row.node != node || row.flags != 0) continue;
         out->rows++;
         out->elements += row.elements;
         out->nan += row.nan;

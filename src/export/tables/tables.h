@@ -165,7 +165,7 @@ extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_t
     ggs_table_submits, ggs_table_streamed, ggs_table_windows;
 extern const struct ggs_flat_table ggs_table_contexts, ggs_table_requests, ggs_table_request_steps,
     ggs_table_memory_changes;
-extern const struct ggs_flat_table ggs_table_op_values, ggs_table_experiment;
+extern const struct ggs_flat_table ggs_table_op_values, ggs_table_op_dumps, ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_flat_table_at(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);
