@@ -138,6 +138,7 @@ export function Library({ onHelp }: { onHelp(): void }) {
                 </div>
             </header>
             <main class="library" data-loaded={entries !== null} aria-busy={isBusy}>
+                <h2 class="unseen">All recordings</h2>
                 <Table
                     caption="Recordings"
                     file="recordings"
