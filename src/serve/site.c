@@ -33,9 +33,9 @@ static const struct route routes[] = {
 
 // Below /api/
 static const struct route wide_routes[] = {
-    {"experiments", false, ggs_route_experiments},
-    {"library", true, ggs_route_library},
-    {"compare", true, ggs_route_compare},
+    {"experiments", false, ggs_route_experiments}, {"library", true, ggs_route_library},
+    {"compare", true, ggs_route_compare},          {"several", true, ggs_route_several},
+    {"domains", true, ggs_route_domains},
 };
 
 struct place {
@@ -96,7 +96,8 @@ static uint64_t generation_of(struct ggs_experiments * experiments, const struct
 // A visitor of one experiment sees it as number 0, learns of no other, and cannot compare.
 static bool may_ask(const struct place * place, unsigned only) {
     if (only == GGS_EXPERIMENTS_ALL) return true;
-    return place->of_experiment ? place->index == 0 : place->route->function != ggs_route_compare;
+    if (place->of_experiment) return place->index == 0;
+    return place->route->function == ggs_route_experiments || place->route->function == ggs_route_library;
 }
 
 enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsigned only, const char * target,

@@ -497,12 +497,38 @@ const struct ggs_object ggs_op_object = {
     .lines  = true,
 };
 
+// Of a graph run that a server computed, the op that took longest there: what the client waited
+// for.
+static int follow_to_server(struct card * card, struct ggs_error * error) {
+    struct ggs_run * runs;
+    uint64_t         n, longest = 0;
+    int              status = ggs_graph_runs(card->trace, -1, card->run, &runs, &n, error);
+    if (status < 0) return status;
+    uint64_t server = n > 0 && ggs_run_is_elsewhere(&runs[0]) ? runs[0].peer : 0;
+    free(runs);
+    if (server == 0 || ggs_overview_find(card->overview, server) == NULL) return 0;
+    struct ggs_trace  trace = ggs_trace_borrow(card->trace);
+    struct ggs_walk * walk  = NULL;
+    status                  = ggs_walk_open_runs(&walk, &trace, server, server, error);
+    if (status >= 0) status = ggs_walk_run(walk, error);
+    while (status > 0 && ggs_walk_op(walk)) {
+        uint64_t took = ggs_time_between(walk->op.begin_ns, walk->op.end_ns);
+        if (took < longest) continue;
+        longest   = took;
+        card->run = server, card->node = walk->op.node;
+    }
+    ggs_walk_close(walk);
+    ggs_trace_return(&trace);
+    return status < 0 ? status : 0;
+}
+
 int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_overview * overview, uint64_t run,
                  uint64_t node, struct ggs_error * error) {
     struct card card = {.trace = trace, .overview = overview, .run = run, .node = node};
     if (ggs_overview_find(overview, run) == NULL)
         return ggs_fail(error, GGS_ABSENT, "there is no graph run %" PRIu64, run);
-    int status = look_at_run(&card, error);
+    int status = follow_to_server(&card, error);
+    if (status == 0) status = look_at_run(&card, error);
     if (status < 0) return status;
     status = find_op(&card, error);
     if (status == 0) status = find_held_up(&card, error);

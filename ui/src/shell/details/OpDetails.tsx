@@ -108,10 +108,10 @@ export function OpDetails({ run, node }: { run: number; node: number }) {
                     <button type="button" disabled={!data.next} onClick={() => go(data.next)} title="Next op (.)">
                         next ▸
                     </button>
-                    <button type="button" disabled={data.producers.length === 0} onClick={() => go({ run, node: data.producers[0]! })} title="Producer ([)">
+                    <button type="button" disabled={data.producers.length === 0} onClick={() => go({ run: data.run, node: data.producers[0]! })} title="Producer ([)">
                         producer
                     </button>
-                    <button type="button" disabled={data.consumers.length === 0} onClick={() => go({ run, node: data.consumers[0]! })} title="Consumer (])">
+                    <button type="button" disabled={data.consumers.length === 0} onClick={() => go({ run: data.run, node: data.consumers[0]! })} title="Consumer (])">
                         consumer
                     </button>
                 </p>
