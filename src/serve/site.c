@@ -29,13 +29,16 @@ static const struct route routes[] = {
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
     {"disk", true, ggs_route_disk},          {"slots", true, ggs_route_slots},
     {"figure", true, ggs_route_figure},      {"explain", true, ggs_route_explain},
+    {"values", true, ggs_route_values},      {"values-map", true, ggs_route_values_map},
 };
 
 // Below /api/
 static const struct route wide_routes[] = {
-    {"experiments", false, ggs_route_experiments},
-    {"library", true, ggs_route_library},
+    {"experiments", false, ggs_route_experiments}, {"library", true, ggs_route_library},
     {"compare", true, ggs_route_compare},
+#ifndef __wasm__ // a report has one recording
+    {"values-diff", true, ggs_route_values_diff},  {"values-diff-map", true, ggs_route_values_diff_map},
+#endif
 };
 
 struct place {
@@ -98,7 +101,9 @@ static uint64_t generation_of(struct ggs_experiments * experiments, const struct
 // number 0, and there is no other.
 static bool may_ask(const struct place * place, unsigned only) {
     if (only == GGS_EXPERIMENTS_ALL) return true;
-    return place->of_experiment ? place->index == 0 : place->route->function != ggs_route_compare;
+    ggs_route_function function = place->route->function;
+    return place->of_experiment ? place->index == 0
+                                : function == ggs_route_experiments || function == ggs_route_library;
 }
 
 enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsigned only, const char * target,
@@ -130,9 +135,9 @@ static bool takes_request(const struct route * route) {
 // Answers that can be of some ops alone: layer=, op= and the like, as `ggscope stats --layer`. (The
 // log asks for them itself.)
 static bool takes_ops(const struct route * route) {
-    static const ggs_route_function functions[] = {ggs_route_stats,    ggs_route_heat,  ggs_route_roofline,
-                                                   ggs_route_faults,   ggs_route_disk,  ggs_route_access,
-                                                   ggs_route_timeline, ggs_route_figure};
+    static const ggs_route_function functions[] = {
+        ggs_route_stats,  ggs_route_heat,     ggs_route_roofline, ggs_route_faults, ggs_route_disk,
+        ggs_route_access, ggs_route_timeline, ggs_route_figure,   ggs_route_values, ggs_route_values_map};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (functions[i] == route->function) return true;
     return false;
