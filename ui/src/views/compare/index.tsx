@@ -27,6 +27,7 @@ import {
 } from "./answers";
 import { LinkedLanes } from "./LinkedLanes";
 import { Totals } from "./Totals";
+import { ValuesLink } from "../values/Link";
 import "./compare.css";
 
 // Which recordings are compared, by the ids that the address holds; null: the one that is shown, and another one.
@@ -123,6 +124,7 @@ function Result({ a, b }: { a: number; b: number }) {
                 </ul>
             )}
             <Steps result={result} />
+            <ValuesLink a={a} b={b} />
             <Differences items={result.changes} />
             <Totals a={a} b={b} result={result} />
             <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />
