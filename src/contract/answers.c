@@ -67,7 +67,8 @@ const struct ggs_answer ggs_answers[] = {
     {"timeline", "/api/x/N/timeline: the header", &ggs_timeline_object, false},
     {"tokens", "/api/x/N/tokens: the header", &ggs_tokens_object, false},
     {"tune", "ggscope tune --json", &ggs_tuned_object, false},
-    {"values", "ggscope values --json", &ggs_values_object, false},
-    {"values-diff", "ggscope diff --values --json", &ggs_values_diff_object, false},
+    {"values", "ggscope values --json, /api/x/N/values", &ggs_values_object, false},
+    {"values-diff", "ggscope diff --values --json, /api/values-diff", &ggs_values_diff_object, false},
+    {"values-map", "/api/x/N/values-map, /api/values-diff-map: the header", &ggs_values_map_object, false},
     {0},
 };

@@ -29,6 +29,7 @@ static const struct route routes[] = {
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
     {"disk", true, ggs_route_disk},          {"slots", true, ggs_route_slots},
     {"figure", true, ggs_route_figure},      {"explain", true, ggs_route_explain},
+    {"values", true, ggs_route_values},      {"values-map", true, ggs_route_values_map},
 };
 
 // Below /api/
@@ -36,6 +37,9 @@ static const struct route wide_routes[] = {
     {"experiments", false, ggs_route_experiments}, {"library", true, ggs_route_library},
     {"compare", true, ggs_route_compare},          {"several", true, ggs_route_several},
     {"domains", true, ggs_route_domains},
+#ifndef __wasm__ // a report has one recording
+    {"values-diff", true, ggs_route_values_diff},  {"values-diff-map", true, ggs_route_values_diff_map},
+#endif
 };
 
 struct place {
@@ -130,9 +134,9 @@ static bool takes_request(const struct route * route) {
 // True for answers that can be limited to some ops: layer=, op= and the like, as in `ggscope stats
 // --layer`. (The log reads these parameters itself.)
 static bool takes_ops(const struct route * route) {
-    static const ggs_route_function functions[] = {ggs_route_stats,    ggs_route_heat,  ggs_route_roofline,
-                                                   ggs_route_faults,   ggs_route_disk,  ggs_route_access,
-                                                   ggs_route_timeline, ggs_route_figure};
+    static const ggs_route_function functions[] = {
+        ggs_route_stats,  ggs_route_heat,     ggs_route_roofline, ggs_route_faults, ggs_route_disk,
+        ggs_route_access, ggs_route_timeline, ggs_route_figure,   ggs_route_values, ggs_route_values_map};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (functions[i] == route->function) return true;
     return false;

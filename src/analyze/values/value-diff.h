@@ -31,7 +31,8 @@ struct ggs_value_event {
     uint64_t order; // as A computed them
     int64_t  position, sequence, step;
     double   error, inputs, allowed;
-    uint64_t nan; // elements, or infinite ones
+    uint64_t run, node; // of B
+    uint64_t nan;       // elements, or infinite ones
     bool     generated;
 };
 
@@ -84,8 +85,11 @@ struct ggs_value_diff {
     int64_t                            parted_sequence;
     char     common[GGS_VALUE_COMMON][GGS_VALUE_SENTENCE]; // what the wrong ones have in common
     unsigned n_common;
+    bool     brief; // for a page: answers leave by_op out, and what is behind the first 64 wrong ops
 };
 
+// `grid` NULL: none. Its tokens are those that were compared, its steps, runs and nodes those of B.
+struct ggs_value_grid;
 int  ggs_value_diff_compute(struct ggs_value_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
-                            struct ggs_error * error);
+                            struct ggs_value_grid * grid, struct ggs_error * error);
 void ggs_value_diff_release(struct ggs_value_diff * diff); // a zeroed struct is fine

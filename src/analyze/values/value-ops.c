@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -111,6 +112,7 @@ static void describe(const struct work * w, const struct ggs_run * run, uint64_t
     out->empty                     = kind == GGS_KIND_EMPTY;
     out->choice                    = is_integer(out->type);
     out->device                    = run->backend;
+    out->asked                     = ggs_op_filter_fits_node(trace, w->graph, node);
     out->limit                     = ggs_value_limit(out->op, out->input, out->type, inner_of(w, node));
     memcpy(out->name, w->names[node].text, sizeof(out->name));
     add_sources(w, node, out);

@@ -44,6 +44,7 @@ struct ggs_value_node {
     bool                    choice;
     bool                    cache; // writes into a cache
     bool                    has_values;
+    bool                    asked;  // the trace's filter leaves it
     bool                    fused;  // a part of it was computed by an op without values of its own
     uint64_t                device; // kind of backend that computed it: a string of the trace
     struct ggs_value_limit  limit;

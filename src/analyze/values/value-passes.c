@@ -122,8 +122,15 @@ static int begin_run(struct ggs_value_passes * p, struct ggs_value_pass * pass, 
 
 static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, struct ggs_error * error) {
     const struct ggs_op_value * v   = &p->value;
-    struct ggs_value_row        row = {
-               .elements = v->elements, .nan = v->nan, .inf = v->inf, .hash = v->hash, .rms = v->rms, .token = -1};
+    struct ggs_value_row        row = {.run      = (uint32_t) v->run,
+                                       .node     = (uint32_t) v->node,
+                                       .elements = v->elements,
+                                       .nan      = v->nan,
+                                       .inf      = v->inf,
+                                       .hash     = v->hash,
+                                       .rms      = v->rms,
+                                       .largest  = v->max > -v->min ? v->max : -v->min,
+                                       .token    = -1};
     if (v->node >= p->ops->n_index || v->nan > v->elements || v->inf > v->elements - v->nan || v->row > INT32_MAX - 1)
         return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
                         (unsigned long long) v->run);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -214,11 +215,13 @@ static void add_row(struct ggs_value_op * op, const struct ggs_op_value * row) {
     op->elements = row->elements;
     op->nan += row->nan;
     op->inf += row->inf;
+    if (op->run == 0) op->run = row->run, op->node = row->node;
     if (finite == 0) return;
     double largest = row->max > -row->min ? row->max : -row->min;
     if (row->min < op->min) op->min = row->min;
     if (row->max > op->max) op->max = row->max;
-    if (largest > op->largest) op->largest = largest, op->position = row->position;
+    if (largest > op->largest || op->n == 0)
+        op->largest = largest, op->position = row->position, op->run = row->run, op->node = row->node;
     op->squares += row->rms * row->rms * (double) finite;
     op->sum += row->mean * (double) finite;
     op->n += finite;
@@ -253,13 +256,14 @@ static int find_unlike(struct work * w, struct ggs_error * error) {
         if (*index == 0) *index = report->n_unlike;
         struct ggs_value_token * known = &report->unlike[*index - 1];
         known->ops++;
-        if (times > 0 && fabs(log(times)) > fabs(log(known->times))) known->times = times;
+        if (times > 0 && fmax(times, 1 / times) > fmax(known->times, 1 / known->times)) known->times = times;
     }
     return 0;
 }
 
 static bool is_asked(const struct work * w, uint64_t node) {
     const struct ggs_value_asked * asked = w->asked;
+    if (!ggs_op_filter_fits_node(w->trace, w->graph, node)) return false;
     if (asked == NULL) return true;
     if (asked->tensor != NULL && strstr(w->names[node].text, asked->tensor) == NULL) return false;
     return asked->layer < 0 || ggs_trace_node_layer(w->trace, w->graph, node) == asked->layer;

@@ -8,7 +8,7 @@
 #include "analyze/values/value-names.h"
 #include "analyze/walk/trace.h"
 
-enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16 };
+enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16, GGS_VALUE_BRIEF = 64 };
 #define GGS_F16_MOST 65504.0
 
 // What is known of an input of an op.
@@ -49,12 +49,13 @@ struct ggs_value_op {
     uint64_t     rows, elements; // elements: of a row
     uint64_t     nan, inf;       // elements
     double       min, max, rms, mean;
-    double       largest;  // absolute value
-    int64_t      position; // of the token that has it, -1 if not known
-    uint64_t     channel;  // index that has the largest absolute value of most rows
-    double       share;    // of rows in which it does, at least
-    double       peak;     // mean of the largest absolute value in terms of the row's rms
-    uint64_t     constant; // rows whose elements are all the same
+    double       largest;   // absolute value
+    int64_t      position;  // of the token that has it, -1 if not known
+    uint64_t     run, node; // likewise
+    uint64_t     channel;   // index that has the largest absolute value of most rows
+    double       share;     // of rows in which it does, at least
+    double       peak;      // mean of the largest absolute value in terms of the row's rms
+    uint64_t     constant;  // rows whose elements are all the same
     // below: while it is added up
     double   squares, sum, peaks;
     uint64_t n;
@@ -102,6 +103,7 @@ struct ggs_value_report {
     uint64_t                 n_channels, channels_capacity;
     struct ggs_value_token * unlike; // most ops first
     uint64_t                 n_unlike, unlike_capacity;
+    bool                     brief; // for a page: answers leave by_op out, and of each list what is behind the first 64
 };
 
 // GGS_ABSENT with a sentence if no values were recorded, or none that were asked for. `asked` NULL:

@@ -8,6 +8,7 @@
 #include "analyze/machine/disk-waits.h"
 #include "analyze/machine/off-cpu.h"
 #include "analyze/ops/graph-view.h"
+#include "analyze/values/value-histogram.h"
 #include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
@@ -43,8 +44,9 @@ struct client {
 
 // Statistics of the result over all tokens.
 struct computed {
-    uint64_t rows, elements, nan, inf;
-    double   min, max, rms; // of the finite elements
+    uint64_t                   rows, elements, nan, inf;
+    double                     min, max, rms; // of the finite elements
+    struct ggs_value_histogram histogram;
 };
 
 struct card {
@@ -171,7 +173,9 @@ static int find_values(struct card * card, struct ggs_error * error) {
     }
     out->rms = finite == 0 ? 0 : sqrt(squares / (double) finite);
     ggs_cursor_close(cursor);
-    return status;
+    if (status < 0 || node >= card->view.graph->n_nodes) return status;
+    return ggs_value_histogram_compute(&out->histogram, card->trace, card->run, node,
+                                       card->view.graph->nodes[node].tensor, error);
 }
 
 static int find_client(struct card * card, struct ggs_error * error) {
@@ -439,6 +443,19 @@ static const struct ggs_field neighbour_fields[] = {
     GGS_FIELD(struct neighbour, run, "run"), GGS_FIELD(struct neighbour, node, "node"), {0}};
 static const struct ggs_object neighbour = {.fields = neighbour_fields};
 
+#define HISTOGRAM(member, ...) GGS_FIELD(struct ggs_value_histogram, member, #member, __VA_ARGS__)
+
+static const struct ggs_field histogram_fields[] = {
+    HISTOGRAM(least),
+    HISTOGRAM(most),
+    HISTOGRAM(elements, "that are finite"),
+    GGS_LIST(struct ggs_value_histogram, counts, bins, "counts", "in even bins from least to most", .inside = true),
+    {0},
+};
+static const struct ggs_object histogram = {.fields = histogram_fields};
+
+GGS_GET_VIEW(histogram_of, struct computed, it->histogram.elements > 0 ? &it->histogram : NULL)
+
 static const struct ggs_field computed_fields[] = {
     GGS_FIELD(struct computed, rows, "rows", "tokens; 1 if the output is not divided by tokens"),
     GGS_FIELD(struct computed, elements, "elements", "of all rows"),
@@ -447,6 +464,8 @@ static const struct ggs_field computed_fields[] = {
     GGS_FIELD(struct computed, min, "min", "of the finite elements; 0 if there are none, as the next two"),
     GGS_FIELD(struct computed, max, "max"),
     GGS_FIELD(struct computed, rms, "rms", "root of the mean square"),
+    GGS_OBJECT_OR_NULL("histogram", histogram_of, &histogram,
+                       "of all elements; null if they were not kept (record --values-dump)"),
     {0},
 };
 static const struct ggs_object computed = {.fields = computed_fields};

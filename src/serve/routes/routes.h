@@ -58,4 +58,8 @@ int ggs_route_disk(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_faults(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_aggregate(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_graph(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_map(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_diff(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_diff_map(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_figure(struct ggs_question * request, struct ggs_error * error);

@@ -34,7 +34,7 @@ export function waitsText(op: OpAnswer): string | null {
 
 // "llama-cli waited 20 ms for this graph run: 14 ms here, 6 ms on the wire"
 // What an op computed: its range, and what is not finite.
-export function valuesText(values: NonNullable<OpAnswer["values"]>): string {
+export function valuesText(values: Omit<NonNullable<OpAnswer["values"]>, "histogram">): string {
     const foul = [values.nan > 0 ? `${count(values.nan)} NaN` : "", values.inf > 0 ? `${count(values.inf)} infinite` : ""].filter(Boolean).join(", ");
     const range = `${values.min.toPrecision(4)} to ${values.max.toPrecision(4)}, rms ${values.rms.toPrecision(4)}`;
     return foul ? `${foul} of ${count(values.elements)}; ${range}` : range;

@@ -30,6 +30,7 @@ import { labelOf } from "./figures";
 import { LinkedLanes } from "./LinkedLanes";
 import { SeveralResult } from "./SeveralResult";
 import { Totals } from "./Totals";
+import { ValuesLink } from "../values/Link";
 import "./compare.css";
 
 // Which recordings are compared, by the ids that the address holds: A, B and up to ten more. null: the one that is shown, and another one.
@@ -172,6 +173,7 @@ function Result({ a, b }: { a: number; b: number }) {
                 </ul>
             )}
             <Steps result={result} />
+            <ValuesLink a={a} b={b} />
             <Differences items={result.changes} />
             <Totals a={a} b={b} result={result} />
             <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />
