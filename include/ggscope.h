@@ -106,7 +106,8 @@ enum ggs_trace_table {
     GGS_TABLE_SUBMITS        = 36, // struct ggs_submit, by run
     GGS_TABLE_OP_VALUES      = 37, // struct ggs_op_value, by run
     GGS_TABLE_OP_DUMPS       = 38, // struct ggs_op_dump, by run
-    GGS_TABLE_COUNT          = 39,
+    GGS_TABLE_OFF_CPU        = 39, // struct ggs_off_cpu, by when threads ran again
+    GGS_TABLE_COUNT          = 40,
 };
 
 enum ggs_column_type {
@@ -525,7 +526,8 @@ enum ggs_loss_reason {
     GGS_LOSS_FAULTS         = 6, // page faults: the kernel's ring was full
     GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: likewise
     GGS_LOSS_PAGES          = 8, // ops whose touched pages could not be told
-    GGS_LOSS_COUNT          = 9,
+    GGS_LOSS_SWITCHES       = 9, // context switches: the kernel's ring was full
+    GGS_LOSS_COUNT          = 10,
 };
 
 struct ggs_loss {
@@ -696,6 +698,35 @@ struct ggs_fault {
     uint64_t process;
 };
 
+enum ggs_off_cpu_kind {
+    GGS_OFF_CPU_BLOCKED   = 1, // it waited for something: a lock, a disk, other threads
+    GGS_OFF_CPU_PREEMPTED = 2, // it could have run on
+    GGS_OFF_CPU_COUNT     = 3,
+};
+
+enum ggs_off_cpu_other {
+    GGS_OTHER_UNSEEN  = 0, // the kernel did not tell
+    GGS_OTHER_IDLE    = 1, // nobody ran
+    GGS_OTHER_OWN     = 2, // another thread of the same process
+    GGS_OTHER_PROGRAM = 3, // another program, or the kernel
+    GGS_OTHER_COUNT   = 4,
+};
+
+// A time in which a thread had no CPU. One that never ran again has no row.
+struct ggs_off_cpu {
+    int64_t  begin_ns;
+    uint64_t duration_ns; // until it ran again
+    uint64_t kind;        // enum ggs_off_cpu_kind
+    uint64_t os_thread;
+    uint64_t cpu;   // that it left
+    uint64_t other; // enum ggs_off_cpu_other: who ran there next
+    uint64_t name;  // string: of that thread
+    uint64_t run;   // graph run and node that the thread was computing, run 0 for none
+    uint64_t node;
+    int64_t  step; // -1 for none
+    uint64_t process;
+};
+
 enum ggs_read_kind {
     GGS_READ_FILE     = 1, // read, pread, fread
     GGS_READ_POPULATE = 2, // mmap with MAP_POPULATE
@@ -770,14 +801,20 @@ struct ggs_pages {
 
 // ---- values ----
 
-enum { GGS_OP_VALUE_SKETCH = 16 };
+enum {
+    GGS_OP_VALUE_SKETCH = 16,
+    GGS_OP_VALUE_SOURCE =
+        0xff, // part of `flags`: 0: what the node computed, else 1 + a source of it that no node makes
+    GGS_OP_VALUE_INPUT = 0x100, // flag: that source is an input of the graph; a weight if it is not set
+};
 
 // What an op computed for one token: recordings with --values only. Outputs that are not made (of
-// ops that were fused with the next one) have no rows.
+// ops that were fused with the next one) have no rows. Weights have rows in the first run that
+// reads them, inputs of the graph in every run: those have `flags`.
 struct ggs_op_value {
     uint64_t     run;
     uint64_t     node;     // whose output it is
-    int64_t      row;      // of the batch that the graph run computes: a token; -1: the output is not divided by tokens
+    int64_t      row;      // of the batch that the graph run computes: a token; of a weight: an expert; -1: not divided
     int64_t      position; // of the token; -1 if it is not known
     uint64_t     elements;
     uint64_t     nan; // elements that are NaN, and infinite ones: all that follows is of the others
@@ -788,7 +825,7 @@ struct ggs_op_value {
     double       rms;     // root of the mean square
     uint64_t     largest; // index of the element with the largest absolute value
     uint64_t     hash;    // of all elements' bits, as F32
-    uint64_t     flags;   // 0
+    uint64_t     flags;   // GGS_OP_VALUE_SOURCE, GGS_OP_VALUE_INPUT
     const void * sketch;  // float[GGS_OP_VALUE_SKETCH]: sums of elements with signs, linear in them
     uint64_t     length;  // in bytes
 };

@@ -171,16 +171,17 @@ class Recording:
         return _library.ggs_reader_string(self._open(), number).decode(errors="replace")
 
     def table(self, name, columns=None, first=0, rows=None):
-        """Columns of a table by name: all, or those that are named, of all rows or of `rows` rows from `first` on. Bytes are left out."""
+        """Columns of a table by name: all, or those that are named, of all rows or of `rows` rows from `first` on. A column of bytes is
+        a list, and is read only if it is named."""
         if name not in _tables():
             raise Error(f"there is no table {name}; there are {', '.join(_tables())}")
         number, schema = _tables()[name]
         shape = [(i, schema.columns[i].name.decode(), schema.columns[i].type) for i in range(schema.n_columns)]
-        shape = [(i, column, kind) for i, column, kind in shape if kind != _BYTES]
         missing = set(columns or []) - {column for _, column, _ in shape}
         if missing:
             raise Error(f"{name} has no column {', '.join(sorted(missing))}; it has {', '.join(column for _, column, _ in shape)}")
-        wanted = [(i, Column(self, column, kind)) for i, column, kind in shape if columns is None or column in columns]
+        wanted = [(i, Column(self, column, kind)) for i, column, kind in shape if kind != _BYTES and (columns is None or column in columns)]
+        wanted_bytes = [(i, column, []) for i, column, kind in shape if kind == _BYTES and columns is not None and column in columns]
         cursor, error = _pointer(), _Error()
         if _library.ggs_cursor_open(ctypes.byref(cursor), self._open(), number, ctypes.byref(error)) != _OK:
             raise Error(error.text.decode(errors="replace"))
@@ -197,9 +198,31 @@ class Recording:
                     break
                 for i, column in wanted:
                     column.data.frombytes(ctypes.string_at(words[i], 8 * count.value))
+                for i, _, values in wanted_bytes:  # addresses, and behind them lengths
+                    at, length = (ctypes.cast(words[i + k], ctypes.POINTER(ctypes.c_uint64)) for k in (0, 1))
+                    values.extend(ctypes.string_at(at[k], length[k]) for k in range(count.value))
         finally:
             _library.ggs_cursor_close(cursor)
-        return {column.name: column for _, column in wanted}
+        return {**{column.name: column for _, column in wanted}, **{name: values for _, name, values in wanted_bytes}}
+
+    def dumps(self):
+        """What record --values-dump kept: {(run, node, source)}; source -1 is the output of the node."""
+        pieces = self.table("op_dumps", ["run", "node", "slot"])
+        return set(zip(pieces["run"], pieces["node"], pieces["slot"]))
+
+    def dump(self, run, node, source=-1):
+        """The bytes of one tensor of those, as they lay in memory."""
+        keys = self.table("op_dumps", ["run", "node", "slot", "offset", "total"])
+        found = None
+        for row, (a, b, c) in enumerate(zip(keys["run"], keys["node"], keys["slot"])):
+            if (a, b, c) != (run, node, source):
+                continue
+            piece, offset = self.table("op_dumps", ["data"], row, 1)["data"][0], keys["offset"][row]
+            found = found or bytearray(keys["total"][row])
+            found[offset:offset + len(piece)] = piece  # of the same piece the last one holds
+        if found is None:
+            raise Error(f"of graph run {run}, node {node}, source {source} nothing was kept; dumps() lists what was")
+        return bytes(found)
 
 
 def open(path):

@@ -47,6 +47,15 @@ static const struct ggs_object figure = {.fields = figure_fields};
 
 GGS_GET_TEXT(decides_of, struct ggs_bench_answer, it->decides == NULL ? NULL : it->decides->figure->name)
 
+GGS_GET_VIEW(causes_of, struct ggs_bench_answer, it->causes)
+
+static const struct ggs_field cause_fields[] = {
+    GGS_LIST(struct ggs_causes, text, n, "causes",
+             "findings of ggscope explain that one of the two has, from their first rounds", .inside = true),
+    {0},
+};
+static const struct ggs_object causes = {.fields = cause_fields};
+
 static const struct ggs_field fields[] = {
     BENCH(rounds, "", .least = 2),
     BENCH(baseline, "false: the program was measured against itself"),
@@ -55,6 +64,7 @@ static const struct ggs_field fields[] = {
         "decides", decides_of,
         "whether tokens are faster: token_ns or token_quiet_ns, whichever differs less between the baseline "
         "and itself"),
+    GGS_MEMBERS_VIEW(causes_of, &causes),
     GGS_ROWS(struct ggs_bench_answer, judgements, n_judgements, "conditions", &ggs_judgement_object, "of --fail-if"),
     {0},
 };

@@ -1,6 +1,7 @@
 // ggscope bench: results of repeated runs.
 #pragma once
 
+#include "analyze/diff/diff.h"
 #include "analyze/diff/figures.h"
 #include "analyze/diff/sample.h"
 #include "base/object.h"
@@ -18,6 +19,7 @@ struct ggs_bench_answer {
     const struct ggs_bench_figure * figures;
     unsigned                        n_figures;
     const struct ggs_bench_figure * decides; // of the time per token; NULL: not seen
+    const struct ggs_causes *       causes;  // findings that one of the two has
     const struct ggs_judgement *    judgements;
     unsigned                        n_judgements;
 };

@@ -144,7 +144,7 @@ static const struct ggs_object ids          = {.fields = ids_fields, .tuple = tr
 static const struct ggs_field diff_fields[] = {
     DIFF(identical, "identical", "nothing differs at all, not even times"),
     GGS_LIST(struct ggs_diff, warnings, n_warnings, "warnings", "what makes the two hard to compare", .inside = true),
-    GGS_LIST(struct ggs_diff, causes, n_causes, "causes", "findings of ggscope explain that one of the two has",
+    GGS_LIST(struct ggs_diff, causes.text, causes.n, "causes", "findings of ggscope explain that one of the two has",
              .inside = true),
     DIFF(tokens, "tokens", "token steps that were compared"),
     DIFF(tokens_only_a, "tokens_only_a"),

@@ -63,6 +63,19 @@ GGS_NEXT(next_label) {
     return room;
 }
 
+// Graph runs that a client sent to a server, one by one.
+GGS_NEXT(next_sent) {
+    const struct ggs_timeline_view * timeline = ((const struct ggs_timeline_header *) at)->timeline;
+    while (timeline->one_by_one && *i < timeline->n_ops) {
+        const struct ggs_timeline_op * op = &timeline->ops[(*i)++];
+        if (op->server_run != 0) return op;
+    }
+    return NULL;
+}
+
+static const struct ggs_field  sent_fields[] = {OP(run, "run"), OP(server_run, "server_run"), {0}};
+static const struct ggs_object sent          = {.fields = sent_fields};
+
 enum { GAPS_MOST = 1000 };
 
 GGS_NEXT(next_gap) {
@@ -85,6 +98,8 @@ static const struct ggs_field timeline_fields[] = {
     GGS_FIELD(struct ggs_timeline_header, bin_ns, "bin_ns"),
     GGS_LIST_EACH(STRING, "ops", next_op, "names by number"),
     GGS_LIST_EACH(STRING, "labels", next_label, "by number: the weight that an op reads, else its result"),
+    GGS_EACH("sent", next_sent, &sent,
+             "joined recordings: graph runs of a client, with the run of the server that computed it"),
     GGS_EACH("losses", next_gap, &gap, "where records are missing, 1000 at most"),
     GGS_COLUMNS_LIST(&timeline_columns),
     {0},

@@ -5,6 +5,7 @@
 #include "analyze/lanes/timeline.h"
 #include "analyze/memory/access-map.h"
 #include "analyze/memory/occupancy.h"
+#include "analyze/values/value-grid.h"
 #include "answer/columns.h"
 
 // ---- timeline: activity of lanes, as single op runs or folded into bins ----
@@ -88,3 +89,12 @@ struct ggs_curves_header {
     double             bin_ns;
 };
 extern const struct ggs_object ggs_curves_object, ggs_curves_columns;
+
+// ---- values: ops and tokens, what was computed or how far off it is ----
+
+struct ggs_values_header {
+    struct ggs_columns            columns; // a row for each cell, those of a line of the grid together
+    const struct ggs_value_grid * grid;
+    const char *                  of; // "rms", "largest" or "error"
+};
+extern const struct ggs_object ggs_values_map_object, ggs_values_map_columns;

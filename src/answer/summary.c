@@ -315,11 +315,13 @@ HAS(block_requests, GGS_TABLE_BLOCK_REQUESTS)
 HAS(residency, GGS_TABLE_RESIDENCY)
 HAS(pages, GGS_TABLE_PAGES)
 HAS(reads, GGS_TABLE_READS)
+HAS(values, GGS_TABLE_OP_VALUES)
 
 #define TABLES                                                                                                      \
     GGS_TEST("faults", has_faults, ""), GGS_TEST("block_requests", has_block_requests, ""),                         \
         GGS_TEST("residency", has_residency, ""), GGS_TEST("pages", has_pages, "pages that ops touched (--prove)"), \
-        GGS_TEST("reads", has_reads, "what the engine read at load")
+        GGS_TEST("reads", has_reads, "what the engine read at load"),                                               \
+        GGS_TEST("values", has_values, "what ops computed (--values)")
 
 static bool has_experts(const void * at, const void * trace) {
     const struct ggs_model_map * map     = ((const struct facts *) at)->summary->map;

@@ -3,7 +3,6 @@
 #include "answer/diff.h"
 #include "answer/fields.h"
 
-GGS_GET_TEXT(knob_of, struct ggs_tune_part, ggs_knob_name(it->setting.knob))
 GGS_GET(double, without_of, struct ggs_tune_part, it->without.value)
 GGS_GET(double, without_low_of, struct ggs_tune_part, it->without.low)
 GGS_GET(double, without_high_of, struct ggs_tune_part, it->without.high)
@@ -11,9 +10,10 @@ GGS_GET(double, without_high_of, struct ggs_tune_part, it->without.high)
 #define PART(member, key, ...) GGS_FIELD(struct ggs_tune_part, member, key, __VA_ARGS__)
 
 static const struct ggs_field part_fields[] = {
-    GGS_TEXT("knob", knob_of, "what is set"),
+    PART(name, "knob", "what is set"),
     PART(said, "setting", "in the words of the program"),
-    PART(finding, "finding", "of ggscope explain that it mends"),
+    GGS_FIELD_OR_NULL(struct ggs_tune_part, finding, "finding",
+                      "of ggscope explain that it mends; null for a knob of --knob"),
     GGS_REAL_OR_NULL("without", without_of, "time without it by the time with all remedies; null: not measured"),
     GGS_REAL_OR_NULL("without_low", without_low_of, "of the 95 % interval"),
     GGS_REAL_OR_NULL("without_high", without_high_of, ""),
@@ -21,6 +21,25 @@ static const struct ggs_field part_fields[] = {
     {0},
 };
 static const struct ggs_object part = {.fields = part_fields};
+
+GGS_GET(double, value_of, struct ggs_tune_value, it->ratio.value)
+GGS_GET(double, value_low_of, struct ggs_tune_value, it->ratio.low)
+GGS_GET(double, value_high_of, struct ggs_tune_value, it->ratio.high)
+
+static const struct ggs_field value_fields[] = {
+    GGS_FIELD(struct ggs_tune_value, said, "setting", "in the words of the program"),
+    GGS_REAL_OR_NULL("ratio", value_of, "its time by that of the program as it was; null: not measured"),
+    GGS_REAL_OR_NULL("low", value_low_of, "of the 95 % interval"),
+    GGS_REAL_OR_NULL("high", value_high_of, ""),
+    GGS_FIELD(struct ggs_tune_value, failed, "failed", "it ends the program"),
+    {0},
+};
+static const struct ggs_object value = {.fields = value_fields};
+
+GGS_NEXT(next_value) {
+    const struct ggs_tuned * tuned = at;
+    return *i < tuned->n_values ? &tuned->value[(*i)++] : NULL;
+}
 
 GGS_NEXT(next_part) {
     const struct ggs_tuned * tuned = at;
@@ -43,6 +62,7 @@ static const struct ggs_field fields[] = {
     GGS_REAL_OR_NULL("control", control_of, "the program by itself"),
     TUNED(same_output, "same_output", "of the best setting and the program as it was"),
     GGS_EACH("parts", next_part, &part, "remedies, by what explain says that they gain"),
+    GGS_EACH("values", next_value, &value, "values of knobs (--knob), each alone"),
     TUNED(failed, "failed", "all remedies together end the program"),
     TUNED(lossy_left_out, "lossy_left_out", "remedies that change the output: --allow-lossy tries them"),
     TUNED(rounds, "rounds"),

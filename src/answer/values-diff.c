@@ -3,11 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/values/value-report.h"
 #include "answer/diff.h"
 #include "base/uuid.h"
 
 const char * ggs_value_rule_text(enum ggs_value_rule rule) {
     static const char * const texts[GGS_RULES] = {
+        [GGS_RULE_WEIGHT] = "the weight itself differs",
         [GGS_RULE_NAN]    = "NaN that no input has",
         [GGS_RULE_INF]    = "infinite, and no input is",
         [GGS_RULE_CHOICE] = "other choice from equal inputs",
@@ -27,13 +29,13 @@ const char * ggs_value_key(const struct ggs_value_node * node, char * room, size
     return room;
 }
 
-static const char * const rule_words[] = {"nan", "inf", "choice", "error", "same", "bias", "peers", NULL};
+static const char * const rule_words[] = {"weight", "nan", "inf", "choice", "error", "same", "bias", "peers", NULL};
 static const char *       rule_word(uint64_t rule) {
           return rule < GGS_RULES ? rule_words[rule] : NULL;
 }
 static const char * const verdict_words[] = {"equal", "rounding", "other meaning", "wrong", NULL};
-static const char *       verdict_word(uint64_t verdict) {
-          return verdict <= GGS_VALUE_WRONG ? verdict_words[verdict] : NULL;
+const char *              ggs_value_verdict_word(uint64_t verdict) {
+                 return verdict <= GGS_VALUE_WRONG ? verdict_words[verdict] : NULL;
 }
 
 #define OP(member, key, ...) GGS_FIELD(struct ggs_value_compared, member, key, __VA_ARGS__)
@@ -43,7 +45,10 @@ GGS_GET_TEXT(alias_of, struct ggs_value_compared, it->node->alias)
 GGS_GET_TEXT(key_of, struct ggs_value_compared, ggs_value_key(it->node, room, GGS_ROOM))
 GGS_GET(int64_t, layer_of, struct ggs_value_compared, it->node->layer)
 GGS_GET(bool, is_fused, struct ggs_value_compared, it->node->fused)
+GGS_GET_TEXT(why_of, struct ggs_value_compared, ggs_value_rule_text(it->rule))
 GGS_GET(bool, is_wrong, struct ggs_value_compared, it->verdict == GGS_VALUE_WRONG)
+
+GGS_GET_TEXT(weight_of, struct ggs_value_compared, it->weight == NULL ? NULL : it->weight->name)
 
 GGS_GET(double, allowed_of, struct ggs_value_event, isfinite(it->allowed) ? it->allowed : NAN)
 
@@ -51,12 +56,14 @@ static const struct ggs_field event_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_value_event, step, "token", "step of A"),
     GGS_FIELD(struct ggs_value_event, position, "position", "", .from_0 = true),
     GGS_FIELD_OR_NULL(struct ggs_value_event, sequence, "sequence"),
-    GGS_FIELD(struct ggs_value_event, error, "error", "of this token's output, in terms of the length of A's",
-              .least = 0),
+    GGS_FIELD(struct ggs_value_event, error, "error",
+              "of this token's output, or of the weight, in terms of the length of A's", .least = 0),
     GGS_FIELD(struct ggs_value_event, inputs, "inputs", "largest error of an input", .least = 0),
     GGS_REAL_OR_NULL("allowed", allowed_of,
                      "what the inputs and rounding explain, with slack; null if it reads other rows or experts"),
     GGS_FIELD(struct ggs_value_event, nan, "not_finite", "elements that are NaN or infinite, and are not in A"),
+    GGS_FIELD(struct ggs_value_event, run, "run", "of B"),
+    GGS_FIELD(struct ggs_value_event, node, "node", "of that run's graph"),
     {0},
 };
 static const struct ggs_object event = {.name = "ValuesEvent", .fields = event_fields};
@@ -68,7 +75,7 @@ static const struct ggs_field op_fields[] = {
     GGS_TEXT("key", key_of, "kind and name, and a count for the second of several"),
     GGS_NATURAL("layer", layer_of, ""),
     GGS_TEST("fused", is_fused, "computed together with the op before in A or in B"),
-    GGS_FIELD_WORD(struct ggs_value_compared, verdict, "verdict", verdict_word,
+    GGS_FIELD_WORD(struct ggs_value_compared, verdict, "verdict", ggs_value_verdict_word,
                    "rounding: no more than that; other meaning: what is computed from it is right",
                    .words = verdict_words),
     OP(tokens, "tokens", "that were compared; 0: B has no such op"),
@@ -83,6 +90,8 @@ static const struct ggs_field op_fields[] = {
        .least = 0),
     GGS_FIELD_WORD(struct ggs_value_compared, rule, "rule", rule_word, "why it is wrong", .words = rule_words,
                    .asked = is_wrong),
+    GGS_TEXT("why", why_of, "the rule in words", .asked = is_wrong),
+    GGS_TEXT_OR_NULL("weight", weight_of, "that differs; null unless the rule is weight", .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.n, "wrong_tokens", "", .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.least, "first_position", "least that is wrong", .from_0 = true,
               .asked = is_wrong),
@@ -94,8 +103,9 @@ static const struct ggs_object op = {.name = "ValuesCompared", .fields = op_fiel
 
 GGS_NEXT(next_wrong) {
     const struct ggs_value_diff * diff = at;
-    return *i < diff->n_wrong ? diff->wrong[(*i)++] : NULL;
+    return *i < diff->n_wrong && !(diff->brief && *i >= GGS_VALUE_BRIEF) ? diff->wrong[(*i)++] : NULL;
 }
+GGS_GET(bool, is_full, struct ggs_value_diff, !it->brief)
 
 #define DIFF(member, key, ...) GGS_FIELD(struct ggs_value_diff, member, key, __VA_ARGS__)
 
@@ -115,7 +125,9 @@ static const struct ggs_field diff_fields[] = {
     DIFF(n_wrong, "wrong_ops"),
     GGS_EACH("wrong", next_wrong, &op, "the first one first: its inputs agree, its output does not"),
     GGS_LIST(struct ggs_value_diff, common, n_common, "common", "what they have in common", .inside = true),
-    GGS_ROWS(struct ggs_value_diff, ops, n_ops, "by_op", &op, "in order of computation"),
+    GGS_ROWS(struct ggs_value_diff, ops, n_ops, "by_op", &op,
+             "in order of computation; the server leaves it out, and of \"wrong\" what is behind the first 64",
+             .asked = is_full),
     {0},
 };
 static const struct ggs_object diff = {.fields = diff_fields};

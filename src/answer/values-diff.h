@@ -12,7 +12,8 @@ struct ggs_values_diff_answer {
     unsigned                      n_judgements;
 };
 
-extern const struct ggs_object ggs_values_diff_object; // of a struct ggs_values_diff_answer
+const char *                   ggs_value_verdict_word(uint64_t verdict); // "rounding"
+extern const struct ggs_object ggs_values_diff_object;                   // of a struct ggs_values_diff_answer
 
 // "more than rounding explains"; "" for an invalid rule.
 const char * ggs_value_rule_text(enum ggs_value_rule rule);

@@ -17,6 +17,8 @@ static const struct ggs_field op_fields[] = {
     OP(rms, "rms", "root of the mean square"),
     OP(largest, "largest", "absolute value", .least = 0),
     GGS_FIELD_OR_NULL(struct ggs_value_op, position, "position", "of the token that has it; null if it is not known"),
+    OP(run, "run", "that computed it"),
+    OP(node, "node", "of that run's graph"),
     OP(peak, "peak", "mean over rows of the largest absolute value, in terms of the row's rms", .least = 0),
     OP(channel, "channel", "index that most often has the largest absolute value of a row"),
     OP(share, "share", "of the rows in which it has it, at least", .least = 0, .most = 1),
@@ -32,8 +34,7 @@ static const char * seen_word(uint64_t seen) {
 
 static const struct ggs_field input_fields[] = {
     GGS_FIELD(struct ggs_value_input, name, "name"),
-    GGS_FIELD_WORD(struct ggs_value_input, seen, "values", seen_word,
-                   "finite; not seen: a weight, an input of the graph, or not recorded",
+    GGS_FIELD_WORD(struct ggs_value_input, seen, "values", seen_word, "finite; not seen: not recorded",
                    .words = (const char * const[]){"not seen", "finite", "not finite", NULL}),
     {0},
 };
@@ -47,6 +48,9 @@ GGS_NEXT(next_input) {
     return *i < origin->n_inputs ? &origin->inputs[(*i)++] : NULL;
 }
 
+GGS_GET_TEXT(leaf_of, struct ggs_value_origin, it->leaf)
+GGS_GET(bool, is_weight, struct ggs_value_origin, it->weight)
+
 static const struct ggs_field origin_fields[] = {
     ORIGIN(op, "op"),
     ORIGIN(name, "name"),
@@ -54,7 +58,10 @@ static const struct ggs_field origin_fields[] = {
     ORIGIN(run, "run"),
     ORIGIN(node, "node"),
     ORIGIN_NULL(token, "token"),
-    ORIGIN_NULL(batch_row, "batch_row", "first row that has some; null if the output is not divided by tokens"),
+    GGS_TEXT_OR_NULL("from", leaf_of,
+                     "the weight, or input of the graph, that has them and that the op reads; null: the op makes them"),
+    GGS_TEST("from_weight", is_weight, "from is a weight"),
+    ORIGIN_NULL(batch_row, "batch_row", "first row that has some, of a weight its expert; null if it is not divided"),
     ORIGIN_NULL(position, "position", "of its token"),
     ORIGIN(count, "count", "elements of that row that are not finite"),
     ORIGIN(elements, "elements", "of that row"),
@@ -73,18 +80,27 @@ GGS_NEXT(next_inf) {
     const struct ggs_value_report * report = at;
     return *i < report->n_inf && *i < GGS_VALUE_ORIGINS ? &report->inf[(*i)++] : NULL;
 }
+static const void * next_of(const struct ggs_value_report * report, struct ggs_value_op * const * list, uint64_t n,
+                            uint64_t * i) {
+    return *i < n && !(report->brief && *i >= GGS_VALUE_BRIEF) ? list[(*i)++] : NULL;
+}
 GGS_NEXT(next_near_f16) {
     const struct ggs_value_report * report = at;
-    return *i < report->n_near_f16 ? report->near_f16[(*i)++] : NULL;
+    return next_of(report, report->near_f16, report->n_near_f16, i);
 }
 GGS_NEXT(next_constant) {
     const struct ggs_value_report * report = at;
-    return *i < report->n_constants ? report->constants[(*i)++] : NULL;
+    return next_of(report, report->constants, report->n_constants, i);
 }
 GGS_NEXT(next_channel) {
     const struct ggs_value_report * report = at;
-    return *i < report->n_channels ? report->channels[(*i)++] : NULL;
+    return next_of(report, report->channels, report->n_channels, i);
 }
+GGS_NEXT(next_unlike) {
+    const struct ggs_value_report * report = at;
+    return *i < report->n_unlike && !(report->brief && *i >= GGS_VALUE_BRIEF) ? &report->unlike[(*i)++] : NULL;
+}
+GGS_GET(bool, is_full, struct ggs_value_report, !it->brief)
 
 #define LAYER(member, key, ...) GGS_FIELD(struct ggs_value_layer, member, key, __VA_ARGS__)
 
@@ -117,9 +133,10 @@ static const struct ggs_field fields[] = {
     GGS_ABOUT,
     REPORT(runs, "runs", "graph runs that have values"),
     REPORT(rows, "rows", "outputs of ops, one per token"),
-    REPORT(n_nan, "nan_origins", "ops that have NaN and whose inputs have none"),
+    REPORT(weights, "weights", "weights that were read"),
+    REPORT(n_nan, "nan_origins", "ops that have NaN and whose inputs have none, weights and inputs that have NaN"),
     GGS_EACH("nan", next_nan, &origin, "the first 16 of them"),
-    REPORT(n_inf, "inf_origins", "ops that have infinities and whose inputs have none"),
+    REPORT(n_inf, "inf_origins", "the same for infinities; inputs are left out, masks have them by design"),
     GGS_EACH("inf", next_inf, &origin, "the first 16 of them"),
     GGS_EACH("near_f16", next_near_f16, &op,
              "ops with an absolute value above 16376, a quarter of what F16 can hold; the largest first"),
@@ -127,10 +144,11 @@ static const struct ggs_field fields[] = {
     GGS_EACH(
         "channels", next_channel, &op,
         "ops in which one channel has the largest absolute value in at least half of the rows, at 6 times the rms"),
-    GGS_ROWS(struct ggs_value_report, unlike, n_unlike, "tokens", &token,
-             "tokens that are unlike the others in a tenth of the outputs"),
+    GGS_EACH("tokens", next_unlike, &token, "tokens that are unlike the others in a tenth of the outputs"),
     GGS_ROWS(struct ggs_value_report, layers, n_layers, "by_layer", &layer, "ranges"),
-    GGS_ROWS(struct ggs_value_report, ops, n_ops, "by_op", &op, "in order of computation"),
+    GGS_ROWS(struct ggs_value_report, ops, n_ops, "by_op", &op,
+             "in order of computation; the server leaves it out, and of the lists above what is behind the first 64",
+             .asked = is_full),
     {0},
 };
 const struct ggs_object ggs_values_object = {

@@ -110,8 +110,9 @@ void ggs_capture_stop_full(void) {
 static void forget_environment(void) {
     if (ggs_capture.follow || ggs_capture.attached) return;
     static const char * const ours[] = {
-        "GGSCOPE_OUTPUT",    "GGSCOPE_SPOOL",  "GGSCOPE_MAX_SIZE",     "GGSCOPE_POLICY",         "GGSCOPE_PROVE",
-        "GGSCOPE_RESIDENCY", "GGSCOPE_VALUES", "GGSCOPE_VALUES_EVERY", "GGSCOPE_VALUES_UNFUSED", "GGSCOPE_VALUES_DUMP"};
+        "GGSCOPE_OUTPUT",         "GGSCOPE_SPOOL",       "GGSCOPE_MAX_SIZE",         "GGSCOPE_POLICY",
+        "GGSCOPE_PROVE",          "GGSCOPE_RESIDENCY",   "GGSCOPE_VALUES",           "GGSCOPE_VALUES_EVERY",
+        "GGSCOPE_VALUES_UNFUSED", "GGSCOPE_VALUES_DUMP", "GGSCOPE_VALUES_NO_WEIGHTS"};
     ggs_environment_leave("libggscope-capture", ours, sizeof(ours) / sizeof(ours[0]));
 }
 

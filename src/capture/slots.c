@@ -61,9 +61,14 @@ bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * he
     return true;
 }
 
-bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, uint64_t elements, const struct ggs_spool_value * rows,
-                     uint32_t n_rows) {
-    struct ggs_spool_values head = {.type = GGS_UNIT_VALUES, .node = node, .elements = elements, .rows = n_rows};
+bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, bool input, uint64_t elements,
+                     const struct ggs_spool_value * rows, uint32_t n_rows) {
+    struct ggs_spool_values head = {.type     = GGS_UNIT_VALUES,
+                                    .source   = (uint8_t) source,
+                                    .input    = input,
+                                    .node     = node,
+                                    .elements = elements,
+                                    .rows     = n_rows};
     if (n_rows > UINT32_MAX / sizeof(*rows)) return false;
     head.bytes = n_rows * (uint32_t) sizeof(*rows);
     return ggs_slot_payload(slot, &head, rows);

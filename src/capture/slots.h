@@ -72,10 +72,10 @@ void ggs_slots_reset(bool forked);
 // A lane of the slot, with room for a run of its graph; NULL if there is none.
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 
-// Writes what an op computed to the slot's lane of values. One thread at a time. False if there is
-// no room.
-bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, uint64_t elements, const struct ggs_spool_value * rows,
-                     uint32_t n_rows);
+// Writes what an op computed to the slot's lane of values, or what it reads: `source` and `input` are
+// as in struct ggs_spool_values. One thread at a time. False if there is no room.
+bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, bool input, uint64_t elements,
+                     const struct ggs_spool_value * rows, uint32_t n_rows);
 
 // The same for any unit with a payload, whose head has the layout of struct ggs_spool_values. Fills
 // in the run.

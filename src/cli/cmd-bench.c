@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/diff/diff-causes.h"
+#include "analyze/explain/explain.h"
 #include "answer/bench.h"
 #include "base/error.h"
 #include "base/system/progress.h"
@@ -47,6 +49,9 @@ struct bench {
     unsigned                 rounds;      // done
     struct ggs_progress      progress;
     uint64_t                 done;
+    struct ggs_explanation * explained; // of the first round: A and B
+    bool                     has[2];
+    struct ggs_causes        causes; // what one of the two has
 };
 
 // ---- measuring ----
@@ -107,6 +112,28 @@ static int after_trial(void * context, const struct ggs_trial * trial, struct gg
     return 0;
 }
 
+// Explains A and B once, from their first rounds. Findings rest on what a program does, which is
+// the same in every round; those of the machine meanwhile are left out.
+static int after_recording(void * context, const struct ggs_trial * trial, const char * directory,
+                           struct ggs_error * error) {
+    struct bench *    bench = context;
+    struct ggs_trace  trace;
+    struct ggs_totals totals;
+    unsigned          side = trial->variant == bench->b;
+    bool              ours = trial->variant == bench->a || trial->variant == bench->b;
+    if (!bench->compares || !ours || bench->has[side]) return 0;
+    int status = ggs_trace_open(&trace, directory, error);
+    if (status < 0) return status;
+    status = ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
+    if (status == 0) {
+        status           = ggs_explain_compute(&bench->explained[side], &trace, &totals, error);
+        bench->has[side] = status == 0;
+        ggs_totals_release(&totals);
+    }
+    ggs_trace_close(&trace);
+    return status;
+}
+
 static bool is_decided(const struct bench * bench) {
     int figure = ggs_trial_figure_find("token_quiet_ns");
     return bench->arguments->until_decided && figure >= 0 &&
@@ -124,10 +151,11 @@ static void tell_load(const struct bench * bench) {
 
 static int measure_all(struct bench * bench, struct ggs_error * error) {
     const struct arguments *   arguments = bench->arguments;
-    struct ggs_trials_settings settings  = {.folder  = arguments->keep != NULL ? arguments->keep : bench->folder,
-                                            .keep    = arguments->keep != NULL,
-                                            .after   = after_trial,
-                                            .context = bench};
+    struct ggs_trials_settings settings  = {.folder   = arguments->keep != NULL ? arguments->keep : bench->folder,
+                                            .keep     = arguments->keep != NULL,
+                                            .recorded = after_recording,
+                                            .after    = after_trial,
+                                            .context  = bench};
     int                        status    = ggs_trials_new(&bench->trials, &settings, error);
     if (status == 0) status = add_variant(bench, "a", bench->compares, &bench->a, error);
     if (status == 0 && bench->compares) status = add_variant(bench, "b", false, &bench->b, error);
@@ -241,6 +269,10 @@ static void print_decision(const struct bench * bench, const struct ggs_bench_fi
         printf("B takes %.1f %% %s\n", 100 * fabs(best->ratio.value - 1), best->ratio.value > 1 ? "longer" : "less");
 }
 
+static void print_causes(const struct bench * bench, const char * before) {
+    for (unsigned i = 0; i < bench->causes.n; i++) printf("%scause: %s\n", before, bench->causes.text[i]);
+}
+
 static void print_markdown(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], ratio[64], control[64];
     printf("### ggscope bench\n\n%u rounds, medians; B/A with its 95 %% interval, A/A measured beside it.\n\n"
@@ -265,16 +297,18 @@ static int show(const struct bench * bench, struct ggs_error * error) {
     int                      status = 0;
     judge(arguments, outcomes, n, judgements);
     if (arguments->input.json) {
-        struct ggs_bench_answer answer = {
-            bench->rounds, bench->compares, outcomes, n, ggs_bench_decides(outcomes, n), judgements, m};
+        struct ggs_bench_answer answer = {bench->rounds,  bench->compares, outcomes, n, ggs_bench_decides(outcomes, n),
+                                          &bench->causes, judgements,      m};
         ggs_object_write(arguments->input.out, NULL, &ggs_bench_object, &answer, NULL);
     } else if (arguments->markdown) {
         print_markdown(bench, outcomes, n);
         print_decision(bench, outcomes, n);
+        print_causes(bench, "\n> ");
         ggs_judgements_markdown(stdout, judgements, m);
     } else {
         print_text(bench, outcomes, n);
         print_decision(bench, outcomes, n);
+        print_causes(bench, "");
         ggs_judgements_text(stdout, judgements, m);
     }
     if (status == 0 && arguments->junit != NULL)
@@ -298,13 +332,19 @@ static int run(void * input, struct ggs_trace * traces, struct ggs_error * error
     if (arguments->keep != NULL && mkdir(arguments->keep, 0777) != 0)
         return ggs_fail_errno(error, "cannot make the folder %s", arguments->keep);
     struct bench bench = {.arguments = arguments, .compares = arguments->baseline != NULL};
-    status             = make_folder(&bench, error);
+    bench.explained    = calloc(2, sizeof(*bench.explained)); // too large for a stack
+    status             = bench.explained == NULL ? ggs_fail_memory(error) : make_folder(&bench, error);
     if (status == 0) {
         status = measure_all(&bench, error);
         rmdir(bench.folder);
     }
     if (status == 1) exit(128 + ggs_trials_stopped(bench.trials));
+    if (bench.has[0] && bench.has[1])
+        ggs_causes_compare(&bench.causes, &bench.explained[0], &bench.explained[1], false);
     if (status == 0) status = show(&bench, error);
+    for (unsigned i = 0; i < 2; i++)
+        if (bench.has[i]) ggs_explanation_release(&bench.explained[i]);
+    free(bench.explained);
     ggs_trials_free(bench.trials);
     return status;
 }

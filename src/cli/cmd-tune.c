@@ -23,6 +23,12 @@ struct arguments {
     unsigned         goal;
     uint64_t         time_ns, rounds;
     bool             lossy;
+    struct knobs {
+        struct ggs_own_knob list[GGS_TUNE_PARTS];
+        unsigned            n;
+        const char *        wrong; // the first text that is none
+        const char *        what;  // and why
+    } knobs;
 };
 #define AT(member) offsetof(struct arguments, member)
 
@@ -41,6 +47,17 @@ static bool take_time(void * member, const char * text) {
     return ggs_parse_time(text, member);
 }
 
+// What is wrong with it is said by check(), which can say it in full.
+static bool take_knob(void * member, const char * text) {
+    struct knobs * knobs = member;
+    const char *   what  = "there are more than 8 knobs";
+    if (knobs->n < GGS_TUNE_PARTS && ggs_own_knob_read(&knobs->list[knobs->n], text, &what))
+        knobs->n++;
+    else if (knobs->wrong == NULL)
+        knobs->wrong = text, knobs->what = what;
+    return true;
+}
+
 static void tell(void * context, const char * text) {
     const struct arguments * a = context;
     if (!a->input.quiet) fprintf(stderr, "ggscope: %s\n", text);
@@ -52,7 +69,7 @@ static int print_parts(const struct ggs_tuned * tuned) {
     for (unsigned i = 0; i < tuned->n; i++) {
         const struct ggs_tune_part * part = &tuned->part[i];
         ggs_table_cell(table, "%s", part->said);
-        ggs_table_cell(table, "%s", part->finding);
+        ggs_table_cell(table, "%s", part->finding[0] == '\0' ? part->name : part->finding);
         if (part->without.value == part->without.value) {
             ggs_table_cell(table, "x %.2f", part->without.value);
             ggs_table_cell(table, "%.2f to %.2f", part->without.low, part->without.high);
@@ -61,6 +78,20 @@ static int print_parts(const struct ggs_tuned * tuned) {
             ggs_table_cell(table, "not measured");
         }
         ggs_table_cell(table, "%s", part->kept ? "kept" : "brings nothing");
+    }
+    return ggs_table_end(table, stdout, ggs_terminal_width(stdout));
+}
+
+static int print_values(const struct ggs_tuned * tuned) {
+    struct ggs_table * table = ggs_table_new();
+    ggs_table_columns(table, "value|>time|interval|");
+    for (unsigned i = 0; i < tuned->n_values; i++) {
+        const struct ggs_tune_value * v    = &tuned->value[i];
+        bool                          seen = v->ratio.value == v->ratio.value;
+        ggs_table_cell(table, "%s", v->said);
+        ggs_table_cell(table, seen ? "x %.2f" : "-", v->ratio.value);
+        ggs_table_cell(table, seen ? "%.2f to %.2f" : "", v->ratio.low, v->ratio.high);
+        ggs_table_cell(table, "%s", v->failed ? "ends the program" : "");
     }
     return ggs_table_end(table, stdout, ggs_terminal_width(stdout));
 }
@@ -76,7 +107,7 @@ static void print_outcome(const struct ggs_tuned * tuned) {
         return;
     }
     double noise = tuned->control.high - tuned->control.low;
-    if (tuned->n == 0)
+    if (tuned->n == 0 && tuned->n_values == 0)
         printf("nothing to try: ggscope explain names no cause that an option of this program mends\n");
     else
         printf("no setting is better than what you have; differences below %.0f %% cannot be told here\n",
@@ -84,6 +115,7 @@ static void print_outcome(const struct ggs_tuned * tuned) {
 }
 
 static void print_text(const struct ggs_tuned * tuned) {
+    if (tuned->n_values > 0) print_values(tuned);
     if (tuned->n > 0) print_parts(tuned);
     if (tuned->stopped) printf("stopped: the best so far\n");
     print_outcome(tuned);
@@ -117,6 +149,8 @@ static int tune(void * input, struct ggs_trace * traces, struct ggs_error * erro
                                        .rounds  = (unsigned) a->rounds,
                                        .seconds = (double) a->time_ns / 1e9,
                                        .lossy   = a->lossy,
+                                       .knobs   = a->knobs.list,
+                                       .n_knobs = a->knobs.n,
                                        .tell    = tell,
                                        .context = a};
     status                          = ggs_tune(&tuned, &options, error);
@@ -131,6 +165,8 @@ static int tune(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * a = input;
+    if (a->knobs.wrong != NULL)
+        argp_error(state, "--knob '%s': %s; a knob is 'threads: --n-threads {1,2,4}'", a->knobs.wrong, a->knobs.what);
     if (a->input.n == 0)
         argp_error(state, "missing argument: the program to tune: ggscope tune [OPTIONS...] -- PROGRAM ARGS...");
 }
@@ -143,6 +179,8 @@ int cmd_tune(int argc, char ** argv) {
                    "a time such as 10m"),
         GGS_OPTION("rounds", 'r', "N", "Try everything at most N times (12)", 1, AT(rounds), ggs_set_count,
                    "a number of rounds"),
+        GGS_OPTION("knob", 0, "KNOB", "Also try values of one of its options: 'threads: -j {1,2,4}'; repeatable", 1,
+                   AT(knobs), take_knob, NULL),
         GGS_SWITCH("allow-lossy", 0, "Also try settings that change the output", 1, AT(lossy)),
         GGS_OPTION_JSON(2),
         {0}};

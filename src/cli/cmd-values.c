@@ -37,6 +37,13 @@ static void print_inputs(const struct ggs_value_origin * origin) {
                words[origin->inputs[i].seen % 3]);
 }
 
+static void print_leaf(const struct ggs_value_origin * origin, const char * name) {
+    printf("%s %s", origin->weight ? "weight" : "input", name);
+    if (origin->weight && origin->batch_row >= 0) printf(", expert %" PRId64, origin->batch_row);
+    printf(": %" PRIu64 " of %" PRIu64 " elements; read by %s %s\n", origin->count, origin->elements, origin->op,
+           origin->name);
+}
+
 static void print_origins(const char * title, const struct ggs_value_origin * list, uint64_t n) {
     char name[128];
     if (n == 0) {
@@ -44,8 +51,14 @@ static void print_origins(const char * title, const struct ggs_value_origin * li
         return;
     }
     for (uint64_t i = 0; i < n && i < GGS_VALUE_ORIGINS && i < MOST_SHOWN; i++) {
-        printf("%-10s%s %s", i == 0 ? title : "", list[i].op,
-               ggs_verb_fit(name, sizeof(name), list[i].name, NAME_COLUMNS * 2));
+        bool         leaf  = list[i].leaf[0] != '\0';
+        const char * shown = ggs_verb_fit(name, sizeof(name), leaf ? list[i].leaf : list[i].name, NAME_COLUMNS * 2);
+        printf("%-10s", i == 0 ? title : "");
+        if (leaf) {
+            print_leaf(&list[i], shown);
+            continue;
+        }
+        printf("%s %s", list[i].op, shown);
         print_place(&list[i]);
         if (i == 0) print_inputs(&list[i]);
     }
@@ -164,7 +177,7 @@ int cmd_values(int argc, char ** argv) {
     static const struct ggs_verb verb = {
         GGS_OPENS_ONE, .options = options, .run = show,
         .text = "Find NaN, overflows and outliers in what ops computed, in a recording made with --values. "
-                "Exit 1 if an op computed NaN from inputs that have none."};
+                "Exit 1 if an op computed NaN from inputs that have none, or a weight has NaN."};
     struct arguments arguments = {.asked = {.layer = -1}, .tokens = {0, INT64_MAX}};
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

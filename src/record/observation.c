@@ -35,7 +35,8 @@ static void open_events(void * context) {
         observation->faults &&
         ggs_observer_faults(observer, number, !observation->paused, &observation->faults_error) == 0 &&
         (!observation->attached || ggs_observer_threads(observer, opening->program, &observation->faults_error) == 0);
-    opening->io = observation->io && ggs_observer_requests(observer, &observation->io_error) == 0;
+    observation->switches = opening->faults && ggs_observer_has_switches(observer);
+    opening->io           = observation->io && ggs_observer_requests(observer, &observation->io_error) == 0;
 }
 
 static void begin(struct ggs_observation * observation, pid_t program) {
@@ -95,6 +96,7 @@ static struct json_object * outcome(bool wanted, const struct ggs_error * error)
 
 void ggs_observation_annotate(const struct ggs_observation * observation, struct ggs_experiment_json * experiment) {
     ggs_experiment_setting(experiment, "faults", outcome(observation->faults, &observation->faults_error));
+    ggs_experiment_setting(experiment, "switches", json_object_new_boolean(observation->switches));
     ggs_experiment_setting(experiment, "io", outcome(observation->io, &observation->io_error));
 }
 

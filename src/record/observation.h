@@ -18,6 +18,7 @@ struct ggs_observation {
     bool                     paused;       // at first
     bool                     attached;     // the program runs already
     bool                     faults_asked; // by name: say so if it does not work
+    bool                     switches;     // context switches are observed, too
     const char *             folder;       // of the spool
     uint64_t                 max_bytes;
     struct ggs_machine_spool spool;

@@ -138,6 +138,8 @@ static void set_values(const struct ggs_recording * recording, struct ggs_enviro
     ggs_environment_set(environment, "GGSCOPE_VALUES_EVERY", number);
     if (recording->values_dump != NULL) ggs_environment_set(environment, "GGSCOPE_VALUES_DUMP", recording->values_dump);
     if (recording->values_unfused) ggs_environment_set(environment, "GGSCOPE_VALUES_UNFUSED", "1");
+    // A streamed program is not to read what it does not use.
+    if (recording->streaming.wanted) ggs_environment_set(environment, "GGSCOPE_VALUES_NO_WEIGHTS", "1");
     // A graph that was captured is launched without its loop, which says what is fused.
     ggs_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
 }

@@ -29,13 +29,17 @@ static const struct route routes[] = {
     {"choices", true, ggs_route_choices},    {"roofline", true, ggs_route_roofline},
     {"disk", true, ggs_route_disk},          {"slots", true, ggs_route_slots},
     {"figure", true, ggs_route_figure},      {"explain", true, ggs_route_explain},
+    {"values", true, ggs_route_values},      {"values-map", true, ggs_route_values_map},
 };
 
 // Below /api/
 static const struct route wide_routes[] = {
-    {"experiments", false, ggs_route_experiments},
-    {"library", true, ggs_route_library},
-    {"compare", true, ggs_route_compare},
+    {"experiments", false, ggs_route_experiments}, {"library", true, ggs_route_library},
+    {"compare", true, ggs_route_compare},          {"several", true, ggs_route_several},
+    {"domains", true, ggs_route_domains},
+#ifndef __wasm__ // a report has one recording
+    {"values-diff", true, ggs_route_values_diff},  {"values-diff-map", true, ggs_route_values_diff_map},
+#endif
 };
 
 struct place {
@@ -96,7 +100,8 @@ static uint64_t generation_of(struct ggs_experiments * experiments, const struct
 // A visitor of one experiment sees it as number 0, learns of no other, and cannot compare.
 static bool may_ask(const struct place * place, unsigned only) {
     if (only == GGS_EXPERIMENTS_ALL) return true;
-    return place->of_experiment ? place->index == 0 : place->route->function != ggs_route_compare;
+    if (place->of_experiment) return place->index == 0;
+    return place->route->function == ggs_route_experiments || place->route->function == ggs_route_library;
 }
 
 enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsigned only, const char * target,
@@ -129,9 +134,9 @@ static bool takes_request(const struct route * route) {
 // True for answers that can be limited to some ops: layer=, op= and the like, as in `ggscope stats
 // --layer`. (The log reads these parameters itself.)
 static bool takes_ops(const struct route * route) {
-    static const ggs_route_function functions[] = {ggs_route_stats,    ggs_route_heat,  ggs_route_roofline,
-                                                   ggs_route_faults,   ggs_route_disk,  ggs_route_access,
-                                                   ggs_route_timeline, ggs_route_figure};
+    static const ggs_route_function functions[] = {
+        ggs_route_stats,  ggs_route_heat,     ggs_route_roofline, ggs_route_faults, ggs_route_disk,
+        ggs_route_access, ggs_route_timeline, ggs_route_figure,   ggs_route_values, ggs_route_values_map};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (functions[i] == route->function) return true;
     return false;

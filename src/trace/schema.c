@@ -396,6 +396,21 @@ LIST(op_dumps){U64(run, DELTA), U64(node, DELTA), I64(slot, PLAIN), U64(offset, 
 LIST_END(op_dumps, 1);
 #undef ROW
 
+#define ROW ggs_off_cpu
+LIST(off_cpu){TIME(begin_ns, DELTA, BEGIN),
+              SPAN(duration_ns, DURATION),
+              U64(kind, PLAIN),
+              U64(os_thread, DELTA),
+              U64(cpu, PLAIN),
+              U64(other, PLAIN),
+              STRING(name),
+              U64(run, DELTA),
+              U64(node, DELTA),
+              I64(step, DELTA),
+              PROCESS()};
+LIST_END(off_cpu, 0);
+#undef ROW
+
 // The key is the first column in all tables that have one.
 #define TABLE(number, name, columns, bytes, key, sorted) \
     [GGS_TABLE_##number] = {name, columns, COUNT(columns), COUNT(columns) + (bytes), key, sorted}
@@ -439,6 +454,7 @@ static const struct ggs_schema schemas[] = {
     TABLE(SUBMITS, "submits", submits, 0, 0, 1),
     TABLE(OP_VALUES, "op_values", op_values, 1, 0, 1),
     TABLE(OP_DUMPS, "op_dumps", op_dumps, 1, 0, 1),
+    TABLE(OFF_CPU, "off_cpu", off_cpu, 0, -1, 0),
 };
 _Static_assert(COUNT(schemas) == GGS_TABLE_COUNT, "every table has a schema");
 

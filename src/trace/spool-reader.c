@@ -270,6 +270,7 @@ static const size_t fixed_parts[] = {
     [GGS_JOURNAL_STREAMED]     = FIXED(streamed),
     [GGS_JOURNAL_OUTPUT_READ]  = FIXED(output_read),
     [GGS_JOURNAL_SAMPLE]       = FIXED(sample),
+    [GGS_JOURNAL_OFF_CPU]      = FIXED(off_cpu),
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 
@@ -316,8 +317,7 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
 // ---- lanes ----
 
 static bool has_payload(unsigned type) {
-    return type == GGS_UNIT_INDEX || type == GGS_UNIT_VALUES || type == GGS_UNIT_POSITIONS ||
-           type == GGS_UNIT_DUMP;
+    return type == GGS_UNIT_INDEX || type == GGS_UNIT_VALUES || type == GGS_UNIT_POSITIONS || type == GGS_UNIT_DUMP;
 }
 
 // Of the unit at the stream's position, with its payload; 0 if the segment ends before.

@@ -183,7 +183,9 @@ _Static_assert(sizeof(struct ggs_spool_index) == 2 * GGS_SPOOL_UNIT, "layout");
 // What an op computed (record --values). A slot has one lane for these, beside those of its threads; its units depend on none before them.
 struct ggs_spool_values {
     uint8_t  type;
-    uint8_t  reserved[3];
+    uint8_t  source; // 0: what the node computed; else what it reads as its source `source` - 1, which no node makes
+    uint8_t  input;  // of those: 1: an input of the graph, 0: a weight
+    uint8_t  reserved;
     uint32_t run;
     uint32_t node;
     uint32_t bytes;    // of the rows
@@ -275,7 +277,8 @@ enum ggs_journal_type {
     GGS_JOURNAL_STREAMED    = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
     GGS_JOURNAL_OUTPUT_READ = 39, // ggs_journal_output_read
     GGS_JOURNAL_SAMPLE      = 40, // ggs_journal_sample; bytes that were in a tensor when it was used or set
-    GGS_JOURNAL_COUNT       = 41,
+    GGS_JOURNAL_OFF_CPU     = 41, // machine: ggs_journal_off_cpu; its time is that of the end
+    GGS_JOURNAL_COUNT       = 42,
 };
 
 struct ggs_journal_record {
@@ -545,6 +548,16 @@ struct ggs_journal_fault {
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind
     uint32_t reserved;
+};
+
+struct ggs_journal_off_cpu {
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC
+    uint32_t pid, os_thread;
+    uint32_t kind;  // enum ggs_off_cpu_kind
+    uint32_t other; // enum ggs_off_cpu_other
+    uint32_t cpu;
+    uint32_t reserved;
+    char     name[16]; // of the thread that ran instead, ends in zeros
 };
 
 struct ggs_journal_request {

@@ -140,6 +140,9 @@ static int attempt(struct ggs_trials * trials, unsigned at, int round, struct gg
         status = ggs_fail_errno(error, "cannot empty a file in memory");
     if (status == 0) status = ggs_attempt(&trials->halt, variant, directory, trials->log, trial, error);
     if (status == 0 && trial->outcome != GGS_TRIAL_DONE && !trials->settings.tolerates) status = fail_by(trial, error);
+    bool is_there = status == 0 && round >= 0 && trial->outcome == GGS_TRIAL_DONE && !variant->timed;
+    if (is_there && trials->settings.recorded != NULL)
+        status = trials->settings.recorded(trials->settings.context, trial, directory, error);
     if (status != 0 || round < 0 || !trials->settings.keep) ggs_attempt_remove(directory);
     return status;
 }

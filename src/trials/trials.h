@@ -77,6 +77,8 @@ struct ggs_trials_settings {
     // `after` may add variants, which join the next round. Negative: fails; positive from `after`:
     // ends the round.
     int (*before)(void * context, const struct ggs_variant * variant, struct ggs_error * error);
+    // A trial that is done has its recording here; unless it is kept, it goes afterwards.
+    int (*recorded)(void * context, const struct ggs_trial * trial, const char * directory, struct ggs_error * error);
     int (*after)(void * context, const struct ggs_trial * trial, struct ggs_error * error);
     void * context;
 };

@@ -11,7 +11,7 @@
 #include "base/system/file.h"
 
 static const double SAME = 0.02; // smaller differences do not count
-enum { BEST_ROUNDS = 3 };
+enum { BEST_ROUNDS = 3, VALUE_ROUNDS = 3 };
 
 struct tune {
     const struct ggs_tune_options * options;
@@ -24,8 +24,10 @@ struct tune {
     struct words {
         char *       command;
         const char * list[4];
-    } words[GGS_TUNE_PARTS + 2];
-    unsigned n_words;
+    } words[GGS_TUNE_PARTS + GGS_TUNE_VALUES + 2];
+    unsigned              n_words;
+    struct ggs_own_option own[GGS_TUNE_PARTS];
+    char                  names[GGS_TUNE_VALUES][16]; // of variants
 };
 
 __attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const char * format, ...) {
@@ -57,20 +59,24 @@ static unsigned settings_of(const struct ggs_tuned * tuned, unsigned without, st
     return n;
 }
 
-static char * command_of(const struct tune * tune, unsigned without) {
-    struct ggs_knob_setting settings[GGS_TUNE_PARTS];
-    struct ggs_text         text = {0};
-    unsigned                n    = settings_of(tune->tuned, without, settings);
+static char * command_with(const struct tune * tune, const struct ggs_knob_setting * settings, unsigned n) {
+    struct ggs_text text = {0};
     ggs_invocation_command(&tune->program, settings, n, &text);
     char * command = text.failed ? NULL : strdup(ggs_text_string(&text));
     ggs_text_release(&text);
     return command;
 }
 
-static int add_changed(struct tune * tune, const char * name, unsigned without, unsigned * number,
+static char * command_of(const struct tune * tune, unsigned without) {
+    struct ggs_knob_setting settings[GGS_TUNE_PARTS];
+    unsigned                n = settings_of(tune->tuned, without, settings);
+    return command_with(tune, settings, n);
+}
+
+// Takes the command.
+static int add_command(struct tune * tune, const char * name, char * command, unsigned * number,
                        struct ggs_error * error) {
-    struct words * words   = &tune->words[tune->n_words];
-    char *         command = command_of(tune, without);
+    struct words * words = &tune->words[tune->n_words];
     if (command == NULL || asprintf(&words->command, "exec %s", command) < 0) words->command = NULL;
     free(command);
     if (words->command == NULL) return ggs_fail_memory(error);
@@ -82,9 +88,14 @@ static int add_changed(struct tune * tune, const char * name, unsigned without, 
     return status < 0 ? status : 0;
 }
 
+static int add_changed(struct tune * tune, const char * name, unsigned without, unsigned * number,
+                       struct ggs_error * error) {
+    return add_command(tune, name, command_of(tune, without), number, error);
+}
+
 // ---- choosing remedies ----
 
-static void take_part(struct tune * tune, const struct ggs_reason * reason, const struct ggs_knob_setting * setting) {
+static void take_part(struct tune * tune, const char * finding, const struct ggs_knob_setting * setting) {
     struct ggs_tuned * tuned = tune->tuned;
     for (unsigned i = 0; i < tuned->n; i++)
         if (tuned->part[i].setting.knob == setting->knob) return; // the larger gain comes first
@@ -99,8 +110,23 @@ static void take_part(struct tune * tune, const struct ggs_reason * reason, cons
     *part                       = (struct ggs_tune_part){.setting = *setting, .kept = true};
     ggs_invocation_say(&tune->program, setting, &text);
     snprintf(part->said, sizeof(part->said), "%s", ggs_text_string(&text));
-    snprintf(part->finding, sizeof(part->finding), "%s", reason->name);
+    snprintf(part->name, sizeof(part->name), "%s",
+             setting->knob >= GGS_KNOBS ? tune->own[setting->knob - GGS_KNOBS].name : ggs_knob_name(setting->knob));
+    snprintf(part->finding, sizeof(part->finding), "%s", finding);
     ggs_text_release(&text);
+}
+
+// An option that a remedy sets, too, is the knob's: what was asked for by name comes first.
+static bool is_own(const struct tune * tune, const struct ggs_knob_setting * setting) {
+    struct ggs_text text  = {0};
+    bool            found = false;
+    ggs_invocation_say(&tune->program, setting, &text);
+    for (unsigned i = 0; i < tune->options->n_knobs; i++) {
+        size_t length = strlen(tune->own[i].option);
+        found |= strncmp(ggs_text_string(&text), tune->own[i].option, length) == 0;
+    }
+    ggs_text_release(&text);
+    return found;
 }
 
 static int explain(struct tune * tune, const char * directory, struct ggs_error * error) {
@@ -117,10 +143,13 @@ static int explain(struct tune * tune, const char * directory, struct ggs_error 
     if (status == 0) {
         tune->program       = explanation.program;
         explanation.program = (struct ggs_invocation){0};
+        tune->program.own   = tune->own;
+        tune->program.n_own = tune->options->n_knobs;
         for (unsigned i = 0; i < explanation.n; i++) {
             const struct ggs_reason * reason = &explanation.finding[i];
             for (unsigned k = 0; k < sizeof(reason->settings) / sizeof(reason->settings[0]); k++)
-                if (reason->settings[k].knob != GGS_KNOB_NONE) take_part(tune, reason, &reason->settings[k]);
+                if (reason->settings[k].knob != GGS_KNOB_NONE && !is_own(tune, &reason->settings[k]))
+                    take_part(tune, reason->name, &reason->settings[k]);
         }
         ggs_explanation_release(&explanation);
     }
@@ -153,10 +182,82 @@ static bool has_failed(const struct tune * tune, unsigned variant, char * said) 
     return false;
 }
 
+// ---- knobs of the program's own ----
+
+static struct ggs_knob_setting setting_of(const struct tune * tune, unsigned knob, unsigned value) {
+    struct ggs_knob_setting setting = {.knob = (enum ggs_knob)(GGS_KNOBS + (int) knob)};
+    memcpy(setting.value, tune->options->knobs[knob].value[value], sizeof(setting.value));
+    return setting;
+}
+
+static int add_value(struct tune * tune, unsigned knob, unsigned value, struct ggs_error * error) {
+    struct ggs_tuned *      tuned   = tune->tuned;
+    struct ggs_knob_setting setting = setting_of(tune, knob, value);
+    const char *            has     = ggs_invocation_value(&tune->program, setting.knob);
+    if (has != NULL && strcmp(has, setting.value) == 0) return 0; // that is the program as it is
+    if (tuned->n_values == GGS_TUNE_VALUES)
+        return ggs_fail(error, GGS_USAGE, "all knobs together have more than %d values", GGS_TUNE_VALUES);
+    struct ggs_tune_value * v    = &tuned->value[tuned->n_values];
+    struct ggs_text         text = {0};
+    *v                           = (struct ggs_tune_value){.knob = knob, .ratio = {NAN, NAN, NAN}};
+    ggs_invocation_say(&tune->program, &setting, &text);
+    snprintf(v->said, sizeof(v->said), "%s", ggs_text_string(&text));
+    ggs_text_release(&text);
+    snprintf(tune->names[tuned->n_values], sizeof(tune->names[0]), "value-%u", tuned->n_values + 1);
+    int status = add_command(tune, tune->names[tuned->n_values], command_with(tune, &setting, 1), &v->variant, error);
+    tuned->n_values += status == 0;
+    return status;
+}
+
+static void take_best(struct tune * tune, unsigned knob) {
+    struct ggs_tuned *            tuned = tune->tuned;
+    const struct ggs_tune_value * best  = NULL;
+    for (unsigned i = 0; i < tuned->n_values; i++) {
+        const struct ggs_tune_value * v = &tuned->value[i];
+        if (v->knob != knob || v->failed || v->ratio.value != v->ratio.value) continue;
+        if (best == NULL || v->ratio.value < best->ratio.value) best = v;
+    }
+    if (best == NULL || best->ratio.value >= 1 - SAME) return;
+    for (unsigned i = 0; i < tune->options->knobs[knob].n; i++) {
+        struct ggs_knob_setting setting = setting_of(tune, knob, i);
+        struct ggs_text         text    = {0};
+        ggs_invocation_say(&tune->program, &setting, &text);
+        if (strcmp(ggs_text_string(&text), best->said) == 0) take_part(tune, "", &setting);
+        ggs_text_release(&text);
+    }
+}
+
+// Each value alone; the best of each knob is a part of what follows.
+static int try_values(struct tune * tune, struct ggs_error * error) {
+    struct ggs_tuned * tuned = tune->tuned;
+    char               said[GGS_TRIAL_SAID];
+    int                status = 0;
+    for (unsigned i = 0; status == 0 && i < tune->options->n_knobs; i++)
+        for (unsigned k = 0; status == 0 && k < tune->options->knobs[i].n; k++) status = add_value(tune, i, k, error);
+    if (status == 0 && tuned->n_values > 0)
+        tell(tune, "%u values of knobs to try, each alone, in rounds of %u runs", tuned->n_values, tuned->n_values + 1);
+    for (unsigned i = 0; status == 0 && i < VALUE_ROUNDS && i < tune->options->rounds && !is_over(tune); i++) {
+        if (tuned->n_values == 0) break;
+        status = ggs_trials_round(tune->trials, error);
+        tuned->rounds += status == 0;
+    }
+    if (status < 0) return status;
+    tuned->stopped = status == 1 || is_over(tune);
+    for (unsigned i = 0; i < tuned->n_values; i++) {
+        struct ggs_tune_value * v = &tuned->value[i];
+        v->failed                 = has_failed(tune, v->variant, said);
+        v->ratio                  = ggs_trials_ratio(tune->trials, tune->base, v->variant, tune->figure);
+        ggs_trials_retire(tune->trials, v->variant);
+    }
+    for (unsigned i = 0; i < tune->options->n_knobs; i++) take_best(tune, i);
+    return 0;
+}
+
 static int try_all(struct tune * tune, struct ggs_error * error) {
     struct ggs_tuned * tuned  = tune->tuned;
+    unsigned           most   = tuned->rounds + tune->options->rounds;
     int                status = 0;
-    while (status == 0 && tuned->rounds < tune->options->rounds && !is_over(tune)) {
+    while (status == 0 && tuned->rounds < most && !is_over(tune)) {
         status = ggs_trials_round(tune->trials, error);
         tuned->rounds += status == 0;
         tell(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
@@ -280,7 +381,9 @@ int ggs_tune(struct ggs_tuned * tuned, const struct ggs_tune_options * options, 
     if (status == 0 && has_failed(&tune, tune.base, tuned->said))
         status = ggs_fail(error, GGS_USAGE, "the program itself cannot be tuned: it %.300s", tuned->said);
     snprintf(first, sizeof(first), "%s/base-001", options->folder);
+    for (unsigned i = 0; i < options->n_knobs; i++) tune.own[i] = options->knobs[i].option;
     if (status == 0) status = explain(&tune, first, error);
+    if (status == 0) status = try_values(&tune, error);
     if (status == 0) tell(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
     if (status == 0 && tuned->n > 0) status = add_variants(&tune, error);
     if (status == 0 && tuned->n > 0) status = try_all(&tune, error);

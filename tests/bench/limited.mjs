@@ -1,7 +1,7 @@
 // What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { engine, ggscope, output } from "../lib.mjs";
@@ -26,9 +26,11 @@ const readaheadOf = (path) => `/sys/class/bdi/${deviceOf(path)}/read_ahead_kb`;
 
 // KiB that the kernel reads ahead on the device of a file; "?" where it does not say.
 export const readahead = (path) => { try { return readFileSync(readaheadOf(path), "utf8").trim(); } catch { return "?"; } };
+const ahead = new Map(); // what devices had at first; the file may be gone when they get it back
+restore.push(() => ahead.forEach((kib, setting) => existsSync(setting) && writeFileSync(setting, kib)));
 export function setReadahead(path, kib) {
-    const [before, setting] = [readahead(path), readaheadOf(path)]; // the file may be gone by then
-    restore.push(() => writeFileSync(setting, before));
+    const setting = readaheadOf(path);
+    if (!ahead.has(setting)) ahead.set(setting, readahead(path));
     writeFileSync(setting, String(kib));
 }
 
@@ -56,7 +58,9 @@ export function inMemory(paths) {
     return paths.map((path) => { call("cp", path, disk); return join(disk, basename(path)); });
 }
 
-export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", "2", "--no-repack", "--ignore-eos"];
+let threads = 2;
+export const setThreads = (n) => void (threads = n);
+export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", String(threads), "--no-repack", "--ignore-eos"];
 
 // Drops what the page cache has of files: pages that a run left there count for the control group of the next.
 export const drop = (...paths) => output("python3", ["-c", "import os,sys\nfor path in sys.argv[1:]:\n    f=os.open(path,os.O_RDONLY)\n    os.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", ...paths]);

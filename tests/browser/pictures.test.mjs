@@ -25,7 +25,7 @@ const places = [
     ["view=storage", ["storage-by-token", "residency"]],
     ["view=storage&part=access", ["access-order"]],
     ["view=storage&part=less", ["less-memory"]],
-    ["view=experts", ["experts-layer-0", "working-sets"]],
+    ["view=experts", ["experts-layer-0", "experts-by-use-0", "working-sets"]],
 ];
 
 async function save(page, button) {
@@ -94,7 +94,7 @@ test("every picture says values, leaves as files and tells how it was computed",
             else await details.locator("summary").click();
 
             // Somewhere on it a value is said, with its unit.
-            const drawn = file === "graph" ? page.locator(".graph-scroll [title], .graph-scroll .block").first() : picture.locator("canvas, svg.chart, .slots").first();
+            const drawn = file === "graph" ? page.locator(".graph-scroll [title], .graph-scroll .block").first() : picture.locator("canvas, svg.chart, .slots, ol").first();
             await drawn.scrollIntoViewIfNeeded();
             const box = await drawn.boundingBox();
             // A lens comes after a moment: the pointer rests on a place for some looks before it tries another.

@@ -13,7 +13,9 @@ for (const [name, options] of Object.entries(models)) {
         const missing = groups.filter((g) => !g.read && !(g.op === "ADD" && /^l_out/.test(g.last.name)));
         say(`${name}: ${groups.length} groups, ${groups.filter((g) => g.fused).length} of them fused, ${missing.length} not read`);
         assert.deepEqual(missing.map((g) => `${g.op} .. ${g.last.name}`), []);
-        assert.ok(outputs(directory).filter((v) => !v.host).every((v) => v.position >= 0 && v.nan === 0));
+        // Rows are of one token each, but for those of a tensor that is not divided by tokens (the cache, made contiguous).
+        const odd = outputs(directory).filter((v) => !v.host && ((v.row >= 0 && v.position < 0) || v.nan > 0));
+        assert.deepEqual([...new Set(odd.map((v) => `${v.op} ${v.name}, position ${v.position}: ${v.nan} of ${v.elements} are NaN`))], []);
         check(directory);
     });
 }

@@ -16,6 +16,7 @@ for (const [set, plants] of Object.entries(sets)) {
             const result = judge(plant);
             rows.push({ set, plant, ...result });
             if (result.skip) return t.skip(result.skip);
+            assert.ok(!result.failed, `${plant.name}: ${result.why}`);
             assert.ok(result.points >= 0, `${plant.name}: ${result.why}\n${JSON.stringify(result.answer, null, 1)}`);
         });
     }

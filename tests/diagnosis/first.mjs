@@ -1,10 +1,7 @@
 // Ten problems that were planted before there was a rule.
 import { engineOf, variant } from "../variant.mjs";
-import { cpus } from "node:os";
 import { model } from "../lib.mjs";
-import { middle, planted, record, runner, small } from "./plant.mjs";
-
-const cores = cpus().length;
+import { cores, middle, planted, record, runner, small, wholeCores } from "./plant.mjs";
 
 export const first = [
     {
@@ -13,8 +10,8 @@ export const first = [
         make: (directory) => void record(directory, [...runner(small(), "-t", String(4 * cores)), "-p", "Once upon", "-n", "4"]),
     },
     {
-        name: "one-thread", number: 2, finding: "too-few-threads", figure: 1, remedy: new RegExp(`-t ${cores}\\b`),
-        make: (directory) => (cores < 2 ? { skip: "there is one core" } : void record(directory, runner(middle(), "-t", "1"))),
+        name: "one-thread", number: 2, finding: "too-few-threads", figure: 1, remedy: new RegExp(`-t ${wholeCores}\\b`),
+        make: (directory) => (wholeCores < 2 ? { skip: "there is one core" } : void record(directory, runner(middle(), "-t", "1"))),
     },
     {
         name: "small-ubatch", number: 6, finding: "small-batches", figure: 8, remedy: /--?ub(atch)?[ =]512/,

@@ -1,10 +1,8 @@
 // Ten problems that were planted after the last change of a rule.
-import { cpus } from "node:os";
 import { model } from "../lib.mjs";
 import { engineOf, variant } from "../variant.mjs";
-import { middle, planted, record, runner, small } from "./plant.mjs";
+import { cores, middle, planted, record, runner, small, wholeCores } from "./plant.mjs";
 
-const cores = cpus().length;
 const shapes = ["--embd", "768", "--ff", "2048", "--layers", "6", "--heads", "12", "--kv-heads", "4"];
 
 export const last = [
@@ -20,8 +18,8 @@ export const last = [
       make: (directory) => (variant === "x64" ? { skip: "this CPU has no better library" } : void record(directory, runner(small(), "--engine", engineOf("sse42")))) },
     { name: "logits-hash", number: null, finding: "prompt-outputs", remedy: /--logits-hash/, make: (directory) => void record(directory, runner(small(), "--logits-hash")) },
     { name: "callback-on-two-threads", number: null, finding: "eval-callback", remedy: /--eval-callback/, also: ["between-decodes"], make: (directory) => void record(directory, runner(small(), "--eval-callback", "-n", "8")) },
-    { name: "one-core-of-many", number: null, finding: "too-few-threads", figure: 1, remedy: new RegExp(`n_threads = ${cores}`),
-      make: (directory) => (cores < 2 ? { skip: "there is one core" } : planted(directory, "healthy", "-t", "1")) },
+    { name: "one-core-of-many", number: null, finding: "too-few-threads", figure: 1, remedy: new RegExp(`n_threads = ${wholeCores}`),
+      make: (directory) => (wholeCores < 2 ? { skip: "there is one core" } : planted(directory, "healthy", "-t", "1")) },
 ];
 
 // Runs that are fine: no finding above 5 % but what other programs do to the machine.

@@ -1,33 +1,36 @@
 // Planted problems: the rest of the list of 28, and what is like them.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { cpus } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, ggscope, model, run } from "../lib.mjs";
+import { build, ggscope, model, output } from "../lib.mjs";
 import { noLimit, ownModel, warm } from "../engine/pressure.mjs";
-import { middle, planted, record, runner, small } from "./plant.mjs";
+import { cores, middle, planted, record, runner, small } from "./plant.mjs";
 
-const cores = cpus().length;
-
-// With another program on one core while `work` runs.
+// With other programs on half of the CPUs while `work` runs.
 function beside(work) {
-    const hog = spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" });
-    try { return work(); } finally { hog.kill("SIGKILL"); }
+    const hogs = Array.from({ length: Math.ceil(cores / 2) }, () => spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" }));
+    try { return work(); } finally { for (const hog of hogs) hog.kill("SIGKILL"); }
 }
 
-// A command that runs in a group that has `share` of one CPU; or why there is none.
+// A command that runs in a group that has `share` of one CPU; or why there is none. Groups are of version 1 or 2.
 function quota(share, work) {
-    const folder = `/sys/fs/cgroup/cpu/ggscope-diagnosis-${process.pid}`;
+    const [one, two] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"], name = `ggscope-diagnosis-${process.pid}`;
+    const first = existsSync(join(one, "cpu.cfs_quota_us")), control = join(two, "cgroup.subtree_control");
     if (process.getuid() !== 0) return { skip: "a CPU quota needs root" };
-    if (!existsSync("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")) return { skip: "no CPU controller of control groups (version 1) here" };
+    if (!first && !(existsSync(control) && readFileSync(control, "utf8").split(/\s/).includes("cpu"))) return { skip: "there is no CPU controller of control groups here" };
+    const folder = join(first ? one : two, name);
     mkdirSync(folder);
     try {
-        writeFileSync(join(folder, "cpu.cfs_quota_us"), String(100000 * share));
+        if (first) writeFileSync(join(folder, "cpu.cfs_quota_us"), String(100000 * share));
+        else writeFileSync(join(folder, "cpu.max"), `${100000 * share} 100000`);
         work(folder);
     } finally {
         for (let i = 0; i < 100 && existsSync(folder); i++) try { rmdirSync(folder); } catch { spawnSync("sleep", ["0.05"]); }
     }
 }
+
+// The first CPU that this process may use.
+const oneCpu = () => /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))[1];
 
 const big = () => model("tiny", "--embd", "1024", "--ff", "2816", "--layers", "16", "--heads", "16", "--kv-heads", "4");
 
@@ -68,11 +71,11 @@ export const rest = [
     { name: "steal", number: 20, finding: "steal", make: () => ({ skip: "only the hypervisor can take CPUs away: tests/unit/test-explain.c has figures of it" }) },
     {
         name: "cpu-quota", number: 21, finding: "cpu-quota", figure: 0.2, remedy: /quota/, also: ["threads-above-cores"],
-        make: (directory) => quota(0.2, (folder) => void run("sh", ["-c", `echo $$ > ${folder}/cgroup.procs; exec "$@"`, "sh", ggscope, "record", "-q", "--force", "-o", directory, "--", ...runner(small()), "-n", "12"])),
+        make: (directory) => quota(0.2, (folder) => void output("sh", ["-c", `echo $$ > ${folder}/cgroup.procs; exec "$@"`, "sh", ggscope, "record", "-q", "--force", "-o", directory, "--", ...runner(small()), "-n", "12"])),
     },
     {
         name: "one-core-by-affinity", number: 22, finding: "threads-above-cores", figure: 2, remedy: /-t 1\b/,
-        make: (directory) => void run("taskset", ["-c", "0", ggscope, "record", "-q", "--force", "-o", directory, "--", ...runner(small(), "-t", "2"), "-p", "Once", "-n", "6"]),
+        make: (directory) => void output("taskset", ["-c", oneCpu(), ggscope, "record", "-q", "--force", "-o", directory, "--", ...runner(small(), "-t", "2"), "-p", "Once", "-n", "6"]),
     },
     { name: "logits-of-the-prompt", number: 23, finding: "prompt-outputs", figure: 160, remedy: /logits/, make: (directory) => planted(directory, "logits", "-t", String(cores)) },
     {
@@ -84,6 +87,8 @@ export const rest = [
         name: "draft-that-costs", number: 26, finding: "drafts-cost", remedy: /draft/, also: ["between-decodes", "one-slot", "small-batches", "decode-overhead", "too-few-threads", "output-layer"],
         make: (directory) => void record(directory, [join(build, "tests", "server-host"), "draft", small(), middle()]),
     },
+    { name: "recorded-with-prove", number: null, finding: "distorted-times", figure: 1, remedy: /without --prove/, also: ["too-few-threads", "decode-overhead", "between-decodes", "weights-not-repacked", "uneven-work"],
+      make: (directory) => void record(directory, [...runner(small(), "-t", "1"), "-p", "Once", "-n", "2"], { options: ["--prove"] }) },
     { name: "software-device", number: 12, finding: "software-device", make: () => ({ skip: "its shaders take a minute to compile: tests/full/vulkan.test.mjs" }) },
     { name: "experts-beside-a-device", number: 13, finding: "device-splits", make: () => ({ skip: "there is no device here: tests/unit/test-explain.c has figures of it" }) },
 ];

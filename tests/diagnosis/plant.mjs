@@ -10,11 +10,18 @@
 //
 // Score: 2 if the cause is the first or second finding, its figure right and its remedy too; 1 if it is named, but lower, or with another
 // figure or remedy; 0 if nothing is named; -1 if something else is.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 
 export const host = join(build, "tests", "plant-host");
+
+// CPUs that programs may use here, and how many of them are cores: two threads of one core count once.
+export const cores = availableParallelism();
+const siblings = Array.from({ length: cpus().length }, (_, i) => `/sys/devices/system/cpu/cpu${i}/topology/thread_siblings_list`);
+const together = siblings.every(existsSync) ? siblings.length / new Set(siblings.map((path) => readFileSync(path, "utf8"))).size : 1;
+export const wholeCores = Math.ceil(cores / together);
 
 // Records a command; returns its stdout.
 export function record(directory, command, { env = {}, options = [] } = {}) {
@@ -26,6 +33,7 @@ const text = "The quick brown fox jumps over the lazy dog and runs away. ".repea
 export const runner = (path, ...options) => [engine, "run", "-m", path, "-p", text, "-n", "24", "--ignore-eos", ...options];
 // plant-host's, with what it says of itself.
 export function planted(directory, mistake, ...options) {
+    if (!existsSync(host)) return { skip: "plant-host is not built for this engine" };
     return JSON.parse(record(directory, [host, mistake, ...options, small()]).trim().split("\n").at(-1));
 }
 
@@ -53,13 +61,17 @@ export function score(plant, truth, answer) {
     return { points: 2, why: `figure ${found.figure?.toPrecision(3)}, up to ${(100 * found.gain).toFixed(0)} % of the ${found.part}` };
 }
 
-// Makes a plant and scores it: { skip } or { points, why, answer, truth, directory }.
+// Makes a plant and scores it: { skip } or { points, why, answer, truth, directory }. One that cannot be recorded has no points, and the
+// table goes on.
 export function judge(plant) {
     const directory = scratch(plant.name);
-    const truth = plant.make(directory) ?? {};
+    let truth;
+    try {
+        truth = plant.make(directory) ?? {};
+    } catch (failure) {
+        return { points: 0, why: `could not be recorded: ${failure.message.split("\n")[0]}`, failed: true, answer: null };
+    }
     if (truth.skip) return truth;
     const answer = explain(directory);
     return { ...score(plant, truth, answer), answer, truth, directory };
 }
-
-export const hasHost = existsSync(host) ? "" : "plant-host is not built for this engine";

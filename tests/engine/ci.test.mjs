@@ -49,6 +49,14 @@ test("diff --fail-if decides the exit status", () => {
     assert.match(wrong.stderr, /^ggscope diff: --fail-if takes a condition such as .*, not 'speed < 3'/);
 });
 
+test("bench names findings that only one of the two has", () => {
+    const program = [engine, "run", "-m", model("tiny"), "-p", "The quick brown fox jumps over the lazy dog. ".repeat(10), "-n", "2", "-t", "1"];
+    const base = `exec ${program.map((w) => `'${w}'`).join(" ")} --ubatch 2`;
+    const answer = JSON.parse(run(ggscope, ["bench", "-r", "2", "--json", "-b", base, "--", ...program]).stdout);
+    assert.ok(answer.causes.some((cause) => /^only A: the prompt is computed in pieces of 2 tokens \(up to \d+ % of the prompt time\)$/.test(cause)), JSON.stringify(answer.causes));
+    assert.ok(!answer.causes.some((cause) => /other programs|hypervisor/.test(cause)), "what the machine did meanwhile is left out");
+});
+
 test("bench finds an exact difference, calls the rest noise, and cleans up", () => {
     const kept = scratch("kept"), junit = scratch("bench.xml");
     const base = `exec ${words("tiny").map((w) => `'${w}'`).join(" ")}`;

@@ -17,7 +17,7 @@ export function recorded(path, env, options = [], values = ["--values"]) {
 export function outputs(directory) {
     const { op_values, runs, strings } = rows(directory, "op_values", "runs", "strings");
     const known = graphs(directory), run = new Map(runs.map((r) => [r.run, r]));
-    return op_values.filter((v) => run.get(v.run).phase !== 4).map((v) => {
+    return op_values.filter((v) => v.flags === 0 && run.get(v.run).phase !== 4).map((v) => {
         const node = known.get(run.get(v.run).graph)[v.node];
         return { ...v, op: node.op, name: node.name, host: run.get(v.run).host };
     });
@@ -26,7 +26,7 @@ export function outputs(directory) {
 // Which ops have rows, and which of those that the backend came to or fused have none.
 export function coverage(directory) {
     const { op_values, op_runs, runs } = rows(directory, "op_values", "op_runs", "runs");
-    const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)])), seen = new Set(op_values.map((v) => `${v.run} ${v.node}`));
+    const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)])), seen = new Set(op_values.filter((v) => v.flags === 0).map((v) => `${v.run} ${v.node}`));
     const empty = /^(VIEW|RESHAPE|PERMUTE|TRANSPOSE|NONE)$/;
     return op_runs.map((op) => {
         const nodes = graphOf.get(op.run);

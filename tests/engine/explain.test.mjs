@@ -3,6 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { engineOf, variant } from "../variant.mjs";
+import { examples, written } from "../diagnosis/examples.mjs";
 
 const words = "The quick brown fox jumps over the lazy dog and runs away. ".repeat(8);
 const command = (...options) => [engine, "run", "-m", model("tiny"), "-p", words, "-n", "6", "--ignore-eos", "-t", "1", ...options];
@@ -53,4 +54,8 @@ test("diff names the findings that one of the two has", () => {
 test("what is no recording, and a condition that is none", () => {
     assert.equal(run(ggscope, ["explain", "/nonexistent"]).status, 1);
     assert.equal(run(ggscope, ["explain", "--fail-if", "speed > 5", scratch("pieces")]).status, 2);
+});
+
+test("docs/explain.md has an example of each finding, as its rule tells it (node tests/diagnosis/examples.mjs writes them)", () => {
+    assert.equal(written(), examples());
 });

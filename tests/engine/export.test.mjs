@@ -18,7 +18,7 @@ const dense = generate(model("tiny"), "-n", String(tokens), "-t", "2").directory
 const moe = generate(model("moe"), "-n", String(tokens), "-t", "1").directory;
 const json = (...path) => JSON.parse(readFileSync(join(...path), "utf8"));
 const names = [...output(ggscope, ["export", "--tables"]).matchAll(/^## (\w+)$/gm)].map((m) => m[1]);
-const optional = ["memory_changes", "residency", "faults", "block_requests", "kernels", "submits", "streamed", "windows", "op_values"]; // recorded only where they are asked for and permitted
+const optional = ["memory_changes", "residency", "faults", "block_requests", "kernels", "submits", "streamed", "windows", "op_values", "op_dumps", "off_cpu"]; // recorded only where they are asked for and permitted
 const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
 
 function exported(directory, format, ...options) {

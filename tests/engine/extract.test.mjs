@@ -2,7 +2,8 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { join } from "node:path";
+import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { fresh, rows } from "./traces.mjs";
 
 function dumped(path, pattern, ...options) {
@@ -41,6 +42,30 @@ test("a fused group is two ops, and some ten KB; a token of its own", () => {
     assert.match(output(engine, ["replay", file]), /^MUL:attn_norm-1, 2 ops computed together\nCPU\n {2}against the recording {3}equal, bit by bit$/m);
     assert.ok(statSync(extracted(directory, "MUL:attn_norm-1", "--token", "1")).size < statSync(file).size + 64 << 10);
     assert.equal(replayed(file, "--repeat", "5").backends[0].other_repeats, 0);
+});
+
+test("what was kept is listed and read in SQL, exports and Python", () => {
+    const directory = dumped(dense(), "ffn_out-1"), file = extracted(directory, "MUL_MAT:ffn_out-1"), bytes = readFileSync(file);
+    const { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", file]));
+    const out = tensors.find((t) => t.name === "op.0.out"), expected = bytes.subarray(out.offset_start, out.offset_end);
+    const sql = (text) => JSON.parse(output(ggscope, ["sql", "--json", directory, text])).rows;
+    assert.deepEqual(sql("select distinct o.op, d.source, d.tensor, d.type from op_dumps d join ops o using (run, node) order by d.source"), [["MUL_MAT", null, "ffn_out-1", "f32"], ["MUL_MAT", 1, "ffn_swiglu-1", "f32"]]);
+    const [[run_, node, offset, total, length, data]] = sql("select run, node, offset, total_bytes, bytes, data from op_dumps where token = 0 and source is null");
+    assert.deepEqual([offset, total, length, data], [0, expected.length, expected.length, expected.toString("hex")]);
+    const folder = fresh();
+    output(ggscope, ["export", directory, "-q", "-f", "csv", "--table", "op_dumps", "-o", folder]);
+    assert.ok(readFileSync(folder, "utf8").includes(data));
+    const python = `import ggscope, sys
+r = ggscope.open(sys.argv[1])
+assert (int(sys.argv[2]), int(sys.argv[3]), -1) in r.dumps() and len(r.dumps()) == 4
+print(r.dump(int(sys.argv[2]), int(sys.argv[3])).hex())
+try:
+    r.dump(1, 0)
+except ggscope.Error as e:
+    print(e)`;
+    const [hex, refused] = output("python3", ["-c", python, directory, String(run_), String(node)], { env: { ...process.env, PYTHONPATH: join(root, "python"), GGSCOPE_LIBRARY: join(build, "lib", "libggscope.so.0") } }).trim().split("\n");
+    assert.equal(hex, expected.toString("hex"));
+    assert.match(refused, /nothing was kept; dumps\(\) lists what was/);
 });
 
 test("what was overwritten is told from what is computed wrong", () => {

@@ -166,6 +166,11 @@ test("without root: faults as far as the kernel permits, block requests not, and
     assert.equal(typeof experiment(directory).settings.io, "string");
     const paranoid = Number(readFileSync("/proc/sys/kernel/perf_event_paranoid", "utf8"));
     if (paranoid <= 2 && !refused) consistent(directory);
+    // Of context switches the own side is seen; who ran instead takes root.
+    if (!experiment(directory).settings.switches) return;
+    const spans = rows(directory, "off_cpu").off_cpu;
+    assert.ok(spans.length > 0 && spans.every((span) => span.other === 0));
+    assert.equal(stats(directory).machine.off_cpu.others_seen, false);
 });
 
 test("wrong input", () => {
@@ -174,4 +179,38 @@ test("wrong input", () => {
         assert.equal(result.status, 2);
         assert.match(result.stderr, pattern);
     }
+});
+
+// ---- context switches, in the same rings ----
+
+// Two threads on one CPU: while one computes, the other has none.
+test("threads without a CPU: spans, what they were computing, what was lost, and who ran instead", why, (t) => {
+    const cpu = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))[1];
+    const directory = fresh();
+    const { status, stderr } = run("taskset", ["-c", cpu, ggscope, "record", "-q", "-o", directory, "--", ...command(model("tiny"), { tokens: 1 })]);
+    assert.equal(status, 0, stderr);
+    if (!experiment(directory).settings.switches) return t.skip("this kernel does not tell context switches");
+    const { off_cpu: spans, losses } = rows(directory, "off_cpu", "losses");
+    assert.deepEqual(losses, []);
+    const threads = new Set(rows(directory, "op_runs").op_runs.map((row) => row.os_thread));
+    assert.equal(threads.size, 2);
+    for (const thread of threads) {
+        const own = spans.filter((span) => span.os_thread === thread);
+        assert.ok(own.length > 0, `thread ${thread}`);
+        for (let i = 1; i < own.length; i++) assert.ok(own[i].begin_ns >= own[i - 1].begin_ns + own[i - 1].duration_ns, "one ends before the next begins");
+    }
+    for (let i = 1; i < spans.length; i++) assert.ok(spans[i].begin_ns + spans[i].duration_ns >= spans[i - 1].begin_ns + spans[i - 1].duration_ns, "by their ends");
+    const lost = stats(directory).machine.off_cpu;
+    assert.equal(lost.count, spans.length);
+    assert.ok(lost.lost_ns > 0 && lost.lost_ns <= lost.run_ns && lost.preempted_ns <= lost.lost_ns && lost.lost_ns <= lost.thread_ns, JSON.stringify(lost));
+    assert.equal(sum(lost.by_op, "lost_ns"), lost.lost_ns);
+    assert.equal(sum(lost.by_other, "lost_ns"), lost.thread_ns);
+    if (lost.others_seen) assert.ok(spans.some((span) => span.other === 2), "the other thread of the program");
+    // A span in an op lies between the begin and the end of that op's run on the thread.
+    const runs = rows(directory, "op_runs").op_runs;
+    for (const span of spans.filter((one) => one.run !== 0).slice(0, 20)) {
+        const op = runs.find((row) => row.run === span.run && row.node === span.node && row.os_thread === span.os_thread);
+        assert.ok(op && span.begin_ns + span.duration_ns <= op.begin_ns + op.duration_ns + 1000 && span.begin_ns >= op.begin_ns - 1000, JSON.stringify({ span, op }));
+    }
+    assert.match(output(ggscope, ["stats", directory]), /^off CPU {3}a thread that others needed had no CPU in /m);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { build, engine, ggscope, run, scratch } from "../lib.mjs";
 import { engineOf, loadedVariant, wholeEngine } from "../variant.mjs";
 
-export const library = join(build, "tests", "libplant.so");
+export const library = join(build, "tests", "libplant.so"), vulkanLibrary = join(build, "tests", "libplant-vulkan.so");
 export const prompt = "Hello world, this is a test of the values that ops compute. One two three four five six seven eight nine ten eleven twelve.";
 
 // CPU libraries that this machine can run, least instructions first.
@@ -19,15 +19,16 @@ const rank = (name) => (ranks.includes(name) ? ranks.indexOf(name) : 99);
 
 // The folder of a recording, made on first use.
 //     recorded(path, { plant: "flip,17,^MUL_MAT:ffn_out-3$", variant: "x64", kv: 8, options: ["--ubatch", "8"], tokens: 4, text: "Once" })
+//     recorded(path, { vulkan: env, plant: "fused,0.01,^MUL:attn_norm-1$", values: ["--values", "--values-unfused"] })    on a device
 const made = new Map();
-export function recorded(path, { plant = "", variant = "haswell", kv, options = [], tokens = 3, text = prompt } = {}) {
-    const key = JSON.stringify([path, plant, variant, kv, options, tokens, text]);
+export function recorded(path, { plant = "", variant = "haswell", kv, options = [], tokens = 3, text = prompt, vulkan, values = ["--values"] } = {}) {
+    const key = JSON.stringify([path, plant, variant, kv, options, tokens, text, vulkan !== undefined, values]);
     if (made.has(key)) return made.get(key);
-    const directory = scratch(`values-${made.size}`), environment = { ...process.env, GGSCOPE_ENGINE: engineOf(variant), PLANT: plant };
+    const directory = scratch(`values-${made.size}`), environment = { ...(vulkan ?? { ...process.env, GGSCOPE_ENGINE: engineOf(variant) }), PLANT: plant };
     if (kv !== undefined) environment.PLANT_KV = String(kv);
     if (existsSync(directory)) rmSync(directory, { recursive: true });
-    const words = ["run", "-m", path, "-p", text, "-n", String(tokens), "--ignore-eos", "--logits-hash", ...options];
-    const { status, stderr } = run(ggscope, ["record", "-q", "--values", "-o", directory, "--", "sh", "-c", 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"', library, engine, ...words], { env: environment });
+    const words = ["run", "-m", path, "-p", text, "-n", String(tokens), "--ignore-eos", "--logits-hash", ...(vulkan ? ["-ngl", "99"] : []), ...options];
+    const { status, stderr } = run(ggscope, ["record", "-q", ...values, "-o", directory, "--", "sh", "-c", 'LD_PRELOAD="$0:$LD_PRELOAD" exec "$@"', vulkan ? vulkanLibrary : library, engine, ...words], { env: environment });
     if (status !== 0) throw new Error(`${words.join(" ")}: exit ${status}\n${stderr}`);
     made.set(key, directory);
     return directory;

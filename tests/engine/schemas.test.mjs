@@ -89,6 +89,12 @@ const routes = [
     ["graph", "/api/x/N/graph?run=2"],
     ["experts", "/api/x/N/experts?tokens=1.."],
     ["diff", "/api/compare?a=0&b=1"],
+    ["diff-several", "/api/several?of=0,1,2"],
+    ["experts-domains", "/api/domains?of=1,1"],
+    ["values", "/api/x/3/values?layer=1"], // the one with values
+    ["values-map", "/api/x/3/values-map?of=largest&by=layer"],
+    ["values-diff", "/api/values-diff?a=3&b=3"],
+    ["values-map", "/api/values-diff-map?a=3&b=3&columns=2"],
     ["link", "/api/x/N/link"],
     ["occupancy", "/api/x/N/occupancy?bins=20"],
     ["timeline", "/api/x/N/timeline?pixels=50"],

@@ -148,7 +148,7 @@ test("a link opens one experiment alone", async () => {
         assert.deepEqual(await ask(guest, "/api/x/0/summary"), await ask(server, `/api/x/${i}/summary`));
         assert.deepEqual(await ask(guest, "/api/x/0/stats?tokens=1"), await ask(server, `/api/x/${i}/stats?tokens=1`));
         assert.deepEqual(await ask(guest, "/api/x/0/link"), links[i]);
-        for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0"])
+        for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0", "/api/several?of=0,0", "/api/domains?of=0,0"])
             assert.equal((await get(guest, hidden)).status, 404, hidden);
         // Another one's id, another code, something more.
         const [id, code] = path.slice(1, -1).split("-"), [theirs] = links[other].path.slice(1, -1).split("-");
@@ -405,6 +405,12 @@ test("compare says what ggscope diff says", async () => {
     assert.equal((await ask(server, "/api/compare?a=0&b=0")).identical, true);
 });
 
+test("several say what ggscope diff of several says, their experts what ggscope experts of several says", async () => {
+    assert.deepEqual(await ask(server, "/api/several?of=0,1,0"), JSON.parse(run(ggscope, ["diff", "--json", tiny, moe, tiny]).stdout));
+    assert.deepEqual(await ask(server, "/api/domains?of=1,1"), JSON.parse(run(ggscope, ["experts", "--json", moe, moe]).stdout));
+    await refused(server, "/api/domains?of=1,0", 409, /recording 2 has no choices of experts/);
+});
+
 // ---- what is wrong with a request ----
 
 test("bad parameters: 400 and one sentence", async () => {
@@ -414,6 +420,8 @@ test("bad parameters: 400 and one sentence", async () => {
         "log?since=now", "op", "op?run=x&node=1", "op?run=1&node=-1", "graph?token=-1", "stats?tokens=..x", "curves?begin=9&end=1", "occupancy?bins=0", "summary?a=b", "map?x"];
     for (const path of bad) await refused(server, `/api/x/0/${path}`, 400, /^.{10,200}$/);
     await refused(server, "/api/compare?a=x", 400, /number/);
+    for (const of of ["", "?of=", "?of=0", "?of=0,", "?of=,0", "?of=0,x", "?of=0,-1", "?of=0,99999999", "?of=0;1", `?of=${"0,".repeat(12)}1`, "?of=0,1&b=1"])
+        for (const path of ["several", "domains"]) await refused(server, `/api/${path}${of}`, 400, /^.{10,200}$/);
     const many = Array.from({ length: 30 }, (_, i) => `a${i}=1`).join("&");
     await refused(server, `/api/x/0/tokens?${many}`, 400, /more than/);
 });
@@ -426,6 +434,7 @@ test("what is not there: 404 and one sentence", async () => {
     await refused(server, "/api/x/0/op?run=1&node=999999", 404, /not computed/);
     await refused(server, "/api/x/0/graph?token=999", 404, /token step 999/);
     await refused(server, "/api/compare?a=0&b=9", 404, /no experiment 9/);
+    await refused(server, "/api/several?of=0,9", 404, /no experiment 9/);
 });
 
 test("too long an address, too many headers", async () => {

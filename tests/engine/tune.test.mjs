@@ -22,6 +22,28 @@ test("a program whose batches are small: the remedy is tried, and the command ha
     assert.equal(left(), before, "recordings are removed");
 });
 
+// The host makes its prompt in pieces of one token unless it is told otherwise: an option that ggscope does not know.
+test("a knob of a program that is not known: each value is tried alone, the better one becomes a part", () => {
+    const script = `exec '${engine}' run -m '${model("tiny")}' -p '${words}' -n 2 -t 1 --ignore-eos --ubatch "$2"`;
+    const { status, stdout, stderr } = run(ggscope, ["tune", "--json", "-q", "--for", "prompt", "-r", "2", "--knob", "pieces: --pieces {1, 512,nonsense}",
+        "--", "sh", "-c", script, "sh", "--pieces", "1"]);
+    const tuned = JSON.parse(stdout);
+    assert.deepEqual(tuned.values.map(({ setting, failed }) => [setting, failed]), [["--pieces 512", false], ["--pieces nonsense", true]], stderr);
+    assert.ok(tuned.values[0].ratio > 0 && tuned.values[1].ratio === null);
+    const part = tuned.parts.find((one) => one.knob === "pieces");
+    if (tuned.values[0].ratio < 0.98) assert.deepEqual([part.setting, part.finding], ["--pieces 512", null]);
+    else assert.equal(part, undefined);
+    assert.equal(status, tuned.better ? 0 : 1);
+    if (tuned.better) assert.match(tuned.command, / --pieces 512$/);
+    for (const [knob, why] of [["threads", /no name/], ["threads: {1}", /names no option/], ["t: -t 1", /no list of values/], ["t: -t {1", /no } at its end/], ["t: -t {1,,2}", /value is empty/],
+        ["t: -a -b {1}", /more than one word/]]) {
+        const wrong = run(ggscope, ["tune", "--knob", knob, "--", "true"]);
+        assert.equal(wrong.status, 2);
+        assert.match(wrong.stderr, why);
+        assert.match(wrong.stderr, /a knob is 'threads: --n-threads \{1,2,4\}'/);
+    }
+});
+
 test("no program, a program that fails, and a figure that is none", () => {
     assert.equal(run(ggscope, ["tune"]).status, 2);
     const failed = run(ggscope, ["tune", "-q", "--", engine, "run", "-m", "/nonexistent.gguf", "-p", "x", "-n", "1"]);

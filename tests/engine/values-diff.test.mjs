@@ -1,8 +1,8 @@
 // ggscope diff --values: the first op that computes something else is named, and rounding is not. tests/full/values.test.mjs has many more.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { ggscope, model, run, scratch } from "../lib.mjs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { ggscope, model, output, run, scratch } from "../lib.mjs";
 import { loadedVariant, wholeEngine } from "../variant.mjs";
 import { compared, first, prompt, recorded } from "./plants.mjs";
 
@@ -28,6 +28,31 @@ for (const [path, plant, variant, expected] of [
         const { first: event, rule } = answer.wrong[0];
         if (rule === "error") assert.ok(event.error > event.allowed && event.allowed >= 0);
     });
+
+test("a weight that differs is named as the weight's", () => {
+    const path = model("tiny", "--layers", "4", "--types", "f16"), { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", path]));
+    const changed = (name, tensor, change) => {
+        const copy = scratch(name), bytes = readFileSync(path), { offset_start, dtype, shape } = tensors.find((t) => t.name === tensor);
+        assert.deepEqual([dtype, shape.length], ["f32", 1]);
+        for (let i = 0; i < shape[0]; i++) bytes.writeFloatLE(change(bytes.readFloatLE(offset_start + 4 * i), i), offset_start + 4 * i);
+        writeFileSync(copy, bytes);
+        return recorded(copy);
+    };
+    const a = recorded(path), scaled = changed("scaled.gguf", "blk.2.attn_norm.weight", (x) => 1.02 * x);
+    const answer = compared(a, scaled);
+    assert.deepEqual([answer.status, first(answer), answer.wrong[0].weight, answer.wrong_ops], [1, "MUL:attn_norm-2 weight", "blk.2.attn_norm.weight", 1]);
+    assert.ok(Math.abs(answer.wrong[0].first.error / 0.02 - 1) < 0.5);
+    const text = run(ggscope, ["diff", "--values", a, scaled]);
+    assert.equal(text.status, 1);
+    assert.match(text.stdout, /^wrong     MUL attn_norm-2, position 0, in \d+ of \d+ tokens\n          the weight itself differs: blk.2.attn_norm.weight\n            error 0.02; its types explain 0\n/m);
+    const nan = compared(a, changed("nan-weight.gguf", "blk.1.ffn_norm.weight", (x, i) => (i === 5 ? NaN : x)));
+    assert.deepEqual([nan.status, first(nan), nan.wrong[0].weight, nan.wrong[0].first.not_finite, nan.wrong_ops], [1, "MUL:ffn_norm-1 weight", "blk.1.ffn_norm.weight", 1, 1]);
+});
+
+test("another model is told by its first weight", () => {
+    const answer = compared(recorded(dense), recorded(model("tiny", "--layers", "7", "--seed", "2")));
+    assert.deepEqual([answer.status, first(answer), answer.wrong[0].weight], [1, "GET_ROWS:embd weight", "token_embd.weight"]);
+});
 
 for (const [path, a, b] of [
     [dense, {}, {}], [dense, {}, { options: ["-t", "1"] }], [dense, {}, { options: ["--ubatch", "5"] }], [dense, {}, { options: ["--ubatch", "1"] }],

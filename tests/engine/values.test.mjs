@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, engineFails, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { recorded as planted } from "./plants.mjs";
 import { check, experiment, fresh, graphs, host, rows } from "./traces.mjs";
 
 const prompt = "Hello world, this is a test of the values that ops compute. One two three four five six seven.";
@@ -36,7 +37,7 @@ function values(directory) {
         })];
     }));
     for (const row of op_values) {
-        if (run.get(row.run).phase === 4) continue; // warm-up
+        if (row.flags !== 0 || run.get(row.run).phase === 4) continue; // weights and inputs, warm-up
         result.set(`${names.get(run.get(row.run).graph)[row.node]} ${row.position}`, row);
     }
     return result;
@@ -64,7 +65,7 @@ for (const arch of ["llama", "gpt2", "gemma3", "qwen3moe", "deepseek2"])
         const directory = record(path);
         const { op_values, op_runs, runs } = rows(directory, "op_values", "op_runs", "runs");
         const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)]));
-        const seen = new Set(op_values.map((v) => `${v.run} ${v.node}`));
+        const seen = new Set(op_values.filter((v) => v.flags === 0).map((v) => `${v.run} ${v.node}`));
         for (const op of op_runs) {
             // of a fused pair the first has no output of its own
             let node = op.node;
@@ -72,7 +73,7 @@ for (const arch of ["llama", "gpt2", "gemma3", "qwen3moe", "deepseek2"])
             assert.ok(seen.has(`${op.run} ${node}`), `${graphOf.get(op.run)[node].op} ${graphOf.get(op.run)[node].name}`);
             if (op.absorbed > 0) assert.ok(!seen.has(`${op.run} ${op.node}`));
         }
-        for (const v of op_values) {
+        for (const v of op_values.filter((o) => o.flags < 256)) { // masks are infinite
             assert.ok(v.min <= v.mean && v.mean <= v.max && v.largest < v.elements && v.nan === 0 && v.inf === (v.min === 0 && v.max === 0 ? v.inf : 0));
             assert.ok(Math.abs(v.rms - Math.max(Math.abs(v.min), Math.abs(v.max))) >= 0 && v.rms <= 1.000001 * Math.max(Math.abs(v.min), Math.abs(v.max)));
         }
@@ -167,19 +168,42 @@ function recorded(path, ...options) {
 
 test("a NaN is found where it comes from", () => {
     // Both norms of a layer have the same name, in some layers at the same address, and neither is made: the first one's inputs are
-    // finite, the second one's are not. Products of quantised weights would swallow the NaN.
+    // finite, the second one's are not. Products of quantised weights would swallow the NaN. The weight has it, and is named.
     for (const [what, ...options] of [["ffn", "-t", "1"], ["attn", "-t", "2"], ["attn", "--flash-attn", "off"], ["ffn", "--ubatch", "8"]]) {
         const directory = recorded(changed("nan.gguf", `blk.1.${what}_norm.weight`, 5, NaN, model("tiny", "--layers", "4", "--types", "f16")), ...options);
         const { status, nan, nan_origins } = report(directory);
-        assert.deepEqual([status, nan[0].op, nan[0].name, nan[0].layer, nan[0].count, nan[0].position], [1, "MUL", `${what}_norm-1`, 1, 1, 0]);
-        assert.equal(nan[0].rows, nan[0].of_rows);
-        assert.deepEqual(nan[0].inputs.map((i) => [i.name, i.values]), [["norm-1", "finite"], [`blk.1.${what}_norm.weight`, "not seen"]]);
-        assert.ok(nan.every((o) => o.name === `${what}_norm-1`), "what follows has it from there");
-        assert.equal(nan_origins, nan.length);
+        assert.deepEqual([status, nan_origins, nan.length], [1, 1, 1]);
+        assert.deepEqual([nan[0].op, nan[0].name, nan[0].from, nan[0].from_weight, nan[0].layer, nan[0].count, nan[0].elements], ["MUL", `${what}_norm-1`, `blk.1.${what}_norm.weight`, true, 1, 1, 256]);
         const text = run(ggscope, ["values", directory]);
         assert.equal(text.status, 1);
-        assert.match(text.stdout, new RegExp(`^NaN       MUL ${what}_norm-1, token 0 at position 0: 1 of 256 elements, in \\d+ of \\d+ tokens\n            from norm-1 \\(finite\\)\n            from blk.1.${what}_norm.weight \\(not seen\\)`, "m"));
+        assert.match(text.stdout, new RegExp(`^NaN       weight blk.1.${what}_norm.weight: 1 of 256 elements; read by MUL ${what}_norm-1$`, "m"));
     }
+});
+
+test("a NaN that an op makes is the op's: its weight is finite", () => {
+    const directory = planted(model("tiny", "--layers", "4", "--types", "f16"), { plant: "nan,5,^MUL:ffn_norm-1$" });
+    const { status, nan } = report(directory);
+    assert.deepEqual([status, nan[0].op, nan[0].name, nan[0].from, nan[0].from_weight, nan[0].layer], [1, "MUL", "ffn_norm-1", null, false, 1]);
+    assert.ok(nan[0].rows > 0 && nan[0].rows <= nan[0].of_rows);
+    assert.deepEqual(nan[0].inputs.map((i) => [i.name, i.values]), [["norm-1", "finite"], ["blk.1.ffn_norm.weight", "finite"]]);
+    assert.match(run(ggscope, ["values", directory]).stdout, /^NaN       MUL ffn_norm-1, token 0 at position \d+: .*\n            from norm-1 \(finite\)\n            from blk.1.ffn_norm.weight \(finite\)/m);
+});
+
+test("weights once, whatever their order in memory, and inputs in every graph run", () => {
+    const path = model("tiny", "--layers", "3"), read = (directory) => {
+        const { op_values } = rows(directory, "op_values"), leafs = op_values.filter((v) => v.flags !== 0);
+        return { weights: leafs.filter((v) => v.flags < 256), inputs: leafs.filter((v) => v.flags >= 256), runs: new Set(op_values.map((v) => v.run)).size };
+    };
+    const { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", path]));
+    const repacked = read(record(path)), plain = read(record(path, ["--no-repack"])), copied = read(record(path, ["--no-mmap", "--no-repack"]));
+    assert.equal(repacked.weights.length, tensors.length);
+    assert.ok(repacked.weights.every((v) => v.nan + v.inf === 0 && v.rms > 0));
+    for (const other of [plain, copied]) assert.deepEqual(other.weights.map((v) => v.hash), repacked.weights.map((v) => v.hash));
+    assert.ok(repacked.inputs.length >= 3 * repacked.runs && repacked.inputs.length <= 8 * repacked.runs, `${repacked.inputs.length} inputs in ${repacked.runs} runs`);
+    // A product's weight of a mixture of experts has a row per expert.
+    const moe = model("tiny", "--arch", "qwen3moe", "--layers", "2", "--experts", "4", "--experts-used", "2");
+    const experts = JSON.parse(output(ggscope, ["sql", "--json", record(moe), "select o.name, count(*), min(batch_row), max(batch_row), max(position) from op_values v join ops o using (run, node) where what = 'weight' and o.op = 'MUL_MAT_ID' group by 1"])).rows;
+    assert.ok(experts.length === 6 && experts.every(([, n, least, most, position]) => n === 4 && least === 0 && most === 3 && position === null));
 });
 
 test("overflows, channels and ranges", () => {

@@ -121,7 +121,14 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
         const { client: told } = JSON.parse((await report.ask(`/api/x/0/op?run=${number}&node=${node}`)).body);
         assert.deepEqual(told, { run: peer, process: runs.get(peer).process, waited_ns: runs.get(peer).end_ns - runs.get(peer).begin_ns, computed_ns: end_ns - begin_ns });
         assert.ok(told.waited_ns > told.computed_ns);
+        // Of the client's graph run they are those of the op that took longest on the server.
+        const longest = Math.max(...computed.filter((row) => row.run === number).map((row) => row.duration_ns));
+        const followed = JSON.parse((await report.ask(`/api/x/0/op?run=${peer}&node=0`)).body);
+        assert.deepEqual([followed.run, followed.duration_ns, followed.client.run], [number, longest, peer]);
     }
+    const columns = (await report.ask(`/api/x/0/timeline?begin=${asked[0].begin_ns}&end=${asked[0].end_ns}&pixels=4096`)).body;
+    const { sent } = JSON.parse(columns.subarray(16, 16 + columns.readUInt32LE(8)));
+    assert.ok(sent.some((one) => one.run === asked[0].peer && one.server_run === asked[0].run), JSON.stringify(sent));
     const origin = json(client).start_monotonic_ns, sources = json(joined).joined;
     for (const [i, ahead] of [3600, -500].entries()) {
         const truth = json(directories[i]).start_monotonic_ns - ahead * 1e9 - origin, found = sources[i + 1].offset_ns - sources[0].offset_ns;

@@ -105,7 +105,9 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/experts",
                                            "/api/x/0/graph?token=0",
                                            "/api/x/0/graph?token=1",
-                                           "/api/compare?a=0&b=1"};
+                                           "/api/compare?a=0&b=1",
+                                           "/api/several?of=0,1,0",
+                                           "/api/domains?of=0,1"};
     char                      path[64];
     const char *              directories[2] = {path, "tests/golden/v2"};
     struct ggs_experiments *  experiments;

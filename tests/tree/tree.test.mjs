@@ -114,7 +114,7 @@ test("each document begins with what it answers, and README, NEWS and performanc
 test("documents list what the tables of the code have", () => {
     const rows = (file, pattern) => [...read(file).matchAll(pattern)].map(([, name]) => name);
     for (const [page, names, form] of [
-        ["docs/http-api.md", rows("src/serve/site.c", /\{"([a-z]+)", (?:true|false), ggs_route_/g), (name) => `${name}[?\` &]|/api/${name}\\b`],
+        ["docs/http-api.md", rows("src/serve/site.c", /\{"([a-z-]+)", (?:true|false), ggs_route_/g), (name) => `${name}[?\` &]|/api/${name}\\b`],
         ["docs/explain.md", rows("src/analyze/explain/findings.h", /ROW\("([a-z-]+)"/g), (name) => `^\\| ${name} \\|`],
         ["docs/man/ggscope-export.1", rows("src/export/export.c", /^ {4}\{"([a-z]+)", "/gm), (name) => `\\b${name}\\b`],
         ["docs/man/ggscope-figure.1", rows("src/figure/figure.c", /\{\.name +=\s+"([a-z-]+)"/g), (name) => name],

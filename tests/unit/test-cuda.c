@@ -142,6 +142,32 @@ static void test_captured_and_replayed(void ** state) {
     assert_int_equal(written[2].node, GGS_DEVICE_NO_NODE);
 }
 
+// Attached late: the graph was captured while nobody listened.
+static void test_captured_unseen(void ** state) {
+    (void) state;
+    assert_true(begin());
+    node(0);
+    node(1);
+    stand_in_call(GRAPH_LAUNCH, 33);
+    stand_in_kernel(33, 3001, 970, 980, "unknown");
+    stand_in_kernel(33, 3002, 980, 990, "unknown");
+    end();
+    assert_false(run.timed); // the run is seen as a whole
+    assert_int_equal(run.n_ops, 0);
+    assert_int_equal(n_written, 2);
+
+    assert_true(begin()); // captured again, to update what was instantiated
+    node(0);
+    stand_in_capture(1011);
+    stand_in_call(LAUNCH_KERNEL, 34);
+    stand_in_capture(0);
+    stand_in_call(GRAPH_LAUNCH, 35);
+    stand_in_kernel(35, 3001, 990, 995, "unknown");
+    end();
+    assert_false(run.timed);
+    assert_int_equal(run.n_ops, 0);
+}
+
 // Records are asked for when several runs wait for theirs.
 static void test_batches(void ** state) {
     (void) state;
@@ -176,6 +202,7 @@ static void test_window(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_launches), cmocka_unit_test(test_captured_and_replayed),
-                                       cmocka_unit_test(test_batches), cmocka_unit_test(test_window)};
+                                       cmocka_unit_test(test_captured_unseen), cmocka_unit_test(test_batches),
+                                       cmocka_unit_test(test_window)};
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

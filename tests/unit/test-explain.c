@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,9 +186,13 @@ CHANGE(overhead_just, f->generate.outside_ns = 3 * MS)
 CHANGE(overhead_not, f->generate.outside_ns = 3 * MS - 1)
 CHANGE(no_device, f->wants_device = true)
 static void device(struct ggs_explain_facts * f, bool software) {
-    f->devices = 1;
-    f->device  = (struct ggs_device_facts){
-         .name = "Vulkan0", .software = software, .runs = 100, .run_ns = 3000ull * MS, .median_run_ns = 10 * MS};
+    f->devices    = 1;
+    f->device     = (struct ggs_device_facts){.name          = "Vulkan0",
+                                              .description   = "llvmpipe (LLVM 15.0.6, 256 bits)",
+                                              .software      = software,
+                                              .runs          = 100,
+                                              .run_ns        = 3000ull * MS,
+                                              .median_run_ns = 10 * MS};
     f->cpu_run_ns = 1000ull * MS;
 }
 CHANGE(software, device(f, true))
@@ -230,6 +235,24 @@ static const struct rule rules[] = {
     {"device-splits", splits, splits_just, splits_not},
     {"first-use", shaders, shaders_just, shaders_not},
 };
+
+// What other programs cost is what was lost to them, if that was recorded.
+static void test_measured_loss(void ** state) {
+    (void) state;
+    struct ggs_explain_facts f    = healthy();
+    f.conditions.others_cpu_share = 0.85;
+    assert_true(find(&f, "other-programs")->gain > 0.5); // as many CPUs as were left
+    f.off_cpu = (struct ggs_off_cpu_facts){
+        .recorded = true, .run_ns = 8000ull * MS, .lost_ns = 500ull * MS, .foreign_ns = 400ull * MS};
+    const struct ggs_reason * reason = find(&f, "other-programs");
+    assert_int_equal(reason->gain_ns, 400ull * MS);
+    assert_non_null(strstr(reason->evidence, "who ran instead was not seen"));
+    f.off_cpu.others_seen = true;
+    strcpy(f.off_cpu.who, "cc1 80 %");
+    reason = find(&f, "other-programs");
+    assert_non_null(strstr(reason->evidence, "instead ran cc1 80 %"));
+    assert_null(strstr(reason->evidence, "not seen"));
+}
 
 static void test_healthy(void ** state) {
     (void) state;
@@ -339,6 +362,26 @@ static void test_commands(void ** state) {
     assert_command("[\"llama-cli\", \"\"]", NULL, 0, "llama-cli ''");
 }
 
+// Options that a program of another kind has, by name.
+static void test_own_options(void ** state) {
+    (void) state;
+    static const struct ggs_own_option own[]     = {{"threads", "--n-threads", false}, {"batch", "-b", true}};
+    const struct ggs_knob_setting      both[]    = {{GGS_KNOBS, "4"}, {(enum ggs_knob)(GGS_KNOBS + 1), "a b"}};
+    static const char                  command[] = "[\"python3\", \"a.py\", \"--n-threads\", \"8\", \"-b=1\"]";
+    struct ggs_invocation              program;
+    struct ggs_text                    text = {0};
+    ggs_invocation_read(&program, ggs_json_read(command, strlen(command)));
+    program.own   = own;
+    program.n_own = 2;
+    assert_true(ggs_invocation_takes(&program, both, 2));
+    assert_string_equal(ggs_invocation_value(&program, both[0].knob), "8");
+    assert_string_equal(ggs_invocation_value(&program, both[1].knob), "1");
+    ggs_invocation_command(&program, both, 2, &text);
+    assert_string_equal(ggs_text_string(&text), "python3 a.py --n-threads 4 -b='a b'");
+    ggs_text_release(&text);
+    ggs_invocation_release(&program);
+}
+
 static void test_verify(void ** state) {
     (void) state;
     struct ggs_explain_facts f = healthy();
@@ -423,11 +466,33 @@ static int end(void ** state) {
     return 0;
 }
 
-int main(void) {
+// What each rule says of the figures above, for docs/explain.md: name, title, part, share, bytes,
+// evidence and remedy, divided by tabs.
+static int print_examples(void) {
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        struct ggs_explain_facts f = healthy();
+        use_program(&f, "[\"llama-cli\", \"-m\", \"m.gguf\", \"--no-mmap\", \"--no-repack\", \"-md\", \"d.gguf\", "
+                        "\"-ngl\", \"99\"]");
+        if (strcmp(rules[i].name, "eval-callback") == 0)
+            use_program(&f, "[\"ggscope-engine\", \"run\", \"-m\", \"m.gguf\", \"--eval-callback\"]");
+        rules[i].has(&f);
+        const struct ggs_reason * r = find(&f, rules[i].name);
+        if (r == NULL) return 1;
+        printf("%s\t%s\t%s\t%.4f\t%llu\t%s\t%s\n", r->name, r->title, ggs_reason_part_name(r->part), r->gain,
+               (unsigned long long) r->gain_bytes, r->evidence, r->remedy);
+        ggs_invocation_release(&f.program);
+    }
+    ggs_explanation_release(&found);
+    return 0;
+}
+
+int main(int argc, char ** argv) {
+    if (argc == 2 && strcmp(argv[1], "examples") == 0) return print_examples();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy), cmocka_unit_test(test_rules),  cmocka_unit_test(test_all_rules),
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_words),  cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_verify),  cmocka_unit_test(test_gather), cmocka_unit_test(test_again),
+        cmocka_unit_test(test_healthy),   cmocka_unit_test(test_rules),  cmocka_unit_test(test_measured_loss),
+        cmocka_unit_test(test_all_rules), cmocka_unit_test(test_order),  cmocka_unit_test(test_words),
+        cmocka_unit_test(test_commands),  cmocka_unit_test(test_verify), cmocka_unit_test(test_own_options),
+        cmocka_unit_test(test_gather),    cmocka_unit_test(test_again),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, end);
 }

@@ -10,6 +10,7 @@
 #include "analyze/lanes/lane-bins.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/machine-heat.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/machine/stalls.h"
 #include "analyze/memory/access-map.h"
 #include "analyze/ops/aggregate.h"
@@ -125,6 +126,69 @@ static void test_stalls(void ** state) {
     assert_int_equal(bins[0].major, 1);
     assert_int_equal(bins[1].major + bins[2].major, 0);
     assert_true(bins[3].stalled_ns > 5.9 && bins[3].stalled_ns < 6.1); // three faults at once
+    recording_close(&r, &trace);
+}
+
+static void off_cpu(struct recording * r, int64_t begin_ns, int64_t end_ns, uint64_t thread, uint64_t kind,
+                    uint64_t other, const char * name) {
+    recording_row(r, GGS_TABLE_OFF_CPU,
+                  &(struct ggs_off_cpu){.begin_ns    = SMALL_BEGIN + begin_ns,
+                                        .duration_ns = (uint64_t) (end_ns - begin_ns),
+                                        .kind        = kind,
+                                        .os_thread   = RECORDING_OS_THREAD + thread,
+                                        .other       = other,
+                                        .name        = recording_string(r, name)});
+}
+
+static void test_threads_without_a_cpu(void ** state) {
+    (void) state;
+    struct recording          r;
+    struct ggs_trace          trace;
+    struct ggs_off_cpu_totals totals;
+    struct ggs_off_cpu_spans  spans;
+    char                      who[80];
+    small_recording(&r);
+    off_cpu(&r, 110, 130, 1, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_PROGRAM, "cc1"); // both in GET_ROWS
+    off_cpu(&r, 120, 140, 0, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_OWN, "small");
+    off_cpu(&r, 152, 170, 0, GGS_OFF_CPU_BLOCKED, GGS_OTHER_IDLE, "");      // 5 longer than thread 1 needed
+    off_cpu(&r, 255, 264, 0, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_PROGRAM, ""); // waits anyway
+    off_cpu(&r, 100, 400, 9, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_PROGRAM, ""); // computes nothing
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_off_cpu_totals_compute(&totals, &trace, &ggs_totals_all, &error), 0);
+    assert_true(totals.recorded && totals.others_seen);
+    assert_int_equal(totals.spans, 5);
+    assert_int_equal(totals.run_ns, 2 * SMALL_RUN_NS);
+    assert_int_equal(totals.lost_ns, 35); // at the same time counts once
+    assert_int_equal(totals.preempted_ns, 30);
+    assert_int_equal(totals.foreign_ns, 20);
+    assert_int_equal(totals.thread_ns, 45);
+    assert_int_equal(totals.n_by_op, 2);
+    assert_string_equal(totals.by_op[0].name, "GET_ROWS");
+    assert_int_equal(totals.by_op[0].lost_ns, 30);
+    assert_string_equal(totals.by_op[1].name, "RMS_NORM");
+    assert_string_equal(ggs_off_cpu_who(&totals, who, sizeof(who)), "its own threads 44 %, cc1 44 %, nobody 11 %");
+    assert_string_equal(ggs_off_cpu_who(&totals, who, 24), "its own threads 44 %");
+    ggs_off_cpu_totals_release(&totals);
+
+    // Of a part of the tokens.
+    struct ggs_totals_range second = {1, 1, 0};
+    assert_int_equal(ggs_off_cpu_totals_compute(&totals, &trace, &second, &error), 0);
+    assert_int_equal(totals.run_ns, SMALL_RUN_NS);
+    assert_int_equal(totals.lost_ns, 0);
+    ggs_off_cpu_totals_release(&totals);
+
+    assert_int_equal(ggs_off_cpu_spans_read(&spans, &trace, 0, INT64_MAX, &error), 0);
+    uint64_t process = spans.span[0].process;
+    assert_int_equal(
+        ggs_off_cpu_spans_within(&spans, process, RECORDING_OS_THREAD, SMALL_BEGIN + 130, SMALL_BEGIN + 160), 18);
+    assert_int_equal(ggs_off_cpu_spans_within(&spans, process, RECORDING_OS_THREAD + 2, 0, INT64_MAX), 0);
+    ggs_off_cpu_spans_release(&spans);
+    recording_close(&r, &trace);
+
+    small_recording(&r); // of an older version
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_off_cpu_totals_compute(&totals, &trace, &ggs_totals_all, &error), 0);
+    assert_false(totals.recorded);
     recording_close(&r, &trace);
 }
 
@@ -251,7 +315,7 @@ int main(void) {
         cmocka_unit_test(test_an_op_over_many_bins), cmocka_unit_test(test_ops_outside_of_the_bins),
         cmocka_unit_test(test_amounts_over_time),    cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_heat_by_range),        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_access_map),
+        cmocka_unit_test(test_access_map),           cmocka_unit_test(test_threads_without_a_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,57 @@ static void test_faults_are_paired_and_in_order(void ** state) {
     free(list);
 }
 
+// Two threads of a program on one CPU, and another program; thread 1 has the kernel's number 101.
+static void test_switches_are_paired(void ** state) {
+    (void) state;
+    static const struct ggs_event events[] = {
+        {.ns = 90, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 1}, // new
+        {.ns = 99, .kind = GGS_EVENT_NEXT, .pid = 7, .os_thread = 1, .previous = 101, .next = 102},
+        {.ns = 100, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 1, .preempted = 1, .cpu = 3},
+        {.ns = 100, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 1, .preempted = 1, .source = 5}, // seen twice
+        {.ns = 101, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 2},
+        {.ns = 149, .kind = GGS_EVENT_NEXT, .pid = 7, .os_thread = 2, .previous = 102, .next = 900, .name = "cc1"},
+        {.ns = 150, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 2, .preempted = 1},
+        {.ns = 160, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 1},
+        {.ns = 160, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 1, .source = 5},
+        {.ns = 170, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 2},
+        {.ns = 179, .kind = GGS_EVENT_NEXT, .pid = 7, .os_thread = 2, .previous = 102, .next = 0, .name = "swapper/1"},
+        {.ns = 180, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 2},
+        {.ns = 190, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 2},
+        {.ns = 200, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 2}, // nobody told who came
+        {.ns = 250, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 2}, // the return between was lost
+        {.ns = 260, .kind = GGS_EVENT_RETURN, .pid = 7, .os_thread = 2},
+        {.ns = 300, .kind = GGS_EVENT_LEAVE, .pid = 7, .os_thread = 1}, // it ends
+    };
+    static const struct {
+        uint64_t     begin, end;
+        uint32_t     os_thread, kind, other;
+        const char * name;
+    } expected[] = {{100, 160, 1, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_OWN, ""},
+                    {150, 170, 2, GGS_OFF_CPU_PREEMPTED, GGS_OTHER_PROGRAM, "cc1"},
+                    {180, 190, 2, GGS_OFF_CPU_BLOCKED, GGS_OTHER_IDLE, ""},
+                    {250, 260, 2, GGS_OFF_CPU_BLOCKED, GGS_OTHER_UNSEEN, ""}};
+    struct ggs_switches switches;
+    size_t              n;
+    assert_true(ggs_switches_init(&switches));
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) ggs_switches_add(&switches, &events[i], &outbox);
+    assert_int_equal(switches.lost, 1);
+    ggs_outbox_flush(&outbox, UINT64_MAX);
+    ggs_switches_release(&switches);
+    struct ggs_journal_off_cpu * list = records(GGS_JOURNAL_OFF_CPU, sizeof(*list), &n);
+    assert_int_equal(n, sizeof(expected) / sizeof(expected[0]));
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(list[i].begin_ns, expected[i].begin);
+        assert_int_equal(list[i].end_ns, expected[i].end);
+        assert_int_equal(list[i].os_thread, expected[i].os_thread);
+        assert_int_equal(list[i].kind, expected[i].kind);
+        assert_int_equal(list[i].other, expected[i].other);
+        assert_string_equal(list[i].name, expected[i].name);
+    }
+    assert_int_equal(list[0].cpu, 3);
+    free(list);
+}
+
 static void test_requests_are_paired(void ** state) {
     (void) state;
     static const struct ggs_event events[] = {
@@ -250,6 +301,7 @@ static void test_every_fault_of_a_program_is_seen(void ** state) {
     ggs_machine_spool_close(&machine, NULL);
     assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
     while (ggs_spool_stream_record(&spool.machine, &record)) {
+        if (record.type == GGS_JOURNAL_OFF_CPU) continue;
         assert_int_equal(record.type, GGS_JOURNAL_FAULT); // and no loss
         const struct ggs_journal_fault * fault = record.body;
         assert_true(fault->begin_ns >= last);
@@ -368,6 +420,53 @@ static void test_faults_find_their_op(void ** state) {
     ggs_reader_close(reader);
 }
 
+// A thread without a CPU stays at its op. A span that lasts over a whole run is told when it ends.
+static void test_spans_without_a_cpu_find_their_op(void ** state) {
+    (void) state;
+    static const struct {
+        uint64_t begin, end;
+        uint32_t os_thread;
+        uint64_t run, node;
+        int64_t  step;
+    } cases[] = {
+        {1120, 1180, 900, 1, 0, 0}, // in an op
+        {1250, 1290, 900, 0, 0, 0}, // waits for others
+        {20, 1310, 901, 1, 1, 0},   // began long before
+        {2100, 2500, 900, 0, 0, -1},
+    };
+    enum { N = sizeof(cases) / sizeof(cases[0]) };
+    size_t n;
+    two_runs();
+    for (size_t i = 0; i < N; i++) {
+        struct ggs_journal_off_cpu span = {.begin_ns  = FIXTURE_FIRST_NS + cases[i].begin,
+                                           .end_ns    = FIXTURE_FIRST_NS + cases[i].end,
+                                           .pid       = PID,
+                                           .os_thread = cases[i].os_thread,
+                                           .kind      = GGS_OFF_CPU_PREEMPTED,
+                                           .other     = GGS_OTHER_PROGRAM,
+                                           .cpu       = 2,
+                                           .name      = "fifteen letters"};
+        ggs_machine_spool_append(&machine, GGS_JOURNAL_OFF_CPU, span.end_ns, &span, sizeof(span));
+        span.pid++; // not ours
+        ggs_machine_spool_append(&machine, GGS_JOURNAL_OFF_CPU, span.end_ns, &span, sizeof(span));
+    }
+    ggs_machine_spool_close(&machine, NULL);
+    struct ggs_reader *  reader = seal_and_open(&f, folder, NULL, NULL);
+    struct ggs_off_cpu * rows   = READ(reader, GGS_TABLE_OFF_CPU, ggs_off_cpu, &n);
+    assert_int_equal(n, N);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].begin_ns, cases[i].begin);
+        assert_int_equal(rows[i].duration_ns, cases[i].end - cases[i].begin);
+        assert_int_equal(rows[i].run, cases[i].run);
+        assert_int_equal(rows[i].node, cases[i].node);
+        assert_int_equal(rows[i].step, cases[i].step);
+        assert_int_equal(rows[i].cpu, 2);
+        assert_string_equal(ggs_reader_string(reader, rows[i].name), "fifteen letters");
+    }
+    free(rows);
+    ggs_reader_close(reader);
+}
+
 // The buffers of a mapped model are freed, and then its mapping is: what lies at the addresses from
 // then on is no part of the file, unless there is a buffer in it again.
 static void test_addresses_that_are_used_again(void ** state) {
@@ -483,12 +582,14 @@ int main(int argc, char ** argv) {
     if (argc == 2 && strcmp(argv[1], "touch") == 0) return touch();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_faults_are_paired_and_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_switches_are_paired, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_are_paired, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_request_whose_end_is_not_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_full_spool_is_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fields_of_a_trace_point, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_fault_of_a_program_is_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults_find_their_op, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_spans_without_a_cpu_find_their_op, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses_that_are_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_find_their_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damage_is_counted, setup, teardown),

@@ -15,9 +15,10 @@ import Memory from "./views/memory";
 import Statistics from "./views/statistics";
 import Storage from "./views/storage";
 import Timeline from "./views/timeline";
+import Values from "./views/values";
 import "./app.css";
 
-const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare, storage: Storage, experts: Experts };
+const components = { memory: Memory, timeline: Timeline, graph: Graph, log: Log, statistics: Statistics, compare: Compare, storage: Storage, experts: Experts, values: Values };
 
 async function start(): Promise<void> {
     const place = document.getElementById("app")!;

@@ -6,7 +6,7 @@ import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 import { Later } from "./under-way";
 
-export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"] as const;
+export const views = ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts", "values"] as const;
 export type View = (typeof views)[number];
 
 export interface Selection {
@@ -84,11 +84,15 @@ export function here(route: string, parameters: Parameters = {}): string {
 }
 
 export function there(index: number, route: string, parameters: Parameters = {}): string {
+    return asked(`/api/x/${index}/${route}`, parameters);
+}
+
+export function asked(path: string, parameters: Parameters): string {
     const query = Object.entries(parameters)
         .filter(([, value]) => value !== null && value !== undefined)
         .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
         .join("&");
-    return `/api/x/${index}/${route}${query ? `?${query}` : ""}`;
+    return `${path}${query ? `?${query}` : ""}`;
 }
 
 // "3..5" for the `tokens` parameter; null where all are meant.

@@ -14,20 +14,27 @@ static bool has(const struct ggs_explanation * explanation, const char * name) {
 }
 
 // Adds findings of one recording that the other lacks.
-static void add(struct ggs_diff * diff, const char * side, const struct ggs_explanation * of,
-                const struct ggs_explanation * other) {
-    for (unsigned i = 0; i < of->n && diff->n_causes < GGS_DIFF_CAUSES; i++) {
+static void add(struct ggs_causes * causes, const char * side, const struct ggs_explanation * of,
+                const struct ggs_explanation * other, bool conditions) {
+    for (unsigned i = 0; i < of->n && causes->n < GGS_DIFF_CAUSES; i++) {
         const struct ggs_reason * finding = &of->finding[i];
-        char *                    text    = diff->causes[diff->n_causes];
-        if (has(other, finding->name)) continue;
+        char *                    text    = causes->text[causes->n];
+        if (has(other, finding->name) || (finding->condition && !conditions)) continue;
         if (finding->part == GGS_PART_MEMORY)
             snprintf(text, GGS_DIFF_WARNING, "%s: %s", side, finding->title);
         else
             snprintf(text, GGS_DIFF_WARNING, "%s: %s (up to %.0f %% of the %s time)", side, finding->title,
                      100 * finding->gain,
                      finding->part == GGS_PART_TOKENS ? "token" : ggs_reason_part_name(finding->part));
-        diff->n_causes++;
+        causes->n++;
     }
+}
+
+void ggs_causes_compare(struct ggs_causes * causes, const struct ggs_explanation * a, const struct ggs_explanation * b,
+                        bool conditions) {
+    causes->n = 0;
+    add(causes, "only B", b, a, conditions);
+    add(causes, "only A", a, b, conditions);
 }
 
 int ggs_diff_causes(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
@@ -37,8 +44,7 @@ int ggs_diff_causes(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_tra
     if (status == 0) {
         status = ggs_explain_compute(&both[1], b, &diff->b, error);
         if (status == 0) {
-            add(diff, "only B", &both[1], &both[0]);
-            add(diff, "only A", &both[0], &both[1]);
+            ggs_causes_compare(&diff->causes, &both[0], &both[1], true);
             ggs_explanation_release(&both[1]);
         }
         ggs_explanation_release(&both[0]);

@@ -49,6 +49,11 @@ struct ggs_diff_times {
 
 enum { GGS_DIFF_WARNINGS = 12, GGS_DIFF_CAUSES = 12, GGS_DIFF_WARNING = 320 };
 
+struct ggs_causes {
+    unsigned n;
+    char     text[GGS_DIFF_CAUSES][GGS_DIFF_WARNING]; // "only B: ..."
+};
+
 struct ggs_diff {
     bool                   identical; // no difference at all, not even times
     struct ggs_totals      a, b;
@@ -64,9 +69,8 @@ struct ggs_diff {
     struct ggs_diff_item * items;
     struct ggs_names *     names; // storage of their names
     unsigned               n_warnings;
-    char     warnings[GGS_DIFF_WARNINGS][GGS_DIFF_WARNING]; // sentences about what makes the two hard to compare
-    unsigned n_causes;
-    char     causes[GGS_DIFF_CAUSES][GGS_DIFF_WARNING]; // findings of only one of the two: "only B: ..."
+    char              warnings[GGS_DIFF_WARNINGS][GGS_DIFF_WARNING]; // sentences: what makes the two hard to compare
+    struct ggs_causes causes;                                        // findings that one of the two has
 };
 
 int  ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error);

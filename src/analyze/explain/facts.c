@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/machine/off-cpu.h"
 #include "analyze/ops/roofline.h"
 #include "base/error.h"
 
@@ -105,10 +106,25 @@ static void add_devices(struct ggs_explain_facts * facts, struct ggs_trace * tra
     }
 }
 
+static int add_off_cpu(struct ggs_off_cpu_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_off_cpu_totals totals;
+    int                       status = ggs_off_cpu_totals_compute(&totals, trace, &ggs_totals_all, error);
+    if (status < 0) return status;
+    *facts = (struct ggs_off_cpu_facts){.recorded    = totals.recorded,
+                                        .others_seen = totals.others_seen,
+                                        .run_ns      = totals.run_ns,
+                                        .lost_ns     = totals.lost_ns,
+                                        .foreign_ns  = totals.foreign_ns};
+    ggs_off_cpu_who(&totals, facts->who, sizeof(facts->who));
+    ggs_off_cpu_totals_release(&totals);
+    return 0;
+}
+
 static int add_machine(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_fault_totals faults;
     ggs_conditions_read(&facts->conditions, trace);
     int status = ggs_loading_compute(&facts->loading, trace, error);
+    if (status == 0) status = add_off_cpu(&facts->off_cpu, trace, error);
     if (status == 0) status = ggs_fault_totals_compute(&faults, trace, &ggs_totals_all, error);
     if (status < 0) return status;
     facts->load_ns        = facts->loading.wall_ns;

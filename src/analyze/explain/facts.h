@@ -38,17 +38,25 @@ struct ggs_device_facts {
     uint64_t first_run_ns, median_run_ns; // of token steps
 };
 
+// Threads without a CPU.
+struct ggs_off_cpu_facts {
+    bool     recorded, others_seen;
+    uint64_t run_ns, lost_ns, foreign_ns;
+    char     who[96]; // ran instead; "" if nobody was seen
+};
+
 struct ggs_explain_facts {
     // the machine
-    uint64_t              cores, usable_cores, threads_per_core; // 0: not known
-    double                quota;                                 // CPUs that the group may use; 0: as many as there are
-    uint64_t              periods, throttled_periods, throttled_ns;
-    uint64_t              memory_bytes, available_bytes, available_end, stall_ns; // stall: PSI, memory, some
-    bool                  stall_known;
-    struct ggs_conditions conditions;
-    struct ggs_rates      rates, all_rates; // of as many threads as computed; of all usable cores
-    char                  flags[4096], cpu_library[128];
-    bool                  proved;
+    uint64_t                 cores, usable_cores, threads_per_core; // 0: not known
+    double                   quota; // CPUs that the group may use; 0: as many as there are
+    uint64_t                 periods, throttled_periods, throttled_ns;
+    uint64_t                 memory_bytes, available_bytes, available_end, stall_ns; // stall: PSI, memory, some
+    bool                     stall_known;
+    struct ggs_conditions    conditions;
+    struct ggs_off_cpu_facts off_cpu;
+    struct ggs_rates         rates, all_rates; // of as many threads as computed; of all usable cores
+    char                     flags[4096], cpu_library[128];
+    bool                     proved;
     // the program
     struct ggs_invocation program;
     bool                  wants_device; // it asked for layers on one

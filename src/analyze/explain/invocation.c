@@ -8,6 +8,7 @@
 enum way {
     NOT,    // the program has no such option
     SET,    // option and value
+    JOIN,   // the same in one word, with = between
     LEAVE,  // the remedy is to leave the option out
     BEFORE, // a program in front of it
     TEXT,   // no option: words for people, with the value in place of %
@@ -164,7 +165,7 @@ const char * ggs_knob_name(uint64_t knob) {
     return knob < GGS_KNOBS ? knobs[knob].name : "";
 }
 bool ggs_knob_is_lossy(enum ggs_knob knob) {
-    return knobs[knob].lossy;
+    return knob < GGS_KNOBS && knobs[knob].lossy;
 }
 
 const char * ggs_invocation_kind_name(uint64_t kind) {
@@ -173,8 +174,15 @@ const char * ggs_invocation_kind_name(uint64_t kind) {
     return kind < GGS_PROGRAM_KINDS ? names[kind] : "";
 }
 
+static bool is_set(enum way way) {
+    return way == SET || way == JOIN;
+}
+
 static struct words words_of(const struct ggs_invocation * program, enum ggs_knob knob) {
-    const struct knob * it = &knobs[knob];
+    unsigned own = (unsigned) knob - GGS_KNOBS;
+    if (knob >= GGS_KNOBS && own < program->n_own)
+        return (struct words){program->own[own].joined ? JOIN : SET, program->own[own].option, ""};
+    const struct knob * it = &knobs[knob >= GGS_KNOBS ? GGS_KNOB_NONE : knob];
     switch (program->kind) {
         case GGS_PROGRAM_LLAMA:
         case GGS_PROGRAM_SERVER:
@@ -230,7 +238,7 @@ void ggs_invocation_release(struct ggs_invocation * program) {
 
 // Is the word one of the names? *value is what follows "=" in the same word, NULL if nothing does.
 static bool is_option(const char * word, const char * names, const char ** value) {
-    const char * equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    const char * equals = strncmp(word, "-", 1) == 0 ? strchr(word, '=') : NULL;
     size_t       length = equals == NULL ? strlen(word) : (size_t) (equals - word);
     *value              = equals == NULL ? NULL : equals + 1;
     while (*names != '\0') {
@@ -275,8 +283,10 @@ void ggs_invocation_say(const struct ggs_invocation * program, const struct ggs_
     struct words words = words_of(program, setting->knob);
     switch (words.way) {
         case SET:
+        case JOIN:
             first_name(text, words.options);
-            ggs_text_printf(text, " %s", setting->value);
+            ggs_text_putc(text, words.way == JOIN ? '=' : ' ');
+            ggs_invocation_quote(text, setting->value);
             if (words.also[0] != '\0') {
                 ggs_text_putc(text, ' ');
                 first_name(text, words.also);
@@ -306,7 +316,8 @@ bool ggs_invocation_takes(const struct ggs_invocation * program, const struct gg
     bool all = program->n > 0 && n > 0 && settings[0].knob != GGS_KNOB_NONE;
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
         enum way way = words_of(program, settings[i].knob).way;
-        all &= way == SET || way == BEFORE || (way == LEAVE && ggs_invocation_value(program, settings[i].knob) != NULL);
+        all &=
+            is_set(way) || way == BEFORE || (way == LEAVE && ggs_invocation_value(program, settings[i].knob) != NULL);
     }
     return all;
 }
@@ -333,10 +344,10 @@ static unsigned replaced(const struct ggs_invocation * program, unsigned at, con
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
         struct words words = words_of(program, settings[i].knob);
         const char * value;
-        if (words.way != SET && words.way != LEAVE) continue;
+        if (!is_set(words.way) && words.way != LEAVE) continue;
         if (!is_option(program->words[at], words.options, &value) && !is_option(program->words[at], words.also, &value))
             continue;
-        bool takes = words.way == SET || settings[i].knob == GGS_KNOB_DRAFT;
+        bool takes = is_set(words.way) || settings[i].knob == GGS_KNOB_DRAFT;
         return takes && value == NULL && at + 1 < program->n ? 2 : 1;
     }
     return 0;
@@ -357,7 +368,7 @@ void ggs_invocation_command(const struct ggs_invocation * program, const struct 
         i += gone == 0 ? 1 : gone;
     }
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
-        if (words_of(program, settings[i].knob).way != SET) continue;
+        if (!is_set(words_of(program, settings[i].knob).way)) continue;
         ggs_text_putc(text, ' ');
         ggs_invocation_say(program, &settings[i], text);
     }

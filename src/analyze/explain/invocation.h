@@ -39,7 +39,7 @@ enum ggs_knob {
     GGS_KNOB_MODEL,  // another file, which changes the output
     GGS_KNOB_ENGINE, // another folder of libraries
     GGS_KNOB_STREAM, // under ggscope stream
-    GGS_KNOBS,
+    GGS_KNOBS,       // from here on: the own options of the program, by their order
 };
 
 struct ggs_knob_setting {
@@ -47,10 +47,19 @@ struct ggs_knob_setting {
     char          value[24]; // "" for a knob that is on or off
 };
 
+// An option of a program that is not known here.
+struct ggs_own_option {
+    char name[32];   // "threads"
+    char option[64]; // "--n-threads"
+    bool joined;     // its value follows "=" in the same word
+};
+
 struct ggs_invocation {
-    enum ggs_invocation_kind kind;
-    char **                  words; // of its command line
-    unsigned                 n;
+    enum ggs_invocation_kind      kind;
+    char **                       words; // of its command line
+    unsigned                      n;
+    const struct ggs_own_option * own; // borrowed; NULL: none
+    unsigned                      n_own;
 };
 
 // `command`: of experiment.json. Without memory it is a program of no words.

@@ -4,31 +4,43 @@
 #include "analyze/diff/sample.h"
 #include "analyze/explain/explain.h"
 
-enum { GGS_TUNE_PARTS = 8, GGS_TUNE_COMMAND = 8192 };
+enum { GGS_TUNE_PARTS = 8, GGS_TUNE_VALUES = 32, GGS_TUNE_COMMAND = 8192 };
+
+// One value of a knob of the program's own, alone.
+struct ggs_tune_value {
+    char             said[128]; // in the words of the program
+    unsigned         knob;      // of those that were given
+    unsigned         variant;
+    struct ggs_ratio ratio; // its time by that of the program as it was
+    bool             failed;
+};
 
 // One remedy.
 struct ggs_tune_part {
     struct ggs_knob_setting setting;
-    char                    said[128]; // in the words of the program
-    char                    finding[32];
-    unsigned                variant; // all parts but this one
-    struct ggs_ratio        without; // time without it by the time with all
-    bool                    kept;    // in the best setting
+    char                    said[128];   // in the words of the program
+    char                    name[32];    // of the knob
+    char                    finding[32]; // that it mends; "" for a knob of the program's own
+    unsigned                variant;     // all parts but this one
+    struct ggs_ratio        without;     // time without it by the time with all
+    bool                    kept;        // in the best setting
 };
 
 struct ggs_tuned {
-    struct ggs_tune_part part[GGS_TUNE_PARTS];
-    unsigned             n;
-    unsigned             rounds, runs;
-    const char *         figure;                    // that decides: "token_quiet_ns"
-    struct ggs_ratio     ratio;                     // time of the best setting by that of the program as it was
-    struct ggs_ratio     control;                   // of the program by itself
-    bool                 better;                    // by more than noise
-    bool                 stopped;                   // by a signal or the time
-    bool                 same_output;               // of the best setting and the program as it was
-    bool                 failed;                    // all remedies together end the program
-    char                 said[400];                 // why
-    unsigned             lossy_left_out;            // remedies that would change the output
-    unsigned             repeated, busy;            // runs, because of other programs
-    char                 command[GGS_TUNE_COMMAND]; // the best; "" if it is the program as it was
+    struct ggs_tune_part  part[GGS_TUNE_PARTS];
+    unsigned              n;
+    struct ggs_tune_value value[GGS_TUNE_VALUES];
+    unsigned              n_values;
+    unsigned              rounds, runs;
+    const char *          figure;                    // that decides: "token_quiet_ns"
+    struct ggs_ratio      ratio;                     // time of the best setting by that of the program as it was
+    struct ggs_ratio      control;                   // of the program by itself
+    bool                  better;                    // by more than noise
+    bool                  stopped;                   // by a signal or the time
+    bool                  same_output;               // of the best setting and the program as it was
+    bool                  failed;                    // all remedies together end the program
+    char                  said[400];                 // why
+    unsigned              lossy_left_out;            // remedies that would change the output
+    unsigned              repeated, busy;            // runs, because of other programs
+    char                  command[GGS_TUNE_COMMAND]; // the best; "" if it is the program as it was
 };

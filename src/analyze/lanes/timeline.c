@@ -7,6 +7,7 @@
 #include "analyze/machine/disk-waits.h"
 #include "analyze/machine/stalls.h"
 #include "analyze/walk/times.h"
+#include "analyze/walk/walk.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "trace/seal/runs/lods.h"
@@ -146,15 +147,16 @@ static int add_whole(struct view * view, const struct ggs_run * run, struct ggs_
     if (!ggs_array_reserve(view->out->ops, view->out->ops_capacity, view->out->n_ops + 1))
         return ggs_fail_memory(error);
     view->out->ops[view->out->n_ops++] =
-        (struct ggs_timeline_op){.begin    = (double) (run->begin_ns - view->window.begin_ns),
-                                 .duration = (double) (run->end_ns - run->begin_ns),
-                                 .run      = (uint32_t) run->run,
-                                 .token    = (int32_t) run->step,
-                                 .lane     = (uint16_t) lane,
-                                 .op       = UINT16_MAX,
-                                 .label    = UINT16_MAX,
-                                 .fits     = 1,
-                                 .layer    = -1};
+        (struct ggs_timeline_op){.begin      = (double) (run->begin_ns - view->window.begin_ns),
+                                 .duration   = (double) (run->end_ns - run->begin_ns),
+                                 .run        = (uint32_t) run->run,
+                                 .server_run = ggs_run_is_elsewhere(run) ? (uint32_t) run->peer : 0,
+                                 .token      = (int32_t) run->step,
+                                 .lane       = (uint16_t) lane,
+                                 .op         = UINT16_MAX,
+                                 .label      = UINT16_MAX,
+                                 .fits       = 1,
+                                 .layer      = -1};
     return 0;
 }
 

@@ -41,6 +41,7 @@ enum ggs_timeline_flags { GGS_TIMELINE_NOT_ENDED = 1, GGS_TIMELINE_FUSED = 2, GG
 struct ggs_timeline_op {
     double   begin, duration, wait, inner, stalled, disk_wait; // wait: after the op; the others: inside it
     uint32_t run, node;
+    uint32_t server_run; // of a whole graph run that a server computed: its run there; 0: none
     int32_t  token;
     uint16_t lane, op, thread; // op UINT16_MAX: a whole graph run
     uint16_t label;            // in ggs_timeline_view.labels; UINT16_MAX: none

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/values/value-align.h"
+#include "analyze/values/value-grid.h"
 #include "analyze/values/value-tally.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -41,6 +42,10 @@ struct work {
     bool *                         apart; // by token: it went another way than in A
     uint64_t                       apart_capacity;
     uint64_t                       order;
+    double                         allowed; // of the output that was compared last
+    struct ggs_value_grid *        grid;    // NULL: none
+    int64_t *                      numbers; // by token: its number in the grid, -1: it has none
+    uint64_t                       numbers_capacity;
 };
 
 // ---- ops of B ----
@@ -99,16 +104,48 @@ struct inputs {
     double in, absolute;
     bool   exact, nan, inf;
     bool   chosen; // what rows or experts are read differs, or is not known
+    // of the weight that differs by more than its types explain
+    uint32_t leaf; // index + 1, 0 for none
+    double   leaf_error, leaf_allowed;
+    uint64_t leaf_nan; // elements that are not finite, and are in A
 };
 
 static const struct cell * cell_at(const struct work * w, uint64_t op, uint64_t token) {
     return &w->cells[op * w->pass.n_tokens + token];
 }
 
+static double distance_of(const struct ggs_value_leaf * a, const struct ggs_value_leaf * b) {
+    double sum = 0;
+    for (unsigned i = 0; i < GGS_OP_VALUE_SKETCH; i++) {
+        double d = a->sketch[i] - b->sketch[i];
+        sum += d * d;
+    }
+    return sqrt(sum);
+}
+
+// A weight counts as an input. Of the same type it has to be the same.
+static void add_leaf(const struct work * w, uint32_t index, struct inputs * in) {
+    const struct ggs_value_leaf * a = &w->diff->a.leafs[index - 1];
+    const struct ggs_value_leaf * b = a->weight ? ggs_value_ops_leaf(&w->diff->b, a) : NULL;
+    if (b == NULL || (a->hash == b->hash && a->rows == b->rows)) return;
+    double   norm = sqrt(a->squares), error = norm > 0 ? distance_of(a, b) / norm : 1, allowed = 0;
+    uint64_t lost = a->nan + a->inf, b_lost = b->nan + b->inf;
+    if (strcmp(a->type, b->type) != 0)
+        allowed = ggs_value_rules.slack * (ggs_value_type_error(a->type) + ggs_value_type_error(b->type));
+    in->exact = false;
+    if (error > in->in) in->in = error;
+    if (error <= allowed && b_lost <= lost) return;
+    in->leaf         = index;
+    in->leaf_error   = error;
+    in->leaf_allowed = allowed;
+    in->leaf_nan     = b_lost > lost ? b_lost - lost : 0;
+}
+
 static struct inputs inputs_of(const struct work * w, const struct ggs_value_node * node, uint64_t t) {
     struct inputs in = {.exact = true};
     for (unsigned i = 0; i < node->n_sources; i++) {
         const struct ggs_value_source * source = &node->sources[i];
+        if (source->leaf != 0) add_leaf(w, source->leaf, &in);
         if (source->op == 0) continue;
         const struct cell * c     = cell_at(w, source->op - 1, t);
         double              error = (double) (source->cache ? c->reach : c->error);
@@ -213,6 +250,17 @@ static void add_up(struct ggs_value_tally * tally, const struct inputs * in, con
     if (event->error > 0) ggs_value_event_add(&tally->levels[ggs_value_level(event->error)], event);
 }
 
+// What is computed from a wrong weight is not the op's fault.
+static void judge_weight(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, const struct cell * c,
+                         struct ggs_value_event * event) {
+    event->error      = in->leaf_error;
+    event->allowed    = in->leaf_allowed;
+    event->nan        = in->leaf_nan;
+    w->tally[op].leaf = in->leaf;
+    w->apart[t] |= (c->bits & (NAN_SEEN | INF_SEEN)) != 0;
+    flag(w, op, GGS_RULE_WEIGHT, event);
+}
+
 static void compare(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c,
                     const struct ggs_value_row * a, const struct ggs_value_row * b) {
     struct ggs_value_diff *        d     = w->diff;
@@ -227,18 +275,26 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
                                             .sequence  = where->sequence,
                                             .step      = w->pass.step,
                                             .inputs    = in->in,
+                                            .run       = b->run,
+                                            .node      = b->node,
                                             .generated = where->generated};
     if (d->b.nodes[tally->match - 1].limit.own > limit.own) limit.own = d->b.nodes[tally->match - 1].limit.own;
     event.error = equal ? 0 : norm > 0 ? distance(a, b) / norm : distance(a, b) > 0 ? 1 : 0;
     event.allowed =
         in->chosen ? INFINITY : ggs_value_rules.slack * ggs_value_allowed(&limit, in->in, in->absolute, norm);
-    *c = (struct cell){.error = (float) event.error,
-                       .real  = (float) event.error,
-                       .norm  = (float) norm,
-                       .bits  = (uint8_t) (KNOWN | (equal ? EXACT : 0) | (b->nan > a->nan ? NAN_SEEN : 0) |
+    w->allowed = event.allowed;
+    *c         = (struct cell){.error = (float) event.error,
+                               .real  = (float) event.error,
+                               .norm  = (float) norm,
+                               .bits  = (uint8_t) (KNOWN | (equal ? EXACT : 0) | (b->nan > a->nan ? NAN_SEEN : 0) |
                                           (b->inf > a->inf ? INF_SEEN : 0))};
     tally->tokens++;
     tally->equal += equal;
+    if (in->leaf != 0) {
+        if (b->nan <= a->nan && b->inf <= a->inf && !w->apart[t]) add_up(tally, in, a, b, &event);
+        judge_weight(w, op, t, in, c, &event);
+        return;
+    }
     if (b->nan > a->nan || b->inf > a->inf) {
         bool nan  = b->nan > a->nan;
         event.nan = nan ? b->nan - a->nan : b->inf - a->inf;
@@ -303,20 +359,39 @@ static int add_history(struct work * w, uint64_t op, struct ggs_error * error) {
     return 0;
 }
 
-static void compare_token(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, bool whole) {
+// What was compared, as a cell of the grid. An op that has another meaning in B is not wrong.
+static int draw(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, bool whole,
+                const struct ggs_value_row * a, const struct ggs_value_row * b, struct ggs_error * error) {
+    const struct cell *   c     = cell_at(w, op, t);
+    bool                  equal = (c->bits & EXACT) != 0, wrong = (double) c->real > w->allowed;
+    struct ggs_value_cell cell   = {.value = (double) c->real, .allowed = w->allowed, .run = b->run, .node = b->node};
+    int                   status = 0;
+    if (w->grid == NULL || !w->diff->b.nodes[w->tally[op].match - 1].asked) return 0;
+    if (w->diff->a.nodes[op].choice) wrong = !equal && in->exact;
+    if (b->nan > a->nan) cell.marks |= GGS_CELL_NAN;
+    if (b->inf > a->inf) cell.marks |= GGS_CELL_INF;
+    if (wrong && (c->bits & SUSPECT) == 0) cell.marks |= GGS_CELL_WRONG;
+    for (uint64_t i = whole ? 0 : t; status == 0 && i <= t; i++)
+        status = ggs_value_grid_add(w->grid, &w->diff->a, op, w->numbers[i], &cell, error);
+    return status;
+}
+
+static int compare_token(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, bool whole,
+                         struct ggs_error * error) {
     const struct ggs_value_row *a = NULL, *b = NULL;
     struct cell *               c = &w->cells[op * w->pass.n_tokens + t];
     if (!rows_of(w, op, t, whole, &a, &b)) {
         guess(w, op, t, in, c);
-        return;
+        return 0;
     }
     w->diff->outputs++;
     w->diff->equal += a->hash == b->hash && a->nan == b->nan;
     compare(w, op, t, in, c, a, b);
+    return draw(w, op, t, in, whole, a, b, error);
 }
 
 // What is not divided by tokens: the inputs are those of all of them.
-static void compare_whole(struct work * w, uint64_t op) {
+static int compare_whole(struct work * w, uint64_t op, struct ggs_error * error) {
     uint64_t      n   = w->pass.n_tokens;
     struct cell * c   = &w->cells[op * n];
     struct inputs all = {.exact = true};
@@ -328,29 +403,48 @@ static void compare_whole(struct work * w, uint64_t op) {
         all.nan |= in.nan;
         all.inf |= in.inf;
         all.chosen |= in.chosen;
+        if (in.leaf != 0)
+            all.leaf = in.leaf, all.leaf_error = in.leaf_error, all.leaf_allowed = in.leaf_allowed,
+            all.leaf_nan = in.leaf_nan;
     }
-    compare_token(w, op, n - 1, &all, true);
+    int status = compare_token(w, op, n - 1, &all, true, error);
     for (uint64_t t = 0; t + 1 < n; t++) c[t] = c[n - 1];
+    return status;
 }
 
 static int compare_op(struct work * w, uint64_t op, struct ggs_error * error) {
-    const struct ggs_value_node * node = &w->diff->a.nodes[op];
+    const struct ggs_value_node * node   = &w->diff->a.nodes[op];
+    int                           status = 0;
     match(w, op);
     if (w->pass.n_tokens > 0 && ggs_value_pass_row(&w->pass, op, -1) != NULL &&
         (w->pass.n_tokens == 1 || is_same_batch(w))) {
-        compare_whole(w, op);
+        status = compare_whole(w, op, error);
     } else {
-        for (uint64_t t = 0; t < w->pass.n_tokens; t++) {
+        for (uint64_t t = 0; status == 0 && t < w->pass.n_tokens; t++) {
             struct inputs in = inputs_of(w, node, t);
-            compare_token(w, op, t, &in, false);
+            status           = compare_token(w, op, t, &in, false, error);
         }
     }
-    return node->cache ? add_history(w, op, error) : 0;
+    return status == 0 && node->cache ? add_history(w, op, error) : status;
+}
+
+static int number_tokens(struct work * w, struct ggs_error * error) {
+    int status = 0;
+    if (w->grid == NULL) return 0;
+    if (!ggs_array_reserve(w->numbers, w->numbers_capacity, w->pass.n_tokens + 1)) return ggs_fail_memory(error);
+    for (uint64_t t = 0; status == 0 && t < w->pass.n_tokens; t++) {
+        const struct ggs_value_pass * other = w->found[t].pass;
+        w->numbers[t]                       = -1;
+        if (other != NULL)
+            status = ggs_value_grid_token(w->grid, other->step, w->pass.tokens[t].position, &w->numbers[t], error);
+    }
+    return status;
 }
 
 static int compare_pass(struct work * w, struct ggs_error * error) {
     uint64_t n_ops = w->diff->a.n, had = w->n_tally;
     int      status = ggs_value_align_next(w->align, &w->pass, &w->found, error);
+    if (status == 0) status = number_tokens(w, error);
     if (status != 0) return status;
     if (!ggs_array_reserve(w->apart, w->apart_capacity, w->pass.n_tokens + 1) ||
         !ggs_array_reserve(w->tally, w->tally_capacity, n_ops) ||
@@ -387,11 +481,12 @@ static void release_work(struct work * w) {
     free(w->tally);
     free(w->cells);
     free(w->apart);
+    free(w->numbers);
 }
 
 int ggs_value_diff_compute(struct ggs_value_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
-                           struct ggs_error * error) {
-    struct work w = {.diff = diff};
+                           struct ggs_value_grid * grid, struct ggs_error * error) {
+    struct work w = {.diff = diff, .grid = grid};
     *diff         = (struct ggs_value_diff){.parted = -1, .parted_sequence = -1};
     int status    = check_values(a, "A", error);
     if (status == 0) status = check_values(b, "B", error);
@@ -405,6 +500,7 @@ int ggs_value_diff_compute(struct ggs_value_diff * diff, struct ggs_trace * a, s
         status =
             ggs_fail(error, GGS_ABSENT, "the two recordings have no token in common: record the same prompt with both");
     if (status == 0) status = ggs_value_judge(diff, w.tally, error);
+    if (status == 0 && grid != NULL) status = ggs_value_grid_finish(grid, &diff->a, diff, error);
     release_work(&w);
     return status;
 }

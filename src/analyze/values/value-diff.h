@@ -15,6 +15,7 @@
 
 // Why an op is wrong. docs/values.md explains them.
 enum ggs_value_rule {
+    GGS_RULE_WEIGHT, // a weight that it reads differs
     GGS_RULE_NAN,    // NaN that neither A nor an input has
     GGS_RULE_INF,    // the same for infinities
     GGS_RULE_CHOICE, // other experts or rows chosen from equal inputs
@@ -30,7 +31,8 @@ struct ggs_value_event {
     uint64_t order; // as A computed them
     int64_t  position, sequence, step;
     double   error, inputs, allowed;
-    uint64_t nan; // elements, or infinite ones
+    uint64_t run, node; // of B
+    uint64_t nan;       // elements, or infinite ones
     bool     generated;
 };
 
@@ -64,6 +66,7 @@ struct ggs_value_compared {
     enum ggs_value_verdict        verdict;
     enum ggs_value_rule           rule; // if it is wrong
     struct ggs_value_events       found;
+    const struct ggs_value_leaf * weight; // that differs; NULL for none
 };
 
 enum { GGS_VALUE_COMMON = 6, GGS_VALUE_SENTENCE = 160 };
@@ -82,8 +85,11 @@ struct ggs_value_diff {
     int64_t                            parted_sequence;
     char     common[GGS_VALUE_COMMON][GGS_VALUE_SENTENCE]; // what the wrong ones have in common
     unsigned n_common;
+    bool     brief; // for a page: answers leave by_op out, and what is behind the first 64 wrong ops
 };
 
+// `grid` NULL: none. Its tokens are those that were compared, its steps, runs and nodes those of B.
+struct ggs_value_grid;
 int  ggs_value_diff_compute(struct ggs_value_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
-                            struct ggs_error * error);
+                            struct ggs_value_grid * grid, struct ggs_error * error);
 void ggs_value_diff_release(struct ggs_value_diff * diff); // a zeroed struct is fine

@@ -183,6 +183,7 @@ static void judge(const struct work * w, uint64_t op, struct ggs_value_compared 
         out->verdict = GGS_VALUE_WRONG;
         out->rule    = (enum ggs_value_rule) rule;
         out->found   = found;
+        if (rule == GGS_RULE_WEIGHT && t->leaf != 0) out->weight = &w->diff->a.leafs[t->leaf - 1];
         return;
     }
 }

@@ -23,6 +23,16 @@ uint32_t * ggs_value_makers(const struct ggs_trace * trace, const struct ggs_gra
     return makers;
 }
 
+uint64_t ggs_value_leaf_tensor(const struct ggs_graph * graph, const struct ggs_op_value * value) {
+    uint64_t source = value->flags & GGS_OP_VALUE_SOURCE;
+    if (source == 0 || value->node >= graph->n_nodes || value->nan > value->elements ||
+        value->inf > value->elements - value->nan)
+        return 0;
+    for (uint64_t e = graph->first_edge[value->node]; e < graph->first_edge[value->node + 1]; e++)
+        if (graph->edges[e].slot == source - 1) return graph->edges[e].tensor;
+    return 0;
+}
+
 // The engine numbers the nodes that it has no name for, and what comes from them: "node_12",
 // "node_12 (view)".
 static bool is_nameless(const char * name) {

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "base/array.h"
 #include "base/error.h"
 
 void ggs_value_ops_release(struct ggs_value_ops * ops) {
     free(ops->nodes);
     free(ops->index);
+    free(ops->leafs);
+    ggs_map_release(&ops->by_leaf);
     ggs_map_release(&ops->by_key);
     ggs_map_release(&ops->by_name);
     ggs_map_release(&ops->by_cache);
@@ -47,6 +50,18 @@ static int64_t elements_of(const struct ggs_tensor * t) {
     return t == NULL ? 0 : t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
 }
 
+// Index + 1, 0 when out of memory.
+static uint32_t leaf_of(struct ggs_value_ops * ops, uint64_t tensor) {
+    const char *          name  = ggs_trace_tensor_name(ops->trace, tensor);
+    uint64_t *            index = ggs_map_put(&ops->by_leaf, tensor_key(name));
+    struct ggs_value_leaf fresh = {.type = type_name(ops->trace, tensor)};
+    snprintf(fresh.name, sizeof(fresh.name), "%s", name);
+    if (index == NULL || (*index == 0 && !ggs_array_push(ops->leafs, ops->n_leafs, ops->leafs_capacity, fresh)))
+        return 0;
+    if (*index == 0) *index = ops->n_leafs;
+    return (uint32_t) *index;
+}
+
 static struct ggs_value_source source_of(const struct work * w, uint64_t edge) {
     const struct ggs_trace *  trace  = w->ops->trace;
     uint64_t                  tensor = w->graph->edges[edge].tensor;
@@ -56,8 +71,8 @@ static struct ggs_value_source source_of(const struct work * w, uint64_t edge) {
     const char * root  = ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor);
     uint64_t     cache = ggs_map_get(&w->ops->by_cache, tensor_key(root));
     if (cache != 0) return (struct ggs_value_source){.op = (uint32_t) cache, .cache = true};
-    return (struct ggs_value_source){
-        .op = (uint32_t) ggs_map_get(&w->ops->by_name, tensor_key(ggs_trace_tensor_name(trace, tensor)))};
+    uint64_t op = ggs_map_get(&w->ops->by_name, tensor_key(ggs_trace_tensor_name(trace, tensor)));
+    return (struct ggs_value_source){.op = (uint32_t) op, .leaf = op != 0 ? 0 : leaf_of(w->ops, tensor)};
 }
 
 static void add_sources(const struct work * w, uint64_t node, struct ggs_value_node * out) {
@@ -97,6 +112,7 @@ static void describe(const struct work * w, const struct ggs_run * run, uint64_t
     out->empty                     = kind == GGS_KIND_EMPTY;
     out->choice                    = is_integer(out->type);
     out->device                    = run->backend;
+    out->asked                     = ggs_op_filter_fits_node(trace, w->graph, node);
     out->limit                     = ggs_value_limit(out->op, out->input, out->type, inner_of(w, node));
     memcpy(out->name, w->names[node].text, sizeof(out->name));
     add_sources(w, node, out);
@@ -159,7 +175,39 @@ int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, 
     return status;
 }
 
+int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
+                         struct ggs_error * error) {
+    const struct ggs_graph * graph;
+    int                      status = ggs_trace_graph(ops->trace, run->graph, &graph, error);
+    if (status != 0) return status;
+    uint64_t tensor = ggs_value_leaf_tensor(graph, value);
+    uint32_t index  = tensor == 0 ? 0 : leaf_of(ops, tensor);
+    if (index == 0)
+        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+                        (unsigned long long) value->run);
+    struct ggs_value_leaf * leaf   = &ops->leafs[index - 1];
+    uint64_t                finite = value->elements - value->nan - value->inf;
+    float                   sketch[GGS_OP_VALUE_SKETCH];
+    leaf->weight = true;
+    leaf->rows++;
+    leaf->elements += value->elements;
+    leaf->nan += value->nan;
+    leaf->inf += value->inf;
+    leaf->hash = (leaf->hash ^ value->hash) * 0x9e3779b97f4a7c15ull;
+    leaf->squares += value->rms * value->rms * (double) finite;
+    if (value->length != sizeof(sketch)) return 0;
+    memcpy(sketch, value->sketch, sizeof(sketch));
+    for (unsigned i = 0; i < GGS_OP_VALUE_SKETCH; i++) leaf->sketch[i] += (double) sketch[i];
+    return 0;
+}
+
 // ---- two recordings ----
+
+const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops *  ops,
+                                                 const struct ggs_value_leaf * other) {
+    uint64_t index = ggs_map_get(&ops->by_leaf, tensor_key(other->name));
+    return index == 0 || !ops->leafs[index - 1].weight ? NULL : &ops->leafs[index - 1];
+}
 
 static bool same_name(const struct ggs_value_node * a, const struct ggs_value_node * b) {
     if (strcmp(a->name, b->name) == 0) return a->name[0] != '(';

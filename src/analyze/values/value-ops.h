@@ -17,8 +17,19 @@ enum { GGS_VALUE_SOURCES = 10 };
 
 struct ggs_value_source {
     uint32_t op;    // index + 1 of the op that made it, 0 for a weight or an input of the graph
+    uint32_t leaf;  // index + 1 of that one in `leafs`, 0 for none
     bool     cache; // it is read from a cache that the op writes into: earlier tokens count
     bool     part;  // a view that leaves out something of it
+};
+
+// A weight, or an input of the graph, over all its rows.
+struct ggs_value_leaf {
+    char         name[GGS_VALUE_NAME];
+    const char * type;
+    bool         weight; // and its values are known
+    uint64_t     rows, elements, nan, inf, hash;
+    double       squares;
+    double       sketch[GGS_OP_VALUE_SKETCH];
 };
 
 struct ggs_value_node {
@@ -33,6 +44,7 @@ struct ggs_value_node {
     bool                    choice;
     bool                    cache; // writes into a cache
     bool                    has_values;
+    bool                    asked;  // the trace's filter leaves it
     bool                    fused;  // a part of it was computed by an op without values of its own
     uint64_t                device; // kind of backend that computed it: a string of the trace
     struct ggs_value_limit  limit;
@@ -44,7 +56,9 @@ struct ggs_value_ops {
     struct ggs_trace *      trace; // borrowed
     struct ggs_value_node * nodes;
     uint64_t                n, capacity;
-    struct ggs_map          by_key, by_name, by_cache;
+    struct ggs_value_leaf * leafs;
+    uint64_t                n_leafs, leafs_capacity;
+    struct ggs_map          by_key, by_name, by_cache, by_leaf;
     uint64_t                graph; // that index is about; 0 for none
     uint32_t *              index; // by node of the graph: index of its op
     uint64_t                n_index;
@@ -53,6 +67,11 @@ struct ggs_value_ops {
 void ggs_value_ops_release(struct ggs_value_ops * ops);
 // Adds the ops of a graph that are new, and fills in `index`.
 int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, struct ggs_error * error);
+// Adds a row of op_values that is a weight's: it has flags.
+int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
+                         struct ggs_error * error);
+// The weight of `ops` that has the name of another recording's, with values; NULL if there is none.
+const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops * ops, const struct ggs_value_leaf * other);
 // The op of `ops` that means what this one of another recording does: index + 1, 0 for none.
 // `others` is that recording.
 uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);

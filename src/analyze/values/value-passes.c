@@ -122,8 +122,15 @@ static int begin_run(struct ggs_value_passes * p, struct ggs_value_pass * pass, 
 
 static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, struct ggs_error * error) {
     const struct ggs_op_value * v   = &p->value;
-    struct ggs_value_row        row = {
-               .elements = v->elements, .nan = v->nan, .inf = v->inf, .hash = v->hash, .rms = v->rms, .token = -1};
+    struct ggs_value_row        row = {.run      = (uint32_t) v->run,
+                                       .node     = (uint32_t) v->node,
+                                       .elements = v->elements,
+                                       .nan      = v->nan,
+                                       .inf      = v->inf,
+                                       .hash     = v->hash,
+                                       .rms      = v->rms,
+                                       .largest  = v->max > -v->min ? v->max : -v->min,
+                                       .token    = -1};
     if (v->node >= p->ops->n_index || v->nan > v->elements || v->inf > v->elements - v->nan || v->row > INT32_MAX - 1)
         return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
                         (unsigned long long) v->run);
@@ -148,13 +155,19 @@ static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, st
 }
 
 static int read_ahead(struct ggs_value_passes * p, struct ggs_error * error) {
-    p->more   = ggs_cursor_next(p->values, &p->value, error);
-    int found = 1;
-    while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
-    if (found < 0) p->more = found;
-    if (p->more > 0 && p->run.run != p->value.run)
-        p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
-                           (unsigned long long) p->value.run);
+    int found = 1, status = 0;
+    do {
+        p->more = ggs_cursor_next(p->values, &p->value, error);
+        while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
+        if (found < 0) p->more = found;
+        if (p->more > 0 && p->run.run != p->value.run)
+            p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
+                               (unsigned long long) p->value.run);
+        // Weights may be read in a warm-up.
+        if (p->more > 0 && p->value.flags != 0 && (p->value.flags & GGS_OP_VALUE_INPUT) == 0)
+            status = ggs_value_ops_weight(p->ops, &p->run, &p->value, error);
+        if (status != 0) p->more = status;
+    } while (p->more > 0 && p->value.flags != 0);
     return p->more;
 }
 

@@ -18,9 +18,11 @@ struct ggs_value_where {
 
 struct ggs_value_row {
     uint32_t op;
-    int32_t  token; // of the pass; -1: all of them together
+    int32_t  token;     // of the pass; -1: all of them together
+    uint32_t run, node; // that computed it
     uint64_t elements, nan, inf, hash;
     double   rms;
+    double   largest; // absolute value
     float    sketch[GGS_OP_VALUE_SKETCH];
 };
 

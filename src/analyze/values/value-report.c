@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/walk/op-filter.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -34,6 +35,7 @@ struct work {
     uint8_t *                      seen;  // by node of the run: bits as of foul_bits; 0: not seen
     struct ggs_map                 ops;   // op and name -> index + 1
     struct ggs_map                 roots; // tensors that nodes write into, bits as `seen`
+    struct ggs_map                 leafs; // weights and inputs by name, bits as `seen`
     struct ggs_map                 positions;
     struct ggs_op_value *          rows; // of one output
     uint64_t                       n_rows, rows_capacity;
@@ -45,6 +47,11 @@ struct work {
 enum { SEEN = 1, HAS_NAN = 2, HAS_INF = 4 };
 
 // ---- inputs ----
+
+static struct ggs_map_key leaf_key(const struct ggs_trace * trace, uint64_t tensor) {
+    const char * name = ggs_trace_tensor_name(trace, tensor);
+    return ggs_map_key_of(name, strlen(name));
+}
 
 static unsigned bits_of_edge(const struct work * w, uint64_t edge, unsigned depth);
 
@@ -63,7 +70,8 @@ static unsigned bits_of_edge(const struct work * w, uint64_t edge, unsigned dept
     const struct ggs_tensor * t = ggs_trace_tensor(w->trace, w->graph->edges[edge].tensor);
     if (t == NULL) return 0;
     if (w->makers[edge] != 0) return bits_of_node(w, w->makers[edge] - 1, depth);
-    return (unsigned) ggs_map_get(&w->roots, ggs_map_key_number(ggs_trace_root(w->trace, t)->tensor));
+    unsigned bits = (unsigned) ggs_map_get(&w->leafs, leaf_key(w->trace, w->graph->edges[edge].tensor));
+    return bits | (unsigned) ggs_map_get(&w->roots, ggs_map_key_number(ggs_trace_root(w->trace, t)->tensor));
 }
 
 static const char * name_of_edge(const struct work * w, uint64_t edge) {
@@ -87,6 +95,11 @@ static bool has_foul_input(const struct work * w, uint64_t node, unsigned bit, s
     return false;
 }
 
+static void keep_origin(const struct ggs_value_origin * origin, struct ggs_value_origin * list, uint64_t * n) {
+    if (*n < GGS_VALUE_ORIGINS) list[*n] = *origin;
+    ++*n;
+}
+
 static void find_origin(struct work * w, uint64_t node, unsigned bit, struct ggs_value_origin * list, uint64_t * n) {
     struct ggs_value_origin origin = {.run     = w->run.run,
                                       .node    = node,
@@ -106,8 +119,43 @@ static void find_origin(struct work * w, uint64_t node, unsigned bit, struct ggs
     }
     if (origin.rows == 0 || has_foul_input(w, node, bit, &origin)) return;
     snprintf(origin.name, sizeof(origin.name), "%s", w->names[node].text);
-    if (*n < GGS_VALUE_ORIGINS) list[*n] = origin;
-    ++*n;
+    keep_origin(&origin, list, n);
+}
+
+// A weight, or an input of the graph. Masks are infinite by design.
+static int add_leaf(struct work * w, const struct ggs_op_value * row, struct ggs_error * error) {
+    bool     weight = (row->flags & GGS_OP_VALUE_INPUT) == 0;
+    unsigned bits   = SEEN | (row->nan > 0 ? HAS_NAN : 0u) | (row->inf > 0 && weight ? HAS_INF : 0u);
+    uint64_t tensor = ggs_value_leaf_tensor(w->graph, row);
+    if (tensor == 0)
+        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+                        (unsigned long long) row->run);
+    uint64_t * known = ggs_map_put(&w->leafs, leaf_key(w->trace, tensor));
+    if (known == NULL) return ggs_fail_memory(error);
+    unsigned fresh = bits & ~(unsigned) *known;
+    w->report->weights += weight && *known == 0;
+    // The rows of a weight are its experts; an input is another in each run.
+    *known = weight ? *known | bits : bits;
+    if ((fresh & (HAS_NAN | HAS_INF)) == 0) return 0;
+    struct ggs_value_origin origin = {.run       = row->run,
+                                      .node      = row->node,
+                                      .token     = w->run.step,
+                                      .op        = ggs_trace_op_name(w->trace, w->graph->nodes[row->node].op),
+                                      .layer     = ggs_trace_node_layer(w->trace, w->graph, row->node),
+                                      .batch_row = row->row,
+                                      .position  = -1,
+                                      .count     = (fresh & HAS_NAN) != 0 ? row->nan : row->inf,
+                                      .elements  = row->elements,
+                                      .rows      = 1,
+                                      .of_rows   = 1,
+                                      .weight    = weight};
+    snprintf(origin.leaf, sizeof(origin.leaf), "%s", ggs_trace_tensor_name(w->trace, tensor));
+    snprintf(origin.name, sizeof(origin.name), "%s", w->names[row->node].text);
+    if ((fresh & HAS_NAN) != 0)
+        keep_origin(&origin, w->report->nan, &w->report->n_nan);
+    else
+        keep_origin(&origin, w->report->inf, &w->report->n_inf);
+    return 0;
 }
 
 // ---- ops ----
@@ -167,11 +215,13 @@ static void add_row(struct ggs_value_op * op, const struct ggs_op_value * row) {
     op->elements = row->elements;
     op->nan += row->nan;
     op->inf += row->inf;
+    if (op->run == 0) op->run = row->run, op->node = row->node;
     if (finite == 0) return;
     double largest = row->max > -row->min ? row->max : -row->min;
     if (row->min < op->min) op->min = row->min;
     if (row->max > op->max) op->max = row->max;
-    if (largest > op->largest) op->largest = largest, op->position = row->position;
+    if (largest > op->largest || op->n == 0)
+        op->largest = largest, op->position = row->position, op->run = row->run, op->node = row->node;
     op->squares += row->rms * row->rms * (double) finite;
     op->sum += row->mean * (double) finite;
     op->n += finite;
@@ -206,13 +256,14 @@ static int find_unlike(struct work * w, struct ggs_error * error) {
         if (*index == 0) *index = report->n_unlike;
         struct ggs_value_token * known = &report->unlike[*index - 1];
         known->ops++;
-        if (times > 0 && fabs(log(times)) > fabs(log(known->times))) known->times = times;
+        if (times > 0 && fmax(times, 1 / times) > fmax(known->times, 1 / known->times)) known->times = times;
     }
     return 0;
 }
 
 static bool is_asked(const struct work * w, uint64_t node) {
     const struct ggs_value_asked * asked = w->asked;
+    if (!ggs_op_filter_fits_node(w->trace, w->graph, node)) return false;
     if (asked == NULL) return true;
     if (asked->tensor != NULL && strstr(w->names[node].text, asked->tensor) == NULL) return false;
     return asked->layer < 0 || ggs_trace_node_layer(w->trace, w->graph, node) == asked->layer;
@@ -265,7 +316,6 @@ static int begin_run(struct work * w, struct ggs_error * error) {
     uint64_t before = w->graph == NULL ? 0 : w->graph->row.graph;
     int      status = ggs_trace_graph(w->trace, w->run.graph, &w->graph, error);
     if (status != 0) return status;
-    w->report->runs++;
     if (before == w->graph->row.graph && w->seen != NULL) {
         memset(w->seen, 0, w->graph->n_nodes);
         return 0;
@@ -297,7 +347,7 @@ static int walk(struct work * w, struct ggs_error * error) {
     struct ggs_cursor * values = NULL;
     struct ggs_cursor * runs   = NULL;
     struct ggs_op_value value;
-    bool                wanted = false;
+    bool                wanted = false, begun = false;
     int                 more   = 1;
     int                 status = ggs_cursor_open(&values, w->trace->reader, GGS_TABLE_OP_VALUES, error);
     if (status == 0) status = ggs_cursor_open(&runs, w->trace->reader, GGS_TABLE_RUNS, error);
@@ -307,9 +357,18 @@ static int walk(struct work * w, struct ggs_error * error) {
             while (status >= 0 && more > 0 && w->run.run < value.run) more = ggs_cursor_next(runs, &w->run, error);
             if (more < 0) status = more;
             wanted = w->run.run == value.run && is_wanted(w);
-            if (status >= 0 && wanted) status = begin_run(w, error);
+            w->report->runs += wanted;
+            begun = false;
         }
-        if (status >= 0 && wanted) status = add_value(w, &value, error);
+        bool leaf = value.flags != 0 && w->run.run == value.run; // weights may be read in a warm-up
+        if (status >= 0 && (wanted || leaf) && !begun) {
+            status = begin_run(w, error);
+            begun  = true;
+        }
+        if (status >= 0 && leaf)
+            status = add_leaf(w, &value, error);
+        else if (status >= 0 && wanted)
+            status = add_value(w, &value, error);
     }
     if (status == 0 && w->graph != NULL) status = end_output(w, error);
     ggs_cursor_close(values);
@@ -421,6 +480,7 @@ int ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace 
     leave_graph(&w);
     ggs_map_release(&w.ops);
     ggs_map_release(&w.roots);
+    ggs_map_release(&w.leafs);
     ggs_map_release(&w.positions);
     free(w.rows);
     free(w.sorted);

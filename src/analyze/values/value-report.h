@@ -8,12 +8,12 @@
 #include "analyze/values/value-names.h"
 #include "analyze/walk/trace.h"
 
-enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16 };
+enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16, GGS_VALUE_BRIEF = 64 };
 #define GGS_F16_MOST 65504.0
 
 // What is known of an input of an op.
 enum ggs_value_seen {
-    GGS_VALUE_UNSEEN = 0, // a weight or an input of the graph, or not recorded
+    GGS_VALUE_UNSEEN = 0, // not recorded
     GGS_VALUE_CLEAN  = 1, // finite
     GGS_VALUE_FOUL   = 2, // has a NaN, or an infinity if that is asked for
 };
@@ -23,7 +23,8 @@ struct ggs_value_input {
     uint64_t seen; // enum ggs_value_seen
 };
 
-// An op that has NaN or infinities in its output and, as far as they were seen, none in its inputs.
+// An op that has NaN or infinities in its output and, as far as they were seen, none in its inputs; or
+// a weight or input of the graph that has some, with the op that reads it first.
 struct ggs_value_origin {
     uint64_t               run, node;
     int64_t                token; // step, -1 for none
@@ -35,6 +36,8 @@ struct ggs_value_origin {
     uint64_t               rows, of_rows;   // that have some
     struct ggs_value_input inputs[GGS_VALUE_INPUTS];
     uint64_t               n_inputs;
+    char leaf[GGS_VALUE_NAME]; // the weight or input that has them: counts are of its rows; "" for none
+    bool weight;
 };
 
 // All outputs of one op, over tokens.
@@ -46,12 +49,13 @@ struct ggs_value_op {
     uint64_t     rows, elements; // elements: of a row
     uint64_t     nan, inf;       // elements
     double       min, max, rms, mean;
-    double       largest;  // absolute value
-    int64_t      position; // of the token that has it, -1 if not known
-    uint64_t     channel;  // index that has the largest absolute value of most rows
-    double       share;    // of rows in which it does, at least
-    double       peak;     // mean of the largest absolute value in terms of the row's rms
-    uint64_t     constant; // rows whose elements are all the same
+    double       largest;   // absolute value
+    int64_t      position;  // of the token that has it, -1 if not known
+    uint64_t     run, node; // likewise
+    uint64_t     channel;   // index that has the largest absolute value of most rows
+    double       share;     // of rows in which it does, at least
+    double       peak;      // mean of the largest absolute value in terms of the row's rms
+    uint64_t     constant;  // rows whose elements are all the same
     // below: while it is added up
     double   squares, sum, peaks;
     uint64_t n;
@@ -84,7 +88,8 @@ struct ggs_value_asked {
 
 struct ggs_value_report {
     uint64_t                 rows, runs, tokens;
-    struct ggs_value_op *    ops; // in order of computation
+    uint64_t                 weights; // that were read
+    struct ggs_value_op *    ops;     // in order of computation
     uint64_t                 n_ops, ops_capacity;
     struct ggs_value_origin  nan[GGS_VALUE_ORIGINS], inf[GGS_VALUE_ORIGINS];
     uint64_t                 n_nan, n_inf; // may be more than are kept
@@ -98,6 +103,7 @@ struct ggs_value_report {
     uint64_t                 n_channels, channels_capacity;
     struct ggs_value_token * unlike; // most ops first
     uint64_t                 n_unlike, unlike_capacity;
+    bool                     brief; // for a page: answers leave by_op out, and of each list what is behind the first 64
 };
 
 // GGS_ABSENT with a sentence if no values were recorded, or none that were asked for. `asked` NULL:

@@ -16,6 +16,7 @@ struct ggs_value_tally {
     double                  worst, ratio;
     uint64_t                same, other; // tokens with inputs that are equal bit by bit: output equal, not equal
     uint64_t                suspects;    // tokens that differ although it has other inputs in B
+    uint32_t                leaf;        // index + 1 of the weight that differs
     struct ggs_value_events rules[GGS_RULES];
     struct ggs_value_events levels[GGS_TALLY_LEVELS]; // by the error's binary exponent
 };

@@ -550,5 +550,6 @@ int ggs_trace_lost(struct ggs_trace * trace, uint64_t reason, uint64_t * count, 
 }
 
 bool ggs_loss_is_of_machine(uint64_t reason) {
-    return reason == GGS_LOSS_FAULTS || reason == GGS_LOSS_BLOCK_REQUESTS || reason == GGS_LOSS_PAGES;
+    return reason == GGS_LOSS_FAULTS || reason == GGS_LOSS_BLOCK_REQUESTS || reason == GGS_LOSS_PAGES ||
+           reason == GGS_LOSS_SWITCHES;
 }

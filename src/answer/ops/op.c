@@ -6,7 +6,10 @@
 
 #include "analyze/experts/choices.h"
 #include "analyze/machine/disk-waits.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/ops/graph-view.h"
+#include "analyze/values/value-histogram.h"
+#include "analyze/walk/times.h"
 #include "analyze/walk/walk.h"
 #include "analyze/walk/words.h"
 #include "answer/ops/operand.h"
@@ -23,6 +26,7 @@ struct neighbour {
 struct held_up {
     uint64_t * stalls; // by page faults
     uint64_t * waits;  // for streamed weights
+    uint64_t * off;    // without a CPU
 };
 
 // Ops, by the nodes that they computed.
@@ -40,8 +44,9 @@ struct client {
 
 // Statistics of the result over all tokens.
 struct computed {
-    uint64_t rows, elements, nan, inf;
-    double   min, max, rms; // of the finite elements
+    uint64_t                   rows, elements, nan, inf;
+    double                     min, max, rms; // of the finite elements
+    struct ggs_value_histogram histogram;
 };
 
 struct card {
@@ -155,7 +160,7 @@ static int find_values(struct card * card, struct ggs_error * error) {
     ggs_cursor_keys(cursor, (int64_t) card->run, (int64_t) card->run);
     while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
         uint64_t lost = row.nan + row.inf, n = row.elements > lost ? row.elements - lost : 0;
-        if (row.node != node) continue;
+        if (row.node != node || row.flags != 0) continue;
         out->rows++;
         out->elements += row.elements;
         out->nan += row.nan;
@@ -168,7 +173,9 @@ static int find_values(struct card * card, struct ggs_error * error) {
     }
     out->rms = finite == 0 ? 0 : sqrt(squares / (double) finite);
     ggs_cursor_close(cursor);
-    return status;
+    if (status < 0 || node >= card->view.graph->n_nodes) return status;
+    return ggs_value_histogram_compute(&out->histogram, card->trace, card->run, node,
+                                       card->view.graph->nodes[node].tensor, error);
 }
 
 static int find_client(struct card * card, struct ggs_error * error) {
@@ -219,17 +226,35 @@ static void see_wait(void * context, const struct ggs_disk_wait * wait) {
         if (op->op_runs[i].thread == wait->thread) waiting->waits[i] += wait->wait_ns;
 }
 
+static int find_off_cpu(const struct card * card, uint64_t * off, struct ggs_error * error) {
+    const struct ggs_op_seen * op      = &card->op;
+    uint64_t                   process = card->walk->run.process;
+    struct ggs_off_cpu_spans   spans;
+    int status = ggs_off_cpu_spans_read(&spans, card->trace, op->begin_ns, op->end_ns + 1, error);
+    for (uint64_t i = 0; status == 0 && i < op->n_op_runs; i++) {
+        const struct ggs_op_run * run = &op->op_runs[i];
+        off[i]                        = ggs_off_cpu_spans_within(&spans, process, run->os_thread, run->begin_ns,
+                                                                 ggs_time_after(run->begin_ns, run->duration_ns));
+    }
+    ggs_off_cpu_spans_release(&spans);
+    return status;
+}
+
 static int find_held_up(struct card * card, struct ggs_error * error) {
     struct held_up *           held   = &card->held;
     const struct ggs_op_seen * op     = &card->op;
     struct ggs_reader *        reader = card->trace->reader;
     bool                       faults = ggs_reader_rows(reader, GGS_TABLE_FAULTS) > 0,
-         streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0;
+         streamed                     = ggs_reader_rows(reader, GGS_TABLE_STREAMED) > 0,
+         switches                     = ggs_reader_rows(reader, GGS_TABLE_OFF_CPU) > 0;
     int status                        = 0;
     *held                             = (struct held_up){faults ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL,
-                             streamed ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL};
-    if ((faults && held->stalls == NULL) || (streamed && held->waits == NULL)) return ggs_fail_memory(error);
+                             streamed ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL,
+                             switches ? calloc(op->n_op_runs + 1, sizeof(uint64_t)) : NULL};
+    if ((faults && held->stalls == NULL) || (streamed && held->waits == NULL) || (switches && held->off == NULL))
+        return ggs_fail_memory(error);
     if (faults) status = find_stalls(card, held->stalls, error);
+    if (status == 0 && switches) status = find_off_cpu(card, held->off, error);
     struct waiting waiting = {.card = card, .waits = held->waits};
     if (status == 0 && streamed)
         status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, see_wait, &waiting, error);
@@ -275,7 +300,7 @@ static void find_edges(struct card * card) {
 
 struct thread_row {
     const struct ggs_op_run * run;
-    int64_t                   stalled_ns, disk_wait_ns; // -1: not recorded
+    int64_t                   stalled_ns, disk_wait_ns, off_cpu_ns; // -1: not recorded
 };
 
 GGS_NEXT(next_thread) {
@@ -283,7 +308,8 @@ GGS_NEXT(next_thread) {
     if (*i == card->op.n_op_runs) return NULL;
     *(struct thread_row *) room =
         (struct thread_row){&card->op.op_runs[*i], card->held.stalls == NULL ? -1 : (int64_t) card->held.stalls[*i],
-                            card->held.waits == NULL ? -1 : (int64_t) card->held.waits[*i]};
+                            card->held.waits == NULL ? -1 : (int64_t) card->held.waits[*i],
+                            card->held.off == NULL ? -1 : (int64_t) card->held.off[*i]};
     ++*i;
     return room;
 }
@@ -312,10 +338,13 @@ GGS_GET_VIEW(run_of, struct thread_row, it->run)
 #define STALLED   "held up by page faults; part of busy_ns; null if they were not recorded"
 #define DISK_WAIT "waiting for streamed weights; part of busy_ns; null if nothing was streamed, or it was not seen"
 
+#define OFF_CPU "without a CPU; part of busy_ns; null if context switches were not recorded"
+
 static const struct ggs_field thread_fields[] = {
     GGS_MEMBERS_VIEW(run_of, &run_),
     GGS_FIELD_OR_NULL(struct thread_row, stalled_ns, "stalled_ns", STALLED),
     GGS_FIELD_OR_NULL(struct thread_row, disk_wait_ns, "disk_wait_ns", DISK_WAIT),
+    GGS_FIELD_OR_NULL(struct thread_row, off_cpu_ns, "off_cpu_ns", OFF_CPU),
     GGS_TEST("cut", is_cut, "its end was not seen"),
     {0},
 };
@@ -399,6 +428,7 @@ static int64_t sum_of(const uint64_t * list, const struct ggs_op_seen * op) {
 CARD(token_of, it->walk->run.step)
 CARD(stalled_of, sum_of(it->held.stalls, &it->op))
 CARD(disk_wait_of, sum_of(it->held.waits, &it->op))
+CARD(off_cpu_of, sum_of(it->held.off, &it->op))
 CARD_TEXT(phase_of, ggs_word_phase(it->walk->run.phase))
 CARD_TEXT(backend_of, ggs_reader_string(trace->reader, it->walk->run.backend))
 CARD_TEXT(node_name_of, name_of(it, it->node))
@@ -413,6 +443,19 @@ static const struct ggs_field neighbour_fields[] = {
     GGS_FIELD(struct neighbour, run, "run"), GGS_FIELD(struct neighbour, node, "node"), {0}};
 static const struct ggs_object neighbour = {.fields = neighbour_fields};
 
+#define HISTOGRAM(member, ...) GGS_FIELD(struct ggs_value_histogram, member, #member, __VA_ARGS__)
+
+static const struct ggs_field histogram_fields[] = {
+    HISTOGRAM(least),
+    HISTOGRAM(most),
+    HISTOGRAM(elements, "that are finite"),
+    GGS_LIST(struct ggs_value_histogram, counts, bins, "counts", "in even bins from least to most", .inside = true),
+    {0},
+};
+static const struct ggs_object histogram = {.fields = histogram_fields};
+
+GGS_GET_VIEW(histogram_of, struct computed, it->histogram.elements > 0 ? &it->histogram : NULL)
+
 static const struct ggs_field computed_fields[] = {
     GGS_FIELD(struct computed, rows, "rows", "tokens; 1 if the output is not divided by tokens"),
     GGS_FIELD(struct computed, elements, "elements", "of all rows"),
@@ -421,6 +464,8 @@ static const struct ggs_field computed_fields[] = {
     GGS_FIELD(struct computed, min, "min", "of the finite elements; 0 if there are none, as the next two"),
     GGS_FIELD(struct computed, max, "max"),
     GGS_FIELD(struct computed, rms, "rms", "root of the mean square"),
+    GGS_OBJECT_OR_NULL("histogram", histogram_of, &histogram,
+                       "of all elements; null if they were not kept (record --values-dump)"),
     {0},
 };
 static const struct ggs_object computed = {.fields = computed_fields};
@@ -449,6 +494,7 @@ static const struct ggs_field fields[] = {
     GGS_MEMBERS_VIEW(times_of, &ggs_op_times_object),
     GGS_NATURAL("stalled_ns", stalled_of, STALLED),
     GGS_NATURAL("disk_wait_ns", disk_wait_of, DISK_WAIT),
+    GGS_NATURAL("off_cpu_ns", off_cpu_of, OFF_CPU),
     GGS_EACH("threads", next_thread, &thread_),
     GGS_EACH("absorbed", next_absorbed, &absorbed, "nodes that were computed together with it"),
     GGS_EACH("operands", next_operand, &ggs_ranged_operand_object),
@@ -470,12 +516,38 @@ const struct ggs_object ggs_op_object = {
     .lines  = true,
 };
 
+// Of a graph run that a server computed, the op that took longest there: what the client waited
+// for.
+static int follow_to_server(struct card * card, struct ggs_error * error) {
+    struct ggs_run * runs;
+    uint64_t         n, longest = 0;
+    int              status = ggs_graph_runs(card->trace, -1, card->run, &runs, &n, error);
+    if (status < 0) return status;
+    uint64_t server = n > 0 && ggs_run_is_elsewhere(&runs[0]) ? runs[0].peer : 0;
+    free(runs);
+    if (server == 0 || ggs_overview_find(card->overview, server) == NULL) return 0;
+    struct ggs_trace  trace = ggs_trace_borrow(card->trace);
+    struct ggs_walk * walk  = NULL;
+    status                  = ggs_walk_open_runs(&walk, &trace, server, server, error);
+    if (status >= 0) status = ggs_walk_run(walk, error);
+    while (status > 0 && ggs_walk_op(walk)) {
+        uint64_t took = ggs_time_between(walk->op.begin_ns, walk->op.end_ns);
+        if (took < longest) continue;
+        longest   = took;
+        card->run = server, card->node = walk->op.node;
+    }
+    ggs_walk_close(walk);
+    ggs_trace_return(&trace);
+    return status < 0 ? status : 0;
+}
+
 int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct ggs_overview * overview, uint64_t run,
                  uint64_t node, struct ggs_error * error) {
     struct card card = {.trace = trace, .overview = overview, .run = run, .node = node};
     if (ggs_overview_find(overview, run) == NULL)
         return ggs_fail(error, GGS_ABSENT, "there is no graph run %" PRIu64, run);
-    int status = look_at_run(&card, error);
+    int status = follow_to_server(&card, error);
+    if (status == 0) status = look_at_run(&card, error);
     if (status < 0) return status;
     status = find_op(&card, error);
     if (status == 0) status = find_held_up(&card, error);
@@ -488,6 +560,7 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
     if (status == 0) ggs_answer_write(json, &ggs_op_object, &card, trace);
     free(card.held.stalls);
     free(card.held.waits);
+    free(card.held.off);
     ggs_choices_release(&card.choices);
     ggs_walk_close(card.walk);
     ggs_graph_view_release(&card.view);

@@ -168,6 +168,45 @@ static const void * requests_of(const void * at, const void * trace, void * room
     return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0 ? r : NULL;
 }
 
+// ---- threads without a CPU ----
+
+static const struct ggs_field lost_op_fields[] = {
+    GGS_FIELD(struct ggs_off_cpu_op, name, "op"),
+    GGS_FIELD(struct ggs_off_cpu_op, lost_ns, "lost_ns"),
+    {0},
+};
+static const struct ggs_object lost_op = {.fields = lost_op_fields};
+
+GGS_GET_TEXT(runner_of, struct ggs_off_cpu_runner, it->other == GGS_OTHER_PROGRAM ? it->name : NULL)
+
+static const struct ggs_field runner_fields[] = {
+    GGS_FIELD_WORD(struct ggs_off_cpu_runner, other, "other", ggs_off_cpu_other_name,
+                   "idle: nobody; own: a thread of the same process; program: another one, or the kernel"),
+    GGS_TEXT_OR_NULL("name", runner_of, "of the thread of that program"),
+    GGS_FIELD(struct ggs_off_cpu_runner, ns, "lost_ns", "summed over threads"),
+    {0},
+};
+static const struct ggs_object runner = {.fields = runner_fields};
+
+#define OFF_CPU(member, key, ...) GGS_FIELD(struct ggs_off_cpu_totals, member, key, __VA_ARGS__)
+
+static const struct ggs_field off_cpu_fields[] = {
+    OFF_CPU(spans, "count", "times that threads left the CPU and ran again"),
+    OFF_CPU(lost_events, "lost", "switches for which the kernel had no room"),
+    OFF_CPU(run_ns, "run_ns", "graph runs of the CPU, warm-up left out"),
+    OFF_CPU(lost_ns, "lost_ns", "of these: a thread that had an op to compute had no CPU, and the others wait for it"),
+    OFF_CPU(preempted_ns, "preempted_ns", "of these: it could have run; the rest waited for something"),
+    OFF_CPU(foreign_ns, "foreign_ns", "of these: no thread of the same process ran instead, as far as seen"),
+    OFF_CPU(thread_ns, "thread_ns", "lost_ns summed over threads"),
+    OFF_CPU(others_seen, "others_seen", "the kernel told who ran instead, which takes root"),
+    GGS_ROWS(struct ggs_off_cpu_totals, by_op, n_by_op, "by_op", &lost_op, "most lost first"),
+    GGS_ROWS(struct ggs_off_cpu_totals, by_other, n_by_other, "by_other", &runner, "who ran instead, longest first"),
+    {0},
+};
+static const struct ggs_object off_cpu = {.fields = off_cpu_fields, .lines = true};
+
+GGS_GET_VIEW(off_cpu_of, struct ggs_stats, it->off_cpu.recorded ? &it->off_cpu : NULL)
+
 // ---- conditions ----
 
 #define CONDITION(member, key, ...) GGS_FIELD(struct ggs_conditions, member, key, __VA_ARGS__)
@@ -313,6 +352,8 @@ static const struct ggs_object residency = {.fields = residency_fields, .lines =
 
 static const struct ggs_field fields[] = {
     GGS_OBJECT_OR_NULL("faults", faults_of, &faults, "page faults; null if none were recorded"),
+    GGS_OBJECT_OR_NULL("off_cpu", off_cpu_of, &off_cpu,
+                       "threads without a CPU; null if context switches were not recorded"),
     GGS_OBJECT_OR_NULL("block_requests", requests_of, &requests, "requests to disks; null if none were recorded"),
     GGS_MEMBERS(struct ggs_stats, conditions, &conditions),
     GGS_OBJECT(struct ggs_stats, loading, "load", &loading,

@@ -87,6 +87,7 @@ int ggs_stats_compute(struct ggs_stats * stats, struct ggs_trace * trace, const 
     if (status == 0) status = compute_groups(stats, range, error);
     if (status == 0) status = ggs_weights_list(&stats->weights, trace, &stats->totals, error);
     if (status == 0) status = ggs_fault_totals_compute(&stats->faults, trace, range, error);
+    if (status == 0) status = ggs_off_cpu_totals_compute(&stats->off_cpu, trace, range, error);
     if (status == 0) status = ggs_request_totals_compute(&stats->requests, trace, range, error);
     if (status == 0 && (stats->by >> GGS_BY_CONTEXT & 1) != 0)
         status = ggs_requests_list(&stats->contexts, trace, false, error);
@@ -112,6 +113,7 @@ void ggs_stats_release(struct ggs_stats * stats) {
     ggs_process_list_release(&stats->processes);
     ggs_request_totals_release(&stats->requests);
     ggs_fault_totals_release(&stats->faults);
+    ggs_off_cpu_totals_release(&stats->off_cpu);
     ggs_resident_release(&stats->resident);
     ggs_weights_release(&stats->weights);
     for (unsigned i = 0; i < GGS_BY_COUNT; i++) ggs_groups_release(&stats->groups[i]);

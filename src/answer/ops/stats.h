@@ -8,6 +8,7 @@
 #include "analyze/machine/conditions.h"
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
 #include "analyze/memory/weights.h"
@@ -37,6 +38,7 @@ struct ggs_stats {
     struct ggs_resident_list   resident;
     struct ggs_fault_totals    faults;
     struct ggs_request_totals  requests;
+    struct ggs_off_cpu_totals  off_cpu;
     struct ggs_windows         windows;
     struct ggs_streamed_totals streamed;
     struct ggs_process_list    processes;

@@ -343,6 +343,12 @@ static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) 
     return i < run->n_ops && run->ops[i].node == node ? &run->ops[i] : NULL;
 }
 
+static bool has_whole_graph(const struct traced * traced) {
+    for (uint32_t i = 0; i < traced->n_launches; i++)
+        if (traced->launches[i].node == WHOLE_GRAPH) return true;
+    return false;
+}
+
 // Asking CUPTI for its records costs as much as half a token, so it is done for several runs at
 // once.
 static bool read_records(struct ggs_device_run * run, unsigned waiting) {
@@ -354,16 +360,24 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
         cuda.cuptiActivityFlushAll(0);
     }
     pthread_mutex_lock(&lock);
+    bool known = false;
     qsort(traced->kernels, traced->n_kernels, sizeof(*traced->kernels), by_begin);
     for (uint32_t i = 0; i < traced->n_kernels; i++) {
         const struct ggs_device_kernel * kernel = &traced->kernels[i];
         struct ggs_device_op *           op     = op_of(run, kernel->node);
         if (op == NULL) continue;
+        known = true;
         if (op->begin_ns == 0 || kernel->begin_ns < op->begin_ns) op->begin_ns = kernel->begin_ns;
         if (kernel->end_ns > op->end_ns) op->end_ns = kernel->end_ns;
         op->queue = kernel->stream;
     }
     ggs_kernels_emit(run->run, traced->kernels, traced->n_kernels);
+    // A graph that was instantiated before the recording began, and since then at most updated, has
+    // kernels of no known node: its runs are seen as a whole.
+    if (!known && has_whole_graph(traced)) {
+        run->timed = false;
+        run->n_ops = 0;
+    }
     forget(traced);
     pthread_mutex_unlock(&lock);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;

@@ -13,6 +13,8 @@
 #include "capture/memory/fills.h"
 #include "capture/memory/mapped-files.h"
 #include "capture/memory/reads.h"
+#include "capture/values/leafs.h"
+#include "capture/values/values.h"
 #include "capture/window.h"
 #include "preload/ggml-abi.h"
 #include "preload/hook.h"
@@ -208,6 +210,7 @@ EXPORT void ggml_backend_tensor_set(struct abi_tensor * tensor, const void * dat
     real(tensor, data, offset, size);
     leave(&span);
     emit_set(&span, tensor, data, offset, size, false);
+    if (ggs_values_wanted && span.recorded) ggs_values_weight_set(tensor, data, offset, size);
 }
 
 EXPORT void ggml_backend_tensor_get(const struct abi_tensor * tensor, void * data, size_t offset, size_t size) {

@@ -11,6 +11,7 @@
 #include "capture/graph-run.h"
 #include "capture/journal.h"
 #include "capture/values/dump.h"
+#include "capture/values/leafs.h"
 #include "capture/values/run.h"
 #include "capture/values/values.h"
 
@@ -223,6 +224,10 @@ static void read_piece(struct computing * c, const struct ggs_device_piece * pie
     ggs_device_followed = followed;
 }
 
+static bool fetch_leaf(struct ggs_values_run * values, const struct abi_tensor * tensor, struct abi_tensor * copy) {
+    return fetch(values, 2, tensor, copy);
+}
+
 static void begin(struct computing * c, void * backend) {
     const struct abi_tensor * ids = ggs_values_plan_outputs(c->values->plan, c->graph);
     struct abi_tensor         copy;
@@ -233,6 +238,7 @@ static void begin(struct computing * c, void * backend) {
     // Inputs of the graph are there, and say which token each row is.
     for (uint32_t i = 0; i < c->device->n_nodes; i++) copy_indices(c, i, true);
     dump_inputs(c, 0);
+    ggs_values_leafs(c->slot, c->values, c->graph, fetch_leaf);
     ggs_device_current = current;
 }
 

@@ -4,12 +4,15 @@
 
 enum { PIECE = 240 << 10, USAGE_WEIGHTS = 1 }; // four pieces fit into a segment
 
-void ggs_values_dump(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * tensor,
-                     const void * data) {
+size_t ggs_values_bytes(const struct abi_tensor * tensor) {
     static size_t (*bytes_of)(const struct abi_tensor * tensor);
     if (bytes_of == NULL) *(void **) &bytes_of = ggs_abi_find("ggml_nbytes");
-    if (bytes_of == NULL || data == NULL) return;
-    uint64_t total = bytes_of(tensor);
+    return bytes_of == NULL ? 0 : bytes_of(tensor);
+}
+
+void ggs_values_dump(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * tensor,
+                     const void * data) {
+    uint64_t total = data == NULL ? 0 : ggs_values_bytes(tensor);
     for (uint64_t at = 0; at < total; at += PIECE) {
         struct ggs_spool_dump   unit = {.type   = GGS_UNIT_DUMP,
                                         .source = (uint8_t) source,

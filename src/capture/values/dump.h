@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "capture/slots.h"
@@ -10,5 +11,7 @@
 // time.
 void ggs_values_dump(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * tensor,
                      const void * data);
+// Bytes of a tensor as it lies in memory, strides included; 0 if that cannot be known.
+size_t ggs_values_bytes(const struct abi_tensor * tensor);
 // Weights stay where they are: in the model's file.
 bool ggs_values_is_weight(const struct abi_tensor * tensor);

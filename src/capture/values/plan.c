@@ -199,6 +199,7 @@ static struct ggs_values_plan * make(const struct abi_graph * graph, const struc
     if (plan->n_tokens == 0) plan->n_tokens = scheduled.tokens;
     find_outputs(plan, graph);
     plan_nodes(plan, graph, asked);
+    ggs_values_plan_leafs(plan, graph);
     return plan;
 }
 

@@ -36,12 +36,22 @@ struct ggs_values_node {
     uint64_t elements;   // of a row
 };
 
+// What a node reads and no node makes: its source is a weight, or an input of the graph.
+struct ggs_values_leaf {
+    uint32_t node;
+    uint8_t  source;
+    bool     input;
+};
+
 struct ggs_values_plan {
     const struct ggs_captured_graph * graph; // the base of those that it holds for
     struct ggs_values_plan *          older;
     uint32_t                          n_nodes, n_tokens, n_outputs;
     uint32_t                          most_rows, most_pieces; // of a node
     int32_t                           outputs_node;           // GET_ROWS by the tensor that names the outputs, -1: none
+    struct ggs_values_leaf *          leafs;                  // each once
+    uint32_t                          n_leafs;
+    bool                              weighed; // weights were read
     struct ggs_values_node            node[];
 };
 
@@ -55,5 +65,7 @@ const int32_t * ggs_values_plan_positions(uint32_t * n);
 // Made once per graph, then kept for good. NULL without memory.
 struct ggs_values_plan * ggs_values_plan(const struct abi_graph * graph, const struct ggs_captured_graph * known,
                                          const struct ggs_values_asked * asked);
+// Finds the leafs of nodes that are wanted. In leafs.c.
+void ggs_values_plan_leafs(struct ggs_values_plan * plan, const struct abi_graph * graph);
 // The tensor that names the tokens whose outputs are wanted, as I32; NULL if there is none.
 const struct abi_tensor * ggs_values_plan_outputs(const struct ggs_values_plan * plan, const struct abi_graph * graph);

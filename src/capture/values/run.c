@@ -10,6 +10,7 @@
 
 bool                           ggs_values_wanted;
 bool                           ggs_values_unfused;
+bool                           ggs_values_no_weights;
 static struct ggs_values_asked asked;
 static uint64_t                every = 1;
 static struct ggs_values_run   runs[GGS_SLOTS];
@@ -25,8 +26,9 @@ static bool take_pattern(const char * name, regex_t * pattern, bool * wanted) {
 
 void ggs_values_configure(void) {
     if (getenv("GGSCOPE_VALUES") == NULL) return;
-    every              = ggs_environment_number("GGSCOPE_VALUES_EVERY", 1);
-    ggs_values_unfused = getenv("GGSCOPE_VALUES_UNFUSED") != NULL;
+    every                 = ggs_environment_number("GGSCOPE_VALUES_EVERY", 1);
+    ggs_values_unfused    = getenv("GGSCOPE_VALUES_UNFUSED") != NULL;
+    ggs_values_no_weights = getenv("GGSCOPE_VALUES_NO_WEIGHTS") != NULL || getenv("GGSCOPE_PROVE") != NULL;
     if (!take_pattern("GGSCOPE_VALUES", &asked.pattern, &asked.some)) return;
     if (!take_pattern("GGSCOPE_VALUES_DUMP", &asked.dump, &asked.dumps)) return;
     ggs_values_kernel_init(false);
@@ -120,5 +122,5 @@ void ggs_values_run_write(struct ggs_slot * slot, struct ggs_values_run * run, u
         for (uint32_t i = 1; i < pieces; i++) ggs_values_join(sum, sum + i);
         ggs_values_finish(sum, token_of(run, node, row), &run->rows[row]);
     }
-    if (!ggs_slot_values(slot, index, node->elements, run->rows, node->rows)) slot->lost++;
+    if (!ggs_slot_values(slot, index, 0, false, node->elements, run->rows, node->rows)) slot->lost++;
 }

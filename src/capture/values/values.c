@@ -1,6 +1,7 @@
 #include "capture/values/values.h"
 
 #include "capture/values/dump.h"
+#include "capture/values/leafs.h"
 #include "capture/values/run.h"
 
 enum { NO_NODE = GGS_SLOT_NO_NODE };
@@ -25,6 +26,7 @@ void ggs_values_begin(struct ggs_slot * slot, const struct abi_graph * graph, co
     struct ggs_values_run * run = ggs_values_run_begin(slot, graph, known, number);
     if (run == NULL) return;
     read_outputs(run, graph);
+    ggs_values_leafs(slot, run, graph, NULL);
     slot->values = run;
 }
 

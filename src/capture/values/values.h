@@ -19,10 +19,11 @@
 #include "preload/ggml-abi.h"
 
 extern bool ggs_values_wanted;
-extern bool ggs_values_unfused; // devices: every node is computed and read by itself
+extern bool ggs_values_unfused;    // devices: every node is computed and read by itself
+extern bool ggs_values_no_weights; // they are left alone: reading them would touch what the program does not
 
 // Reads the settings: GGSCOPE_VALUES (a regular expression on "OP:tensor", empty for all),
-// GGSCOPE_VALUES_EVERY, GGSCOPE_VALUES_UNFUSED. Once, before any hook.
+// GGSCOPE_VALUES_EVERY, GGSCOPE_VALUES_UNFUSED, GGSCOPE_VALUES_NO_WEIGHTS. Once, before any hook.
 void ggs_values_configure(void);
 
 // Around a graph run of the CPU, on the thread that opened its slot. `number` counts the graphs

@@ -60,8 +60,22 @@ static void print_op(const struct ggs_value_compared * op, const char * title) {
     printf(", in %" PRIu64 " of %" PRIu64 " tokens\n", op->found.n, op->tokens);
 }
 
+static void print_weight(const struct ggs_value_compared * op) {
+    const struct ggs_value_event * first = &op->found.first;
+    printf("          the weight itself differs: %s\n", op->weight->name);
+    if (first->nan > 0)
+        printf("            %" PRIu64 " of %" PRIu64 " elements are not finite, and are in A\n", first->nan,
+               op->weight->elements);
+    else
+        printf("            error %.2g; its types explain %.2g\n", first->error, first->allowed);
+}
+
 static void print_why(const struct ggs_value_compared * op) {
     const struct ggs_value_event * first = &op->found.first;
+    if (op->weight != NULL) {
+        print_weight(op);
+        return;
+    }
     printf("          %s\n", ggs_value_rule_text(op->rule));
     if (op->rule == GGS_RULE_NAN || op->rule == GGS_RULE_INF) {
         printf("            %" PRIu64 " elements that are finite in A\n", first->nan);
@@ -97,6 +111,10 @@ static void print_text(const struct result * r, char * const * paths) {
     print_op(d->wrong[0], "wrong");
     print_why(d->wrong[0]);
     print_more(d);
+    if (d->wrong[0]->weight != NULL) {
+        puts("next      compare the model files that A and B have read");
+        return;
+    }
     char room[2 * GGS_VALUE_NAME + 64];
     printf("next      ggscope extract %s '%s' -o op.gguf\n", paths[1],
            ggs_value_key(d->wrong[0]->node, room, sizeof(room)));
@@ -145,7 +163,7 @@ static int judge(const struct diff_arguments * arguments, struct ggs_trace * tra
 
 int diff_values(const struct diff_arguments * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     struct result r      = {.n = 0};
-    int           status = ggs_value_diff_compute(&r.values, &traces[0], &traces[1], error);
+    int           status = ggs_value_diff_compute(&r.values, &traces[0], &traces[1], NULL, error);
     if (status == 0) status = judge(arguments, traces, &r, error);
     if (status == 0 && arguments->input.json) {
         struct ggs_values_diff_answer answer = {&traces[0], &traces[1], &r.values, r.judgements, r.n};

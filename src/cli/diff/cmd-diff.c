@@ -187,7 +187,7 @@ static void print_text(const struct ggs_diff * d, char * const * paths) {
     if (d->identical) return;
     printf("A  %s\nB  %s\n", paths[0], paths[1]);
     for (unsigned i = 0; i < d->n_warnings; i++) print_sentence("warning:", d->warnings[i]);
-    for (unsigned i = 0; i < d->n_causes; i++) print_sentence("cause:  ", d->causes[i]);
+    for (unsigned i = 0; i < d->causes.n; i++) print_sentence("cause:  ", d->causes.text[i]);
     putchar('\n');
     print_totals(d);
     print_alignment(d);
@@ -216,7 +216,7 @@ static void print_markdown(const struct result * r, char * const * paths) {
                ggs_figure_format(b, figure, y), isnan(x) || isnan(y) ? "not seen" : change);
     }
     for (unsigned i = 0; i < d->n_warnings; i++) printf("\n> warning: %s\n", d->warnings[i]);
-    for (unsigned i = 0; i < d->n_causes; i++) printf("\n> cause: %s\n", d->causes[i]);
+    for (unsigned i = 0; i < d->causes.n; i++) printf("\n> cause: %s\n", d->causes.text[i]);
     ggs_judgements_markdown(stdout, r->judgements, r->n);
 }
 

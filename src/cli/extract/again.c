@@ -120,7 +120,7 @@ static int read_inputs(const struct ggs_extract * e, struct inputs * inputs, str
     if (status == 0) ggs_cursor_keys(cursor, (int64_t) e->run.run, (int64_t) e->run.run);
     while (status == 0 && (status = ggs_cursor_next(cursor, &value, error)) > 0) {
         status = 0;
-        if (value.run != e->run.run || value.node >= ops.n_index || !wanted[value.node]) continue;
+        if (value.run != e->run.run || value.node >= ops.n_index || !wanted[value.node] || value.flags != 0) continue;
         inputs->hash = (inputs->hash ^ value.hash) * 0x9e3779b97f4a7c15ull;
         inputs->rows++;
     }

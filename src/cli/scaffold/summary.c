@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/machine/conditions.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/ops/totals.h"
 #include "analyze/requests/requests.h"
 #include "analyze/walk/times.h"
@@ -344,31 +345,60 @@ void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
         fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
 }
 
-static void print_others(const struct ggs_conditions * c, FILE * out) {
+// How much that cost: what was lost, if context switches were recorded.
+static void print_lost(const struct ggs_off_cpu_totals * off, uint64_t lost_ns, FILE * out) {
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
+    if (!off->recorded || off->run_ns == 0)
+        fputs(" times say little\n", out);
+    else
+        fprintf(out, "\n          a thread that others needed had no CPU in %s of %s (%s)\n",
+                ggs_format_nanoseconds(a, lost_ns), ggs_format_nanoseconds(b, off->run_ns),
+                ggs_format_percent(c, lost_ns, off->run_ns));
+}
+
+static void print_others(const struct ggs_conditions * c, const struct ggs_off_cpu_totals * off, FILE * out) {
     if (c->steal_share >= 0.005)
         fprintf(out,
                 "busy      the hypervisor gave %.0f %% of the CPUs to other machines (steal), other\n"
-                "          programs used %.0f %%: times say little\n",
+                "          programs used %.0f %%:",
                 100 * c->steal_share, 100 * c->others_cpu_share);
     else
-        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile: times say little\n",
-                100 * c->others_cpu_share);
+        fprintf(out, "busy      other programs used %.0f %% of the CPUs meanwhile:", 100 * c->others_cpu_share);
+    print_lost(off, off->foreign_ns, out);
 }
 
-void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out) {
-    uint64_t busy = 0, wait = 0;
-    char     number[GGS_NUMBER_LENGTH];
+static bool do_threads_wait(const struct ggs_totals * totals, uint64_t * busy, uint64_t * wait) {
+    *busy = *wait = 0;
     for (uint64_t i = 0; i < totals->n_by_op; i++) {
-        busy += totals->by_op[i].busy_ns;
-        wait += totals->by_op[i].wait_ns;
+        *busy += totals->by_op[i].busy_ns;
+        *wait += totals->by_op[i].wait_ns;
     }
-    bool others = ggs_conditions_are_busy(conditions), waits = wait > 0 && wait / 19 >= busy;
-    if (others) print_others(conditions, out);
-    if (waits)
-        fprintf(out,
-                "busy      threads waited for each other %s of their time: more threads than\n"
-                "          free CPUs, or other programs in their way; times say little\n",
-                ggs_format_percent(number, wait, busy + wait));
+    return *wait > 0 && *wait / 19 >= *busy;
+}
+
+void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals,
+                      const struct ggs_off_cpu_totals * off, FILE * out) {
+    uint64_t busy, wait;
+    char     number[GGS_NUMBER_LENGTH];
+    if (ggs_conditions_are_busy(conditions)) print_others(conditions, off, out);
+    if (!do_threads_wait(totals, &busy, &wait)) return;
+    fprintf(out,
+            "busy      threads waited for each other %s of their time: more threads than\n"
+            "          free CPUs, or other programs in their way:",
+            ggs_format_percent(number, wait, busy + wait));
+    print_lost(off, off->lost_ns, out);
+}
+
+// The same, where what was lost is not computed yet.
+static int print_busy(struct ggs_trace * trace, const struct ggs_conditions * conditions,
+                      const struct ggs_totals * totals, FILE * out, struct ggs_error * error) {
+    struct ggs_off_cpu_totals off = {0};
+    uint64_t                  busy, wait;
+    if (!ggs_conditions_are_busy(conditions) && !do_threads_wait(totals, &busy, &wait)) return 0;
+    int status = ggs_off_cpu_totals_compute(&off, trace, &ggs_totals_all, error);
+    if (status == 0) ggs_summary_busy(conditions, totals, &off, out);
+    ggs_off_cpu_totals_release(&off);
+    return status;
 }
 
 static void print_notes(FILE * out, const char * directory) {
@@ -398,7 +428,7 @@ int ggs_summary_show(const char * directory, FILE * out, struct ggs_error * erro
             print_devices(out, &totals);
             print_doubts(out, &totals);
             ggs_conditions_read(&conditions, &trace);
-            ggs_summary_busy(&conditions, &totals, out);
+            status = print_busy(&trace, &conditions, &totals, out, error);
             ggs_summary_conditions(&conditions, out);
             ggs_explained_summary(&trace, &totals, directory, out);
             print_notes(out, directory);

@@ -5,6 +5,7 @@
 
 struct ggs_conditions;
 struct ggs_error;
+struct ggs_off_cpu_totals;
 struct ggs_request_context;
 struct ggs_totals;
 struct ggs_trace;
@@ -21,8 +22,9 @@ void ggs_summary_totals(const struct ggs_totals * totals, FILE * out);
 void ggs_summary_conditions(const struct ggs_conditions * conditions, FILE * out);
 
 // A line if the machine was busy with other things, or threads did little but wait for each other:
-// figures then say little.
-void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals, FILE * out);
+// how much time that cost if context switches were recorded, else that figures say little.
+void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs_totals * totals,
+                      const struct ggs_off_cpu_totals * off, FILE * out);
 
 // What drafts of a context came to, and what they cost and saved: lines behind `indent`; none if it
 // has no drafts.

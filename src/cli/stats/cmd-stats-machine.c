@@ -58,6 +58,27 @@ static void print_faults(const struct ggs_fault_totals * faults) {
         printf("          %s more were lost: the kernel had no room for them\n", ggs_format_count(a, faults->lost));
 }
 
+static void print_off_cpu(const struct ggs_off_cpu_totals * off) {
+    enum { OPS = 4 };
+    char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH], who[128];
+    if (!off->recorded || off->run_ns == 0) return;
+    printf("off CPU   a thread that others needed had no CPU in %s of %s (%s)\n",
+           ggs_format_nanoseconds(a, off->lost_ns), ggs_format_nanoseconds(b, off->run_ns),
+           ggs_format_percent(c, off->lost_ns, off->run_ns));
+    if (off->lost_ns < off->run_ns / 100) return;
+    fputs("          in ", stdout);
+    for (uint64_t i = 0; i < off->n_by_op && i < OPS; i++)
+        printf("%s%s %s", i > 0 ? ", " : "", off->by_op[i].name, ggs_format_nanoseconds(a, off->by_op[i].lost_ns));
+    putchar('\n');
+    if (!off->others_seen)
+        puts("          who ran instead was not seen: that takes root");
+    else if (ggs_off_cpu_who(off, who, sizeof(who))[0] != '\0')
+        printf("          instead ran %s\n", who);
+    if (off->lost_events > 0)
+        printf("          %s switches were lost: the kernel had no room for them\n",
+               ggs_format_count(a, off->lost_events));
+}
+
 static void print_quartiles(const struct ggs_histogram * histogram,
                             char * (*format)(char buffer[GGS_NUMBER_LENGTH], uint64_t value)) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
@@ -166,6 +187,7 @@ static void print_residency(const struct ggs_stats * stats) {
 }
 
 void stats_machine_text(const struct ggs_stats * stats) {
+    print_off_cpu(&stats->off_cpu);
     print_faults(&stats->faults);
     print_requests(stats);
     ggs_summary_conditions(&stats->conditions, stdout);

@@ -226,7 +226,7 @@ int stats_text(const struct ggs_stats * stats, unsigned by) {
     int status = 0;
     ggs_summary_subject(stats->trace, &stats->totals, stdout);
     ggs_summary_totals(&stats->totals, stdout);
-    ggs_summary_busy(&stats->conditions, &stats->totals, stdout);
+    ggs_summary_busy(&stats->conditions, &stats->totals, &stats->off_cpu, stdout);
     print_windows(stats);
     print_processes(&stats->processes);
     print_streamed(&stats->streamed);

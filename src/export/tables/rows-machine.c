@@ -1,9 +1,10 @@
-// Tables of faults, block_requests, reads and residency.
+// Tables of faults, off_cpu, block_requests, reads and residency.
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "analyze/machine/faults.h"
 #include "analyze/machine/loading.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/walk/words.h"
 #include "export/tables/tables.h"
 
@@ -42,6 +43,43 @@ const struct ggs_flat_table ggs_table_faults = {
     .rows    = GGS_TABLE_FAULTS,
     .wanted  = fault_wanted,
     .foreign = {{"file", "files", NULL}, {"run", "runs", NULL}, {"token", "tokens", NULL}},
+};
+
+// ---- threads without a CPU ----
+
+#define OFF_CPU(member) GGS_MEMBER(0, struct ggs_off_cpu, member)
+static const struct ggs_table_field off_cpu[] = {
+    {"off_cpu", GGS_CELL_INTEGER, NUMBER, "number, from 0, by when threads ran again"},
+    {"begin_ns", GGS_CELL_INTEGER, OFF_CPU(begin_ns), "the thread left the CPU"},
+    {"duration_ns", GGS_CELL_INTEGER, OFF_CPU(duration_ns), "until it ran again"},
+    {"kind", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_off_cpu, kind, ggs_off_cpu_kind_name),
+     "blocked: it waited for something; preempted: it could have run on"},
+    {"os_thread", GGS_CELL_INTEGER, OFF_CPU(os_thread), "the operating system's number of the thread"},
+    {"cpu", GGS_CELL_INTEGER, OFF_CPU(cpu), "that it left"},
+    {"other", GGS_CELL_TEXT, GGS_MEMBER_WORD(0, struct ggs_off_cpu, other, ggs_off_cpu_other_name),
+     "who ran there next. idle: nobody; own: a thread of the same process; program: another one, or the kernel; "
+     "not seen: the kernel tells root only"},
+    {"other_name", GGS_CELL_TEXT, GGS_MEMBER_STRING_OR_NONE(0, struct ggs_off_cpu, name),
+     "of that thread; null if not seen, or nobody ran"},
+    {"run", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_off_cpu, run),
+     "the op that the thread was computing, ops.(run, node); null for none: it waited for others, or for work"},
+    {"node", GGS_CELL_INTEGER, GGS_MEMBER_WITH(0, struct ggs_off_cpu, node, run), "with run: the op"},
+    {"token", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_off_cpu, step), "token step: tokens.token"},
+};
+
+static bool off_cpu_wanted(const struct ggs_export * export, const void * row) {
+    return ggs_export_has_step(export, ((const struct ggs_off_cpu *) row)->step);
+}
+
+const struct ggs_flat_table ggs_table_off_cpu = {
+    .name        = "off_cpu",
+    .description = "One row per time in which a thread of the program had no CPU and then ran again. Empty if context "
+                   "switches were not recorded.",
+    .keys        = 1,
+    GGS_FIELDS(off_cpu),
+    .rows    = GGS_TABLE_OFF_CPU,
+    .wanted  = off_cpu_wanted,
+    .foreign = {{"run", "runs", NULL}, {"token", "tokens", NULL}},
 };
 
 // ---- requests ----

@@ -8,14 +8,15 @@
 #include "export/workers.h"
 
 static const struct ggs_flat_table * const tables[] = {
-    &ggs_table_ops,           &ggs_table_op_runs,        &ggs_table_accesses,   &ggs_table_experts,
-    &ggs_table_runs,          &ggs_table_tokens,         &ggs_table_inputs,     &ggs_table_graphs,
-    &ggs_table_nodes,         &ggs_table_edges,          &ggs_table_tensors,    &ggs_table_buffers,
-    &ggs_table_files,         &ggs_table_transfers,      &ggs_table_faults,     &ggs_table_block_requests,
-    &ggs_table_reads,         &ggs_table_residency,      &ggs_table_processes,  &ggs_table_devices,
-    &ggs_table_lanes,         &ggs_table_kernels,        &ggs_table_submits,    &ggs_table_windows,
-    &ggs_table_streamed,      &ggs_table_op_values,      &ggs_table_contexts,   &ggs_table_requests,
-    &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_experiment,
+    &ggs_table_ops,        &ggs_table_op_runs,       &ggs_table_accesses,       &ggs_table_experts,
+    &ggs_table_runs,       &ggs_table_tokens,        &ggs_table_inputs,         &ggs_table_graphs,
+    &ggs_table_nodes,      &ggs_table_edges,         &ggs_table_tensors,        &ggs_table_buffers,
+    &ggs_table_files,      &ggs_table_transfers,     &ggs_table_faults,         &ggs_table_block_requests,
+    &ggs_table_reads,      &ggs_table_residency,     &ggs_table_processes,      &ggs_table_devices,
+    &ggs_table_lanes,      &ggs_table_kernels,       &ggs_table_submits,        &ggs_table_windows,
+    &ggs_table_streamed,   &ggs_table_op_values,     &ggs_table_op_dumps,       &ggs_table_contexts,
+    &ggs_table_requests,   &ggs_table_request_steps, &ggs_table_memory_changes, &ggs_table_off_cpu,
+    &ggs_table_experiment,
 };
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 

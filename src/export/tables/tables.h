@@ -159,12 +159,13 @@ extern const struct ggs_flat_table ggs_table_ops, ggs_table_op_runs, ggs_table_a
 extern const struct ggs_flat_table ggs_table_runs, ggs_table_tokens, ggs_table_inputs;
 extern const struct ggs_flat_table ggs_table_graphs, ggs_table_nodes, ggs_table_edges;
 extern const struct ggs_flat_table ggs_table_tensors, ggs_table_buffers, ggs_table_files, ggs_table_transfers;
-extern const struct ggs_flat_table ggs_table_faults, ggs_table_block_requests, ggs_table_reads, ggs_table_residency;
+extern const struct ggs_flat_table ggs_table_faults, ggs_table_off_cpu, ggs_table_block_requests, ggs_table_reads,
+    ggs_table_residency;
 extern const struct ggs_flat_table ggs_table_processes, ggs_table_devices, ggs_table_lanes, ggs_table_kernels,
     ggs_table_submits, ggs_table_streamed, ggs_table_windows;
 extern const struct ggs_flat_table ggs_table_contexts, ggs_table_requests, ggs_table_request_steps,
     ggs_table_memory_changes;
-extern const struct ggs_flat_table ggs_table_op_values, ggs_table_experiment;
+extern const struct ggs_flat_table ggs_table_op_values, ggs_table_op_dumps, ggs_table_experiment;
 
 const struct ggs_flat_table * ggs_flat_table_at(unsigned i); // NULL beyond the last
 const struct ggs_flat_table * ggs_table_find(const char * name);

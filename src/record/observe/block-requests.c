@@ -111,19 +111,19 @@ static char kind_of(const struct ggs_trace_field * field, const uint8_t * data, 
     return text[0] == 'F' && (text[1] == 'W' || text[1] == 'R') ? text[1] : text[0];
 }
 
-static void see_sample(void * context, const struct ggs_ring_event * event, const void * body, size_t bytes) {
+static void see_sample(void * context, const struct ggs_ring_record * record) {
     struct drain *                 drain = context;
-    const struct ggs_trace_point * point = &drain->requests->points[event->kind];
+    const struct ggs_trace_point * point = &drain->requests->points[record->event->kind];
     struct sample                  sample;
-    if (bytes < sizeof(sample)) return;
-    memcpy(&sample, body, sizeof(sample));
-    const uint8_t * data = (const uint8_t *) body + sizeof(sample);
-    size_t          room = bytes - sizeof(sample);
+    if (record->bytes < sizeof(sample)) return;
+    memcpy(&sample, record->body, sizeof(sample));
+    const uint8_t * data = (const uint8_t *) record->body + sizeof(sample);
+    size_t          room = record->bytes - sizeof(sample);
     if (sample.bytes < room) room = sample.bytes;
     char kind = kind_of(&point->kind, data, room);
     if (kind != 'R' && kind != 'W') return; // discards, flushes without data, commands
     struct ggs_event found = {.ns        = sample.ns,
-                              .kind      = kinds[event->kind],
+                              .kind      = kinds[record->event->kind],
                               .pid       = sample.pid,
                               .os_thread = sample.os_thread,
                               .write     = kind == 'W',

@@ -11,6 +11,9 @@ enum ggs_event_kind {
     GGS_EVENT_ISSUE    = 4, // a request goes to its disk
     GGS_EVENT_REQUEUE  = 5, // is put back, to be issued again
     GGS_EVENT_COMPLETE = 6,
+    GGS_EVENT_NEXT     = 7, // who runs next where a thread leaves the CPU
+    GGS_EVENT_LEAVE    = 8, // it leaves
+    GGS_EVENT_RETURN   = 9, // it runs again, here or on another CPU
 };
 
 struct ggs_event {
@@ -21,6 +24,9 @@ struct ggs_event {
     uint32_t source;  // fault: of the events that saw it (struct ggs_ring_event)
     uint64_t address; // likewise
     uint64_t device, sector, bytes;
+    uint32_t cpu, preempted; // switch
+    uint32_t previous, next; // likewise: threads by the kernel's numbers
+    char     name[16];       // of the next
 };
 
 struct ggs_events {

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "record/observe/process-numbers.h"
 
-enum { BEGIN, MAJOR, MINOR, EVENTS };
+enum { BEGIN, MAJOR, MINOR, EVENTS, SWITCH = EVENTS, NEXT, ALL_EVENTS };
 enum { RING_BYTES = 4 << 20, MOST_OPEN = 4096 };
 
 // What a sample holds behind its identifier, in the kernel's order.
@@ -21,7 +21,7 @@ struct sample {
     uint64_t address;
 };
 
-static void describe(struct perf_event_attr attributes[EVENTS], bool at_exec) {
+static void describe(const struct ggs_faults * faults, struct perf_event_attr attributes[ALL_EVENTS], bool at_exec) {
     static const uint64_t kinds[EVENTS] = {[BEGIN] = PERF_COUNT_SW_PAGE_FAULTS,
                                            [MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
                                            [MINOR] = PERF_COUNT_SW_PAGE_FAULTS_MIN};
@@ -44,6 +44,7 @@ static void describe(struct perf_event_attr attributes[EVENTS], bool at_exec) {
             .wakeup_watermark = 64 << 10,
         };
     }
+    ggs_switches_describe(&faults->switches, &attributes[BEGIN], &attributes[SWITCH]);
 }
 
 static int paranoia(void) {
@@ -71,11 +72,19 @@ static int explain(int reason, struct ggs_error * error) {
 }
 
 int ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, struct ggs_error * error) {
-    struct perf_event_attr attributes[EVENTS];
+    struct perf_event_attr attributes[ALL_EVENTS];
     *faults = (struct ggs_faults){0};
-    describe(attributes, at_exec);
-    if (ggs_rings_open(&faults->rings, attributes, EVENTS, process, RING_BYTES, NULL) == 0) return 0;
-    return explain(errno, error);
+    if (!ggs_switches_init(&faults->switches)) return ggs_fail_memory(error);
+    describe(faults, attributes, at_exec);
+    // Kernels and permissions differ in what they have beside faults.
+    for (unsigned n = faults->switches.point != 0 ? ALL_EVENTS : NEXT; n >= EVENTS; n--) {
+        if (ggs_rings_open(&faults->rings, attributes, n, process, RING_BYTES, NULL) != 0) continue;
+        if (n == EVENTS) ggs_switches_release(&faults->switches);
+        return 0;
+    }
+    int reason = errno;
+    ggs_switches_release(&faults->switches);
+    return explain(reason, error);
 }
 
 // ---- threads of a process that runs ----
@@ -120,9 +129,9 @@ static int open_new(struct ggs_faults * faults, struct threads * known, pid_t pr
 // threads all the time never comes to that; after some rounds all makers have events.
 int ggs_faults_open_threads(struct ggs_faults * faults, pid_t process, struct ggs_error * error) {
     enum { ROUNDS = 8 };
-    struct perf_event_attr attributes[EVENTS];
+    struct perf_event_attr attributes[ALL_EVENTS];
     struct threads         known = {0};
-    describe(attributes, false);
+    describe(faults, attributes, false);
     int found = ggs_array_push(known.list, known.n, known.capacity, process) ? 1 : -1;
     for (int i = 0; i < ROUNDS && found > 0; i++) found = open_new(faults, &known, process, attributes);
     int reason = errno;
@@ -137,6 +146,7 @@ int ggs_faults_open_threads(struct ggs_faults * faults, pid_t process, struct gg
 
 void ggs_faults_close(struct ggs_faults * faults) {
     ggs_rings_close(&faults->rings);
+    ggs_switches_release(&faults->switches);
     free(faults->open);
     *faults = (struct ggs_faults){0};
 }
@@ -148,23 +158,35 @@ int ggs_faults_probe(struct ggs_error * error) {
     return status;
 }
 
-static void see_sample(void * context, const struct ggs_ring_event * event, const void * body, size_t bytes) {
+struct drain {
+    struct ggs_faults * faults;
+    struct ggs_events * events;
+};
+
+static void see_record(void * context, const struct ggs_ring_record * record) {
     static const uint32_t kinds[EVENTS] = {
         [BEGIN] = GGS_EVENT_FAULT, [MAJOR] = GGS_EVENT_MAJOR, [MINOR] = GGS_EVENT_MINOR};
-    struct sample sample;
-    if (bytes < sizeof(sample)) return;
-    memcpy(&sample, body, sizeof(sample));
+    const struct drain * drain  = context;
+    uint32_t             source = record->event->source;
+    struct sample        sample;
+    if (record->event->kind == SWITCH)
+        ggs_switches_see(drain->events, record->misc, source, record->body, record->bytes);
+    if (record->event->kind == NEXT)
+        ggs_switches_see_point(&drain->faults->switches, drain->events, source, record->body, record->bytes);
+    if (record->event->kind >= EVENTS || record->bytes < sizeof(sample)) return;
+    memcpy(&sample, record->body, sizeof(sample));
     struct ggs_event found = {.ns        = sample.ns,
-                              .kind      = kinds[event->kind],
+                              .kind      = kinds[record->event->kind],
                               .pid       = sample.pid,
                               .os_thread = sample.os_thread,
-                              .source    = event->source,
+                              .source    = source,
                               .address   = sample.address};
-    ggs_events_add(context, &found);
+    ggs_events_add(drain->events, &found);
 }
 
 void ggs_faults_drain(struct ggs_faults * faults, struct ggs_events * events) {
-    ggs_rings_drain(&faults->rings, see_sample, events);
+    struct drain drain = {faults, events};
+    ggs_rings_drain(&faults->rings, see_record, &drain);
 }
 
 // ---- pairing ----

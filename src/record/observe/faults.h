@@ -1,5 +1,5 @@
 // Page faults of a program, as the kernel's software events tell them: address, thread, begin and
-// end.
+// end. Context switches stand in the same rings (switches.h), if the kernel grants them.
 //
 // Needs no privilege if kernel.perf_event_paranoid is at most 2. What it does not see: faults that
 // the kernel takes itself while it copies for a system call, and pages that are mapped ahead
@@ -14,6 +14,7 @@
 #include "record/observe/events.h"
 #include "record/observe/outbox.h"
 #include "record/observe/rings.h"
+#include "record/observe/switches.h"
 
 struct ggs_open_fault {
     struct ggs_journal_fault row;
@@ -24,6 +25,7 @@ struct ggs_faults {
     struct ggs_rings        rings;
     struct ggs_open_fault * open; // that have begun, one per thread at most
     size_t                  n_open, capacity;
+    struct ggs_switches     switches;
 };
 
 // Opens the events on a process that has not become its program yet: they start when it does (or

@@ -77,6 +77,10 @@ void ggs_observer_pause(struct ggs_observer * watch, bool paused) {
     set(&watch->requests.rings);
 }
 
+bool ggs_observer_has_switches(const struct ggs_observer * watch) {
+    return watch->faults.switches.threads != NULL;
+}
+
 int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error) {
     return ggs_block_requests_open(&watch->requests, error);
 }
@@ -85,7 +89,9 @@ int ggs_observer_requests(struct ggs_observer * watch, struct ggs_error * error)
 
 static void add_event(void * context, const struct ggs_event * event) {
     struct ggs_observer * watch = context;
-    if (event->kind >= GGS_EVENT_ISSUE)
+    if (event->kind >= GGS_EVENT_NEXT)
+        ggs_switches_add(&watch->faults.switches, event, &watch->outbox);
+    else if (event->kind >= GGS_EVENT_ISSUE)
         ggs_block_requests_add(&watch->requests, event, &watch->outbox);
     else
         ggs_faults_add(&watch->faults, event, &watch->outbox);
@@ -170,6 +176,7 @@ void ggs_observer_end(struct ggs_observer * watch) {
         uint64_t requests = ggs_block_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
         tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
+        tell_loss(watch, GGS_LOSS_SWITCHES, watch->faults.switches.lost + watch->outbox.refused_off_cpu);
         tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);

@@ -25,7 +25,9 @@ int ggs_observer_new(struct ggs_observer ** observer, struct ggs_machine_spool *
 int ggs_observer_faults(struct ggs_observer * observer, pid_t process, bool at_exec, struct ggs_error * error);
 // For a process that runs already: of its other threads, too.
 int ggs_observer_threads(struct ggs_observer * observer, pid_t process, struct ggs_error * error);
-int ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * error);
+// True if context switches are observed beside faults.
+bool ggs_observer_has_switches(const struct ggs_observer * observer);
+int  ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * error);
 // Nothing is counted while it is paused.
 void ggs_observer_pause(struct ggs_observer * observer, bool paused);
 int  ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);

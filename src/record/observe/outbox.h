@@ -1,7 +1,7 @@
 // What has ended, on its way into the spool in the order of its begins.
 //
-// A fault or a request is known when it ends, but the trace has them by their begins. So a record
-// waits here until nothing that began before it is under way any more. Too many of them do not
+// A fault or a request is known when it ends, but the trace has them by their begins. (Times without
+// a CPU may last as long as the program: the trace has them by their ends.) So a record waits here until nothing that began before it is under way any more. Too many of them do not
 // wait: a single read that takes seconds must not hold up all others.
 #pragma once
 
@@ -13,12 +13,13 @@
 struct ggs_machine_spool;
 
 struct ggs_outbox_record {
-    uint64_t begin_ns;
-    uint32_t type; // GGS_JOURNAL_FAULT or GGS_JOURNAL_REQUEST
+    uint64_t ns;   // of its begin, or its end: what it is ordered by
+    uint32_t type; // GGS_JOURNAL_FAULT, GGS_JOURNAL_REQUEST or GGS_JOURNAL_OFF_CPU
     uint32_t reserved;
     union {
         struct ggs_journal_fault   fault;
         struct ggs_journal_request request;
+        struct ggs_journal_off_cpu off_cpu;
     } body;
 };
 
@@ -28,11 +29,12 @@ struct ggs_outbox {
     struct ggs_outbox_record * records;
     size_t                     n, capacity;
     uint64_t                   floor; // of the last flush
-    uint64_t                   refused_faults, refused_requests;
+    uint64_t                   refused_faults, refused_requests, refused_off_cpu;
 };
 
 void ggs_outbox_release(struct ggs_outbox * outbox);
 void ggs_outbox_fault(struct ggs_outbox * outbox, const struct ggs_journal_fault * fault);
 void ggs_outbox_request(struct ggs_outbox * outbox, const struct ggs_journal_request * request);
+void ggs_outbox_off_cpu(struct ggs_outbox * outbox, const struct ggs_journal_off_cpu * span);
 // Promises that no further record began before `floor`. UINT64_MAX: there are no further records.
 void ggs_outbox_flush(struct ggs_outbox * outbox, uint64_t floor);

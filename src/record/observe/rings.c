@@ -188,16 +188,20 @@ static const struct perf_event_header * record_at(struct ggs_rings * rings, cons
     return (const void *) rings->scratch;
 }
 
-static void hand_over(struct ggs_rings * rings, const struct perf_event_header * record, ggs_rings_see see,
+static void hand_over(struct ggs_rings * rings, const struct perf_event_header * header, ggs_rings_see see,
                       void * context) {
     struct ggs_ring_event wanted;
-    if (record->type != PERF_RECORD_SAMPLE || record->size < sizeof(*record) + sizeof(wanted.id)) return;
-    memcpy(&wanted.id, record + 1, sizeof(wanted.id));
-    const struct ggs_ring_event * event = bsearch(&wanted, rings->events, rings->n_events, sizeof(wanted), by_id);
-    if (event == NULL) return;
-    rings->samples[event->kind]++;
-    see(context, event, (const uint8_t *) (record + 1) + sizeof(wanted.id),
-        record->size - sizeof(*record) - sizeof(wanted.id));
+    bool                  sample = header->type == PERF_RECORD_SAMPLE;
+    if ((!sample && header->type != PERF_RECORD_SWITCH) || header->size < sizeof(*header) + sizeof(wanted.id)) return;
+    const uint8_t *        body   = (const uint8_t *) (header + 1);
+    size_t                 bytes  = header->size - sizeof(*header) - sizeof(wanted.id);
+    struct ggs_ring_record record = {
+        .misc = header->misc, .body = body + (sample ? sizeof(wanted.id) : 0), .bytes = bytes};
+    memcpy(&wanted.id, sample ? body : body + bytes, sizeof(wanted.id));
+    record.event = bsearch(&wanted, rings->events, rings->n_events, sizeof(wanted), by_id);
+    if (record.event == NULL) return;
+    rings->samples[record.event->kind]++;
+    see(context, &record);
 }
 
 void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context) {

@@ -16,7 +16,7 @@
 
 struct ggs_error;
 
-enum { GGS_RING_EVENTS = 3 };
+enum { GGS_RING_EVENTS = 5 };
 
 struct ggs_ring {
     int    cpu;
@@ -43,9 +43,16 @@ struct ggs_rings {
     uint8_t *               scratch; // for a record that goes around the end of its ring
 };
 
-// A record that begins with PERF_SAMPLE_IDENTIFIER; `body` is what follows that number, `bytes` of
-// it. It lives until `see` returns.
-typedef void (*ggs_rings_see)(void * context, const struct ggs_ring_event * event, const void * body, size_t bytes);
+// A sample that begins with PERF_SAMPLE_IDENTIFIER; `body` is what follows that number, `bytes` of
+// it. Or a PERF_RECORD_SWITCH, which ends with it: `body` is what stands before. It lives until
+// `see` returns.
+struct ggs_ring_record {
+    const struct ggs_ring_event * event;
+    uint32_t                      misc; // of its header
+    const void *                  body;
+    size_t                        bytes;
+};
+typedef void (*ggs_rings_see)(void * context, const struct ggs_ring_record * record);
 
 // Opens `n` events of one process (-1: all) on every CPU. Fails with errno as the kernel set it:
 // EACCES and EPERM if that is not permitted. Rings are as large as the kernel lets us lock, `most`

@@ -12,6 +12,7 @@ const char * ggs_loss_name(unsigned reason) {
         [GGS_LOSS_FAULTS]         = "faults",
         [GGS_LOSS_BLOCK_REQUESTS] = "block_requests",
         [GGS_LOSS_PAGES]          = "pages",
+        [GGS_LOSS_SWITCHES]       = "switches",
     };
     return reason < GGS_LOSS_COUNT ? names[reason] : NULL;
 }

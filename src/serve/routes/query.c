@@ -106,6 +106,24 @@ int ggs_query_pixels(struct ggs_query * query, const struct ggs_overview * overv
     return status == 0 ? ggs_query_finish(query, error) : status;
 }
 
+int ggs_query_indices(struct ggs_query * query, const char * name, unsigned least, unsigned most, unsigned * indices,
+                      unsigned * n, struct ggs_error * error) {
+    const char * at   = ggs_query_text(query, name);
+    bool         good = at != NULL;
+    for (*n = 0; good; at++) {
+        char     number[8] = "";
+        uint64_t index;
+        size_t   length = strcspn(at, ",");
+        if (length < sizeof(number)) memcpy(number, at, length);
+        good = *n < most && ggs_parse_u64(number, 0, UINT16_MAX, &index);
+        if (good) indices[(*n)++] = (unsigned) index;
+        at += length;
+        if (*at == '\0') break;
+    }
+    if (good && *n >= least) return 0;
+    return ggs_fail(error, GGS_USAGE, "%s must be %u to %u numbers of experiments such as 0,1,4", name, least, most);
+}
+
 int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error) {
     const char * text = ggs_query_text(query, "tokens");
     char         copy[48];

@@ -39,5 +39,8 @@ int ggs_query_window(struct ggs_query * query, int64_t * begin_ns, int64_t * end
 // refused.
 int ggs_query_pixels(struct ggs_query * query, const struct ggs_overview * overview,
                      struct ggs_timeline_window * window, struct ggs_error * error);
-// "A..B", "A", "A..", "..B": token steps, inclusive.
+// "0,2,5": at least `least` and at most `most` numbers of experiments.
+int ggs_query_indices(struct ggs_query * query, const char * name, unsigned least, unsigned most, unsigned * indices,
+                      unsigned * n, struct ggs_error * error);
+// "A..B", "A", "A..", "..B": token steps, both included.
 int ggs_query_tokens(struct ggs_query * query, int64_t * first, int64_t * last, struct ggs_error * error);

@@ -31,6 +31,8 @@ typedef int (*ggs_route_function)(struct ggs_question * request, struct ggs_erro
 int ggs_route_experiments(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_library(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_compare(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_several(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_domains(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_map(struct ggs_question * request, struct ggs_error * error);
@@ -56,4 +58,8 @@ int ggs_route_disk(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_faults(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_aggregate(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_graph(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_map(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_diff(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_values_diff_map(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_figure(struct ggs_question * request, struct ggs_error * error);

@@ -232,7 +232,7 @@ static int copy_rows(struct ggs_join_part * part, enum ggs_trace_table table, st
 }
 
 // A new table is joined here, in merge_rest, or in number.c.
-_Static_assert(GGS_TABLE_COUNT == 39, "every table is joined");
+_Static_assert(GGS_TABLE_COUNT == 40, "every table is joined");
 static const enum ggs_trace_table by_run[] = {GGS_TABLE_RUNS,    GGS_TABLE_OP_RUNS,   GGS_TABLE_INDEX,
                                               GGS_TABLE_PAGES,   GGS_TABLE_KERNELS,   GGS_TABLE_STREAMED,
                                               GGS_TABLE_SUBMITS, GGS_TABLE_OP_VALUES, GGS_TABLE_OP_DUMPS};
@@ -371,7 +371,7 @@ static int merge_rest(struct writing * w, struct ggs_error * error) {
     static const enum ggs_trace_table tables[] = {GGS_TABLE_LOADS,          GGS_TABLE_DECODES, GGS_TABLE_SCHEDULES,
                                                   GGS_TABLE_TRANSFERS,      GGS_TABLE_LOSSES,  GGS_TABLE_FAULTS,
                                                   GGS_TABLE_RESIDENCY,      GGS_TABLE_READS,   GGS_TABLE_BLOCK_REQUESTS,
-                                                  GGS_TABLE_MEMORY_CHANGES, GGS_TABLE_WINDOWS};
+                                                  GGS_TABLE_MEMORY_CHANGES, GGS_TABLE_WINDOWS, GGS_TABLE_OFF_CPU};
     int                               status   = 0;
     for (size_t i = 0; status == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) status = merge(w, tables[i], error);
     return status;

@@ -190,6 +190,26 @@ static void write_fault(struct ggs_observed * observed, const struct ggs_journal
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
+// A thread without a CPU stays where it is, so what it computes when it runs again is what it
+// computed when it left.
+static void write_off_cpu(struct ggs_observed * observed, const struct ggs_journal_off_cpu * span_) {
+    if (span_->pid != observed->pid) return;
+    int64_t               ns    = since_start(observed, span_->end_ns);
+    struct ggs_part_place found = locate(observed, span_->os_thread, ns);
+    struct place          place = place_of(observed, &found, ns, false);
+    struct ggs_off_cpu    row   = {.begin_ns    = since_start(observed, span_->begin_ns),
+                                   .duration_ns = span(span_->begin_ns, span_->end_ns),
+                                   .kind        = span_->kind < GGS_OFF_CPU_COUNT ? span_->kind : 0,
+                                   .os_thread   = span_->os_thread,
+                                   .cpu         = span_->cpu,
+                                   .other       = span_->other < GGS_OTHER_COUNT ? span_->other : GGS_OTHER_UNSEEN,
+                                   .run         = place.run,
+                                   .node        = place.node,
+                                   .step        = place.step};
+    row.name = ggs_writer_string(observed->writer, span_->name, strnlen(span_->name, sizeof(span_->name)));
+    ggs_writer_append(observed->writer, GGS_TABLE_OFF_CPU, &row);
+}
+
 // A request may cover pieces that lie apart in a file, or in several: a row for each.
 static void write_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
     enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
@@ -240,6 +260,9 @@ static void write_record(struct ggs_observed * observed, const struct ggs_record
             break;
         case GGS_JOURNAL_REQUEST:
             write_request(observed, record->body);
+            break;
+        case GGS_JOURNAL_OFF_CPU:
+            write_off_cpu(observed, record->body);
             break;
         case GGS_JOURNAL_LOSS:
             row = (struct ggs_loss){.reason = loss->reason,

@@ -1,7 +1,7 @@
-// Page faults and block requests: joins what the kernel said with what the engine's threads were
+// Page faults, context switches and block requests: joins what the kernel said with what the engine's threads were
 // doing. Part of sealing.
 //
-// Both sides come in order of time: the machine's records by their begins, the units of each lane
+// Both sides come in order of time: the machine's records by their times, the units of each lane
 // by theirs. So one look at each lane suffices, at the last op that began by then. A run's step is
 // known only once the run is written, which happens in the order of runs; records wait in the spool
 // until all runs that had begun before them are.

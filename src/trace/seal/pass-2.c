@@ -368,7 +368,7 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_seal_state *, const 
     [GGS_JOURNAL_OUTPUT_READ]  = on_output_read,
     [GGS_JOURNAL_SAMPLE]       = on_sample,
     [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
-    [GGS_JOURNAL_REQUEST]      = NULL, // with FAULT: only in the machine's stream (observed.c)
+    [GGS_JOURNAL_OFF_CPU]      = NULL, // with FAULT and REQUEST: only in the machine's stream (observed.c)
 };
 
 // ---- the whole ----

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { experiment } from "../state";
 
 // A word for a shell.
-const quoted = (text: string) => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+export const quoted = (text: string) => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 // The directory stands where the command says DIR, else at its end.
 const withDirectory = (command: string, directory: string) => (command.includes(" DIR") ? command.replace(" DIR", () => ` ${directory}`) : `${command} ${directory}`);

@@ -6,7 +6,7 @@ import { summary } from "../state";
 
 const keys: [string, string][][] = [
     [
-        ["1 to 8", "memory, timeline, graph, log, statistics, compare, storage, experts"],
+        ["1 to 9", "memory, timeline, graph, log, statistics, compare, storage, experts, values"],
         ["← →", "token before, token after"],
         ["Space", "play, pause (Shift: tokens or ops)"],
         ["Enter", "memory, full screen"],

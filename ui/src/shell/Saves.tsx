@@ -57,7 +57,7 @@ async function save(kind: Kind, { title, file, figure: asked }: Pick<Saved, "tit
 }
 
 // The pictures that the page has, by the names of their files.
-export const pictures = new Map<string, { title: string; kinds: readonly Kind[]; isShown(): boolean; save(kind: Kind): Promise<void> }>();
+export const pictures = new Map<string, { title: string; kinds(): readonly Kind[]; isShown(): boolean; save(kind: Kind): Promise<void> }>();
 const kindsOf = (saved: Pick<Saved, "figure">): readonly Kind[] => (saved.figure ? ["png", "png4", "svg", "pdf"] : ["png", "png4", "svg"]);
 export const kindNames: Record<Kind, string> = { png: "PNG", png4: "4×", svg: "SVG", pdf: "PDF" };
 
@@ -66,7 +66,7 @@ export function usePicture(saved: Pick<Saved, "title" | "file" | "figure">, root
     const latest = useRef(saved);
     latest.current = saved;
     useEffect(() => {
-        const one = { title, kinds: kindsOf(saved), isShown: () => (root()?.getClientRects().length ?? 0) > 0, save: (kind: Kind) => save(kind, latest.current, root()) };
+        const one = { title, kinds: () => kindsOf(latest.current), isShown: () => (root()?.getClientRects().length ?? 0) > 0, save: (kind: Kind) => save(kind, latest.current, root()) };
         pictures.set(file, one);
         return () => {
             if (pictures.get(file) === one) pictures.delete(file);

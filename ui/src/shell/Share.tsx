@@ -94,7 +94,7 @@ function FigurePart() {
                 {there.map(({ title, kinds, save }) => (
                     <li>
                         <span>{title}</span>
-                        {kinds.map((kind) => (
+                        {kinds().map((kind) => (
                             <button type="button" class="quiet" onClick={() => void save(kind)} aria-label={`${title} as ${kind === "png4" ? "PNG, 4×" : kindNames[kind]}`}>
                                 {kindNames[kind]}
                             </button>

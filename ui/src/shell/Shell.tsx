@@ -141,6 +141,8 @@ function Tabs() {
 
 export function Shell({ components }: { components: Record<View, ComponentType> }) {
     const [isHelpOpen, setHelpOpen] = useState(false);
+    const [isFramed, setFramed] = useState(false); // the view comes in a task of its own, after the first paint of what is around it
+    useEffect(() => setFramed(true), []);
     useEffect(() => registerKeys("*", keysOfThePage(() => setHelpOpen((open) => !open))), []);
     const index = current.value;
     const now = revision.value;
@@ -186,8 +188,8 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
                             {view.value !== "memory" && <MemoryBars />}
                             <Scrubber />
                             <main>
-                                <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} aria-busy={isBusy} tabIndex={-1}>
-                                    <Shown key={index} />
+                                <div id="view" role="tabpanel" aria-labelledby={`tab-${view.value}`} aria-busy={isFramed ? isBusy : true} tabIndex={-1}>
+                                    {isFramed && <Shown key={index} />}
                                 </div>
                             </main>
                         </div>

@@ -19,7 +19,7 @@ interface Stats {
     by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
     streamed?: { run_ns: number; wait_ns: number }; // absent: nothing was streamed
     processes: { time: { wall_ns: number; client_compute_ns: number; server_compute_ns: number; wire_ns: number; idle_ns: number } } | null;
-    machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null; others_cpu_share: number | null; steal_share: number | null; busy: boolean };
+    machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null; others_cpu_share: number | null; off_cpu: { run_ns: number; foreign_ns: number } | null; steal_share: number | null; busy: boolean };
     model: { stray_weights: number; stray_bytes: number };
 }
 
@@ -65,6 +65,12 @@ function stepsOf(about: Summary, requests: number): string {
     return requests > 1 ? `${count(requests)} requests in ${steps}` : steps;
 }
 
+// What other programs cost: measured by context switches, if those were recorded.
+function lost(offCpu: Stats["machine"]["off_cpu"]): string {
+    if (!offCpu || offCpu.run_ns === 0) return "times say little";
+    return `${(100 * offCpu.foreign_ns / offCpu.run_ns).toFixed(1)} % of the time of graph runs was lost to them`;
+}
+
 export function useFindings(about: Summary | null): Finding[] {
     const heat = useAsk<Heat>(about?.model ? here("heat") : null, { keep: true }).data;
     const map = useAsk<ModelMap>(about?.model ? here("map") : null, { keep: true }).data;
@@ -75,7 +81,7 @@ export function useFindings(about: Summary | null): Finding[] {
     const steal = stats?.machine.steal_share ?? 0;
     const speed = speedOf(about);
     return [
-        ...(others !== null ? [{ text: `${steal >= 0.005 ? `the hypervisor gave ${(100 * steal).toFixed(0)} % of the CPUs to other machines, ` : ""}other programs used ${(100 * others).toFixed(0)} % of the CPUs: times say little`, isWarning: true }] : []),
+        ...(others !== null ? [{ text: `${steal >= 0.005 ? `the hypervisor gave ${(100 * steal).toFixed(0)} % of the CPUs to other machines, ` : ""}other programs used ${(100 * others).toFixed(0)} % of the CPUs: ${lost(stats?.machine.off_cpu ?? null)}`, isWarning: true }] : []),
         ...(stats ? ofTimes(stats) : []),
         { text: stepsOf(about, stats?.requests ?? 0), go: to("timeline") },
         ...(speed ? [{ text: speed, go: to("timeline") }] : []),

@@ -2,25 +2,43 @@
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
+#include "base/number.h"
+
+// What is lost at most, if context switches were not recorded: what threads had to do with fewer
+// CPUs than they are.
+static uint64_t guess(const struct ggs_explain_facts * f, double left) {
+    double wanted = (double) f->threads;
+    if (left >= wanted) return 0;
+    return (uint64_t) ((double) ggs_explain_facts_part_ns(f, GGS_PART_TOKENS) * (1 - (left < 0 ? 0 : left) / wanted));
+}
+
+static void tell_lost(const struct ggs_explain_facts * f, double others, struct ggs_reason * out) {
+    char lost[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], who[128] = "; who ran instead was not seen (it takes root)";
+    if (f->off_cpu.others_seen) who[0] = '\0';
+    if (f->off_cpu.who[0] != '\0') snprintf(who, sizeof(who), "; instead ran %s", f->off_cpu.who);
+    ggs_reason_evidence(out, "others %.0f %% of all CPUs; a thread that others needed had no CPU in %s of %s%s",
+                        100 * others, ggs_format_nanoseconds(lost, f->off_cpu.lost_ns),
+                        ggs_format_nanoseconds(runs, f->off_cpu.run_ns), who);
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.off_cpu");
+}
 
 bool ggs_find_other_programs(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     double others = f->conditions.others_cpu_share, cpus = others * (double) f->cores;
     if (others < 0.15 || f->cores == 0) return false;
-    double   left = (double) f->usable_cores - cpus, wanted = (double) f->threads;
-    uint64_t free  = left < 1 ? 1 : (uint64_t) left;
+    double   left = (double) f->usable_cores - cpus;
+    uint64_t free = left < 1 ? 1 : (uint64_t) left, tokens = ggs_explain_facts_part_ns(f, GGS_PART_TOKENS);
     out->condition = true;
     out->part      = GGS_PART_TOKENS;
-    // What is lost at most is what threads had to do with fewer CPUs than they are.
-    if (left < wanted)
-        out->gain_ns =
-            (uint64_t) ((double) ggs_explain_facts_part_ns(f, GGS_PART_TOKENS) * (1 - (left < 0 ? 0 : left) / wanted));
+    out->gain_ns   = !f->off_cpu.recorded ? guess(f, left) : f->off_cpu.foreign_ns;
+    if (out->gain_ns > tokens) out->gain_ns = tokens;
     out->figure    = others;
     out->figure_of = "share of all CPUs that others used";
     ggs_reason_title(out, "other programs used %.1f of %llu CPUs", cpus, (unsigned long long) f->cores);
     ggs_reason_evidence(out, "others %.0f %% of all CPUs, %llu threads here", 100 * others,
                         (unsigned long long) f->threads);
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.others_cpu_share");
+    if (f->off_cpu.recorded) tell_lost(f, others, out);
     ggs_reason_advise(out, "end them and record again; beside them %llu thread%s", (unsigned long long) free,
                       free == 1 ? "" : "s");
-    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.others_cpu_share");
     return true;
 }

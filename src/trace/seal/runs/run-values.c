@@ -25,6 +25,7 @@ static int64_t position_of(const struct ggs_runs * runs, const struct ggs_run * 
 static void write_values(struct ggs_runs * runs, const struct ggs_run * run, const struct ggs_seal_batch * batch,
                          const struct ggs_spool_values * unit, const void * payload) {
     struct ggs_spool_value value;
+    uint64_t flags = unit->source | (unit->source != 0 && unit->input != 0 ? (uint64_t) GGS_OP_VALUE_INPUT : 0);
     if (unit->bytes != (uint64_t) unit->rows * sizeof(value)) {
         runs->damaged++;
         return;
@@ -32,10 +33,11 @@ static void write_values(struct ggs_runs * runs, const struct ggs_run * run, con
     for (uint32_t i = 0; i < unit->rows; i++) {
         memcpy(&value, (const char *) payload + i * sizeof(value), sizeof(value));
         bool                whole = value.token == GGS_VALUE_NO_TOKEN;
-        struct ggs_op_value row   = {.run      = run->run,
-                                     .node     = unit->node,
-                                     .row      = whole ? -1 : (int64_t) value.token,
-                                     .position = whole ? -1 : position_of(runs, run, batch, value.token),
+        struct ggs_op_value row   = {.run  = run->run,
+                                     .node = unit->node,
+                                     .row  = whole ? -1 : (int64_t) value.token,
+                                     .position =
+                                       whole || unit->source != 0 ? -1 : position_of(runs, run, batch, value.token),
                                      .elements = unit->elements,
                                      .nan      = value.nan,
                                      .inf      = value.inf,
@@ -45,6 +47,7 @@ static void write_values(struct ggs_runs * runs, const struct ggs_run * run, con
                                      .rms      = (double) value.rms,
                                      .largest  = value.largest,
                                      .hash     = value.hash,
+                                     .flags    = flags,
                                      .sketch   = value.sketch,
                                      .length   = sizeof(value.sketch)};
         ggs_writer_append(runs->writer, GGS_TABLE_OP_VALUES, &row);

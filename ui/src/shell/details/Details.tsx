@@ -121,9 +121,9 @@ export function Details() {
     const most = limits().most;
     const other = where === "right" ? "below" : "right";
     return (
-        <>
+        <aside class="details-landmark" aria-label="Details">
             <Splitter />
-            <aside class={`details ${where}`} aria-label="Details" style={{ [where === "right" ? "width" : "height"]: `${Math.min(most, size.value)}px` }}>
+            <div class={`details ${where}`} style={{ [where === "right" ? "width" : "height"]: `${Math.min(most, size.value)}px` }}>
                 <div class="details-head">
                     <Tabs shown={shown} there={there} />
                     {!isSmall.value && (
@@ -140,7 +140,7 @@ export function Details() {
                 <div class="details-body" id="details-body" role="tabpanel" aria-labelledby={`details-${shown}`} tabIndex={0} ref={body}>
                     {bodyOf(shown)}
                 </div>
-            </aside>
-        </>
+            </div>
+        </aside>
     );
 }

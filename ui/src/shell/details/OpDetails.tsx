@@ -4,6 +4,7 @@ import { useAsk } from "../../ask";
 import { bytes, count, moment, plural, shape, share, time } from "../../format";
 import { here, select, summary } from "../../state";
 import { stepWord } from "../../step";
+import { Chart } from "../Chart";
 import { Progress } from "../Progress";
 import { clientText, valuesText } from "./culprits";
 import { DeviceWait } from "./DeviceWait";
@@ -90,6 +91,20 @@ function HeldUp({ name, ns, by, of: op }: { name: string; ns: number | null; by:
     );
 }
 
+// How often each value comes, of an output that was kept whole.
+function Histogram({ of: { least, most, counts } }: { of: NonNullable<NonNullable<OpAnswer["values"]>["histogram"]> }) {
+    const at = (i: number) => least + ((i + 0.5) / counts.length) * (most - least);
+    return (
+        <Chart
+            label="Histogram of the output"
+            height={120}
+            series={[{ name: "elements", colour: "#0072b2", kind: "bar", text: count, points: counts.map((y, i) => ({ x: i, y })) }]}
+            x={{ from: -0.5, to: counts.length - 0.5, ticks: [0, counts.length - 1], text: (i) => at(i).toPrecision(3), name: "value" }}
+            y={{ left: "elements" }}
+        />
+    );
+}
+
 export function OpDetails({ run, node }: { run: number; node: number }) {
     const { data, error, progress } = useAsk<OpAnswer>(here("op", { run, node }), { keep: true });
     if (error) return <p class="problem">{error.message}</p>;
@@ -108,10 +123,10 @@ export function OpDetails({ run, node }: { run: number; node: number }) {
                     <button type="button" disabled={!data.next} onClick={() => go(data.next)} title="Next op (.)">
                         next ▸
                     </button>
-                    <button type="button" disabled={data.producers.length === 0} onClick={() => go({ run, node: data.producers[0]! })} title="Producer ([)">
+                    <button type="button" disabled={data.producers.length === 0} onClick={() => go({ run: data.run, node: data.producers[0]! })} title="Producer ([)">
                         producer
                     </button>
-                    <button type="button" disabled={data.consumers.length === 0} onClick={() => go({ run, node: data.consumers[0]! })} title="Consumer (])">
+                    <button type="button" disabled={data.consumers.length === 0} onClick={() => go({ run: data.run, node: data.consumers[0]! })} title="Consumer (])">
                         consumer
                     </button>
                 </p>
@@ -123,9 +138,11 @@ export function OpDetails({ run, node }: { run: number; node: number }) {
                     <Times of={data} />
                     <HeldUp name="stalled" ns={data.stalled_ns} by="by page faults" of={data} />
                     <HeldUp name="disk" ns={data.disk_wait_ns} by="waiting for weights" of={data} />
+                    <HeldUp name="off CPU" ns={data.off_cpu_ns} by="without a CPU" of={data} />
                     {data.values && (
                         <Row name="values">
                             <span data-values>{valuesText(data.values)}</span>
+                            {data.values.histogram && <Histogram of={data.values.histogram} />}
                         </Row>
                     )}
                     {data.client && (

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { OpAnswer } from "../../api";
 import { clientText, valuesText, verdictOf, waitsText } from "./culprits";
 
-const thread = (number: number, begin: number, duration: number, wait: number | null, more = {}) => ({ thread: number, os_thread: 0, begin_ns: begin, duration_ns: duration, submit_ns: null, inner_wait_ns: 0, wait_ns: wait, stalled_ns: 0, disk_wait_ns: null, cut: false, ...more });
-const op = (duration: number, threads: ReturnType<typeof thread>[]) => ({ duration_ns: duration, threads }) as unknown as OpAnswer;
+const thread = (number: number, begin: number, duration: number, wait: number | null, more = {}) => ({ thread: number, os_thread: 0, begin_ns: begin, duration_ns: duration, submit_ns: null, inner_wait_ns: 0, wait_ns: wait, stalled_ns: 0, disk_wait_ns: null, off_cpu_ns: null, cut: false, ...more });
+const op = (duration: number, threads: ReturnType<typeof thread>[], offCpu: number | null = null) => ({ duration_ns: duration, threads, off_cpu_ns: offCpu }) as unknown as OpAnswer;
 
 test("the thread that comes last is the one that the others waited for", () => {
     expect(waitsText(op(14e6, [thread(0, 0, 2e6, 12e6), thread(1, 0, 14e6, 0)]))).toBe("thread 1 computed 14.0 ms, thread 0 waited 12.0 ms for it");
@@ -27,6 +27,8 @@ test("what is unusual is told with its cause", () => {
     expect(verdictOf(slow, { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: 51.0 ms of it page faults");
     expect(verdictOf(op(12.1e6, []), { median_ns: 12e6, count: 9 })).toBe("Yes: 12.1 ms, median 12.0 ms of 9");
     expect(verdictOf(op(59e6, [thread(0, 0, 59e6, 0)]), { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: it computed longer, or was interrupted");
+    expect(verdictOf(op(59e6, [thread(0, 0, 59e6, 0, { off_cpu_ns: 40e6 })], 40e6), { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: 40.0 ms of it without a CPU");
+    expect(verdictOf(op(59e6, [thread(0, 0, 59e6, 0, { off_cpu_ns: 0 })], 0), { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: it computed longer");
     expect(verdictOf(op(6e6, []), { median_ns: 12e6, count: 9 })).toBe("Faster than usual: 6.00 ms, median 12.0 ms, 0.5 times");
 });
 

@@ -34,7 +34,7 @@ export function waitsText(op: OpAnswer): string | null {
 
 // "llama-cli waited 20 ms for this graph run: 14 ms here, 6 ms on the wire"
 // What an op computed: its range, and what is not finite.
-export function valuesText(values: NonNullable<OpAnswer["values"]>): string {
+export function valuesText(values: Omit<NonNullable<OpAnswer["values"]>, "histogram">): string {
     const foul = [values.nan > 0 ? `${count(values.nan)} NaN` : "", values.inf > 0 ? `${count(values.inf)} infinite` : ""].filter(Boolean).join(", ");
     const range = `${values.min.toPrecision(4)} to ${values.max.toPrecision(4)}, rms ${values.rms.toPrecision(4)}`;
     return foul ? `${foul} of ${count(values.elements)}; ${range}` : range;
@@ -60,7 +60,8 @@ export function verdictOf(op: OpAnswer, same: Pick<SameOps, "median_ns" | "count
         [largest(op, (thread) => thread.stalled_ns ?? 0), "page faults"],
         [largest(op, (thread) => thread.disk_wait_ns ?? 0), "waiting for the disk"],
         [largest(op, (thread) => thread.inner_wait_ns ?? 0), "waiting for other threads in its middle"],
+        [largest(op, (thread) => thread.off_cpu_ns ?? 0), "without a CPU"],
     ];
     const [ns, cause] = causes.reduce((best, one) => (one[0] > best[0] ? one : best));
-    return ns * 4 > more ? `${times}: ${time(ns)} of it ${cause}` : `${times}: it computed longer, or was interrupted`;
+    return ns * 4 > more ? `${times}: ${time(ns)} of it ${cause}` : `${times}: it computed longer${op.off_cpu_ns === null ? ", or was interrupted" : ""}`;
 }

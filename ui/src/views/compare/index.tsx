@@ -1,6 +1,6 @@
-// View 6: what changed between two recordings.
+// View 6: what changed between two recordings, or how up to twelve differ.
 import { batch } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Entry, Experiment } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
@@ -25,19 +25,35 @@ import {
     type Step,
     type Threshold,
 } from "./answers";
+import { ExpertsOfAll, mostRecordings } from "./Domains";
+import { labelOf } from "./figures";
 import { LinkedLanes } from "./LinkedLanes";
+import { SeveralResult } from "./SeveralResult";
 import { Totals } from "./Totals";
+import { ValuesLink } from "../values/Link";
 import "./compare.css";
 
-// Which recordings are compared, by the ids that the address holds; null: the one that is shown, and another one.
-const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (/^[\w-]{1,64}$/.test(text) ? text : undefined) };
+// Which recordings are compared, by the ids that the address holds: A, B and up to ten more. null: the one that is shown, and another one.
+const isId = (text: string) => /^[\w-]{1,64}$/.test(text);
+const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (isId(text) ? text : undefined) };
+const asIds = { write: (ids: readonly string[]) => ids.join(), read: (text: string) => text.split(",").filter(isId).slice(0, mostRecordings - 2) };
 const sideA = kept<string | null>("a", null, asId, { stays: true });
 const sideB = kept<string | null>("b", null, asId, { stays: true });
-// Shows what changed between the two.
-export function compareTwo(a: Experiment, b: Experiment): void {
+const others = kept<readonly string[]>("more", [], asIds, { stays: true });
+
+function take(recordings: readonly Experiment[]): void {
+    const [a, b, ...more] = recordings.map((one) => one.experiment_id);
     batch(() => {
-        show(a.index);
-        [sideA.value, sideB.value] = [a.experiment_id, b.experiment_id];
+        [sideA.value, sideB.value] = [a ?? null, b ?? null];
+        others.value = more.flatMap((id) => id ?? []);
+    });
+}
+
+// Shows what differs between them.
+export function compareThese(recordings: readonly Experiment[]): void {
+    batch(() => {
+        show(recordings[0]!.index);
+        take(recordings);
         view.value = "compare";
     });
 }
@@ -53,27 +69,63 @@ const threshold = kept<Threshold>("changes", initially, {
 export default function Compare() {
     useApplied();
     const usable = experiments.value.filter((x) => x.error === null);
-    const entries = useAsk<Entry[]>(usable.length > 2 && sideB.value === null ? "/api/library" : null, { keep: true });
+    const entries = useAsk<Entry[]>(usable.length > 2 ? "/api/library" : null, { keep: true });
     if (usable.length < 2) return <Alone />;
-    const index = (wanted: string | null, otherwise: number) => usable.find((x) => wanted !== null && x.experiment_id === wanted)?.index ?? otherwise;
-    const take = (first: number, second: number) => {
-        const id = (i: number) => usable.find((x) => x.index === i)?.experiment_id ?? null;
-        [sideA.value, sideB.value] = [id(first), id(second)];
-    };
-    const a = index(sideA.value, usable.some((x) => x.index === current.value) ? current.value : usable[0]!.index);
-    if (usable.length > 2 && sideB.value === null && !entries.data) return <Waiting answer={entries} what="Looking for a recording of the same model" />;
-    const b = index(sideB.value, partnerOf(a, usable.map((x) => x.index), entries.data ?? []));
+    const find = (id: string | null) => (id === null ? undefined : usable.find((x) => x.experiment_id === id));
+    const partner = (a: Experiment, of: readonly Experiment[]) => of.find((x) => x.index === partnerOf(a.index, of.map((one) => one.index), entries.data ?? [])) ?? of[0]!;
+    const a = find(sideA.value) ?? usable.find((x) => x.index === current.value) ?? usable[0]!;
+    const wanted = find(sideB.value);
+    if (usable.length > 2 && !wanted && !entries.data && !entries.error) return <Waiting answer={entries} what="Looking for a recording of the same model" />;
+    const chosen = [a, wanted ?? partner(a, usable), ...others.value.flatMap((id) => find(id) ?? [])];
+    const unused = usable.filter((x) => !chosen.includes(x));
     return (
         <div class="compare">
             <h2 class="unseen">Compare</h2>
-            <div class="compare-pick">
-                <Pick name="A" value={a} change={(v) => take(v, b)} />
-                <button type="button" onClick={() => take(b, a)} aria-label="Swap A and B">
-                    ⇄
+            <Picks chosen={chosen} usable={usable} next={unused.length > 0 && chosen.length < mostRecordings ? partner(a, unused) : null} />
+            {chosen.length > 2 ? (
+                <SeveralResult recordings={chosen} />
+            ) : a === chosen[1] ? (
+                <p class="quiet">A and B are the same experiment: choose another one to compare.</p>
+            ) : (
+                <Result a={a.index} b={chosen[1]!.index} />
+            )}
+            {(chosen.length > 2 || a !== chosen[1]) && <ExpertsOfAll recordings={chosen} />}
+        </div>
+    );
+}
+
+// One recording after the other; the focus follows what is added and stays when one is removed.
+function Picks({ chosen, usable, next }: { chosen: readonly Experiment[]; usable: readonly Experiment[]; next: Experiment | null }) {
+    const box = useRef<HTMLDivElement>(null);
+    const focus = useRef<"last" | "add" | null>(null);
+    useEffect(() => {
+        const selects = box.current?.querySelectorAll("select");
+        if (focus.current === "last") selects?.[selects.length - 1]?.focus();
+        if (focus.current === "add") box.current?.querySelector<HTMLElement>(".pick-add")?.focus();
+        focus.current = null;
+    }, [chosen.length]);
+    return (
+        <div class="compare-pick" ref={box}>
+            {chosen.map((one, i) => (
+                <span class="pick-one" key={i}>
+                    {i === 1 && chosen.length === 2 && (
+                        <button type="button" onClick={() => take([chosen[1]!, chosen[0]!])} aria-label="Swap A and B">
+                            ⇄
+                        </button>
+                    )}
+                    <Pick name={labelOf(i)} value={one} usable={usable} change={(other) => take(chosen.map((was, k) => (k === i ? other : was)))} />
+                    {chosen.length > 2 && (
+                        <button type="button" class="quiet" aria-label={`Remove ${labelOf(i)}, ${one.name}`} onClick={() => ((focus.current = "add"), take(chosen.filter((_, k) => k !== i)))}>
+                            ×
+                        </button>
+                    )}
+                </span>
+            ))}
+            {next && (
+                <button type="button" class="pick-add" onClick={() => ((focus.current = "last"), take([...chosen, next]))} title={`Up to ${mostRecordings} are compared side by side`}>
+                    + another recording
                 </button>
-                <Pick name="B" value={b} change={(v) => take(a, v)} />
-            </div>
-            {a === b ? <p class="quiet">A and B are the same experiment: choose another one to compare.</p> : <Result a={a} b={b} />}
+            )}
         </div>
     );
 }
@@ -92,18 +144,16 @@ function Alone() {
     );
 }
 
-function Pick({ name, value, change: changed }: { name: string; value: number; change(value: number): void }) {
+function Pick({ name, value, usable, change: changed }: { name: string; value: Experiment; usable: readonly Experiment[]; change(value: Experiment): void }) {
     return (
-        <label class={`pick pick-${name.toLowerCase()}`}>
+        <label class="pick">
             {name}{" "}
-            <select aria-label={`Recording ${name}`} value={String(value)} onChange={(event) => changed(Number(event.currentTarget.value))}>
-                {experiments.value
-                    .filter((x) => x.error === null)
-                    .map((x) => (
-                        <option value={String(x.index)} key={x.index}>
-                            {x.name}
-                        </option>
-                    ))}
+            <select aria-label={`Recording ${name}`} value={String(value.index)} onChange={(event) => changed(usable.find((x) => String(x.index) === event.currentTarget.value)!)}>
+                {usable.map((x) => (
+                    <option value={String(x.index)} key={x.index}>
+                        {x.name}
+                    </option>
+                ))}
             </select>
         </label>
     );
@@ -123,6 +173,7 @@ function Result({ a, b }: { a: number; b: number }) {
                 </ul>
             )}
             <Steps result={result} />
+            <ValuesLink a={a} b={b} />
             <Differences items={result.changes} />
             <Totals a={a} b={b} result={result} />
             <LinkedLanes key={`${a} ${b}`} a={a} b={b} last={Math.max(0, result.tokens - 1)} />

@@ -1,10 +1,11 @@
 // One layer: a column per token that went through it, a row per expert, coloured by the routing weight.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { type Columns, useAsk } from "../../ask";
-import { heat, theme, type Theme } from "../../colours";
+import { heat, type Theme } from "../../colours";
 import { count, plural } from "../../format";
 import { announce } from "../../shell/Announce";
-import { canvasFont, hatch, paintOn, useWidth } from "../../shell/Canvas";
+import { canvasFont, hatch } from "../../shell/Canvas";
+import { Cells, type Place } from "../../shell/Cells";
 import { HeatScale } from "../../shell/HeatScale";
 import { Picture } from "../../shell/Picture";
 import { here, select, selection, tokensParameter } from "../../state";
@@ -13,11 +14,6 @@ import { type Raster, rasterOf } from "./raster";
 
 const gutter = 60;
 const below = 20;
-
-interface Place {
-    column: number;
-    expert: number;
-}
 
 function draw(context: CanvasRenderingContext2D, raster: Raster, width: number, rowHeight: number, experts: number, at: Place | null, colours: Theme): void {
     const each = (width - gutter) / Math.max(1, raster.columns.length);
@@ -56,7 +52,7 @@ function draw(context: CanvasRenderingContext2D, raster: Raster, width: number, 
     context.strokeStyle = colours.accent;
     if (chosen !== null && chosen < experts) context.strokeRect(gutter, chosen * rowHeight, width - gutter, rowHeight);
     context.strokeStyle = colours.focus;
-    if (at) context.strokeRect(gutter + at.column * each, at.expert * rowHeight, Math.max(3, each), rowHeight);
+    if (at) context.strokeRect(gutter + at.column * each, at.line * rowHeight, Math.max(3, each), rowHeight);
 }
 
 const names = ["token", "input", "rank", "expert", "weight", "run", "node"];
@@ -64,51 +60,22 @@ const names = ["token", "input", "rank", "expert", "weight", "run", "node"];
 export function RasterPicture({ layer, experts }: { layer: number; experts: number }) {
     const answer = useAsk<Columns>(here("choices", { layer, tokens: tokensParameter() }), { keep: true });
     const raster = useMemo<Raster | null>(() => (answer.data ? rasterOf(answer.data, experts) : null), [answer.data, experts]);
-    const [box, width] = useWidth();
-    const canvas = useRef<HTMLCanvasElement>(null);
-    const [hover, setHover] = useState<Place | null>(null); // pointed at, or where the arrow keys are
-    const [isByKeys, setByKeys] = useState(false);
     const rowHeight = Math.max(3, Math.min(14, Math.floor(420 / Math.max(1, experts))));
-    const height = experts * rowHeight + below;
-    const colours = theme();
-    useEffect(() => {
-        if (!canvas.current || !raster || width <= gutter) return;
-        canvas.current.style.height = `${height}px`;
-        paintOn(canvas.current, width, height, (context, w) => draw(context, raster, w, rowHeight, experts, isByKeys ? hover : null, colours));
-    });
     const columns = raster?.columns.length ?? 0;
-    const at = (event: PointerEvent | MouseEvent): Place | null => {
-        const frame = canvas.current!.getBoundingClientRect();
-        const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
-        if (columns === 0 || y >= experts * rowHeight) return null;
-        // The names at the left stand for their rows.
-        return { column: x < gutter ? -1 : Math.min(columns - 1, Math.floor(((x - gutter) / (width - gutter)) * columns)), expert: Math.floor(y / rowHeight) };
-    };
-    const take = (expert: number) => {
+    const take = ({ line: expert }: Place) => {
         select({ layer, expert: selection.value.expert === expert ? null : expert, tensor: null, op: null });
         announce(selection.value.expert === null ? "no expert selected" : `layer ${layer}, expert ${expert} selected`);
     };
+    // The names at the left stand for their rows.
     const said = (place: Place): string[] => {
         const column = raster?.columns[place.column];
-        const one = column?.chosen.find((each) => each.expert === place.expert);
+        const one = column?.chosen.find((each) => each.expert === place.line);
         return [
+            `expert ${place.line}`,
             ...(column ? [`token ${column.token}${column.inputs > 1 ? `, input ${column.input}` : ""}`, one ? `rank ${one.rank + 1}, weight ${one.weight === null ? "not seen" : one.weight.toFixed(4)}` : "not chosen"] : []),
-            `chosen ${plural(raster?.times[place.expert] ?? 0, "time")} by these tokens`,
+            `chosen ${plural(raster?.times[place.line] ?? 0, "time")} by these tokens`,
         ];
     };
-    const keys = (event: KeyboardEvent) => {
-        const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-        if (event.ctrlKey || event.altKey || event.metaKey || columns === 0 || (!by && event.key !== "Enter")) return;
-        event.preventDefault();
-        const from = hover ?? { column: 0, expert: selection.value.expert ?? 0 };
-        if (!by) return take(from.expert);
-        const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
-        const next = hover ? { column: within(from.column + by[0]!, columns), expert: within(from.expert + by[1]!, experts) } : from;
-        setByKeys(true);
-        setHover(next);
-        announce([`expert ${next.expert}`, ...said(next)].join(", "));
-    };
-    const x = hover ? gutter + ((Math.max(0, hover.column) + 0.5) / Math.max(1, columns)) * (width - gutter) : 0;
     const total = Number(answer.data?.header["total"] ?? 0);
     return (
         <Picture
@@ -140,30 +107,18 @@ export function RasterPicture({ layer, experts }: { layer: number; experts: numb
             }
         >
             <Waiting answer={answer} what="Reading the choices" />
-            <div class="access-picture" ref={box} data-choices={answer.data?.rows ?? 0} data-columns={columns}>
-                <canvas
-                    ref={canvas}
-                    tabIndex={0}
-                    role="img"
-                    aria-label={`Raster of ${columns} tokens and ${experts} experts of layer ${layer}. Arrow keys move from cell to cell, Enter selects the expert.`}
-                    onPointerMove={(event) => (setByKeys(false), setHover(at(event)))}
-                    onPointerLeave={() => setHover(null)}
-                    onBlur={() => setHover(null)}
-                    onClick={(event) => {
-                        const place = at(event);
-                        if (place) take(place.expert);
-                    }}
-                    onKeyDown={keys}
-                />
-                {hover && (
-                    <div class="chart-tip" role="tooltip" style={{ ...(x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` }), top: `${Math.min(hover.expert * rowHeight, height - 60)}px` }}>
-                        <b>expert {hover.expert}</b>
-                        {said(hover).map((line) => (
-                            <div>{line}</div>
-                        ))}
-                    </div>
-                )}
-            </div>
+            <Cells
+                label={`Raster of ${columns} tokens and ${experts} experts of layer ${layer}. Arrow keys move from cell to cell, Enter selects the expert.`}
+                lines={raster ? experts : 0}
+                columns={columns}
+                high={rowHeight}
+                below={below}
+                shape={(width) => ({ gutter, each: (width - gutter) / Math.max(1, columns) })}
+                draw={(context, width, at, _, colours) => raster && draw(context, raster, width, rowHeight, experts, at, colours)}
+                said={said}
+                take={take}
+                data={{ "data-choices": answer.data?.rows ?? 0 }}
+            />
         </Picture>
     );
 }

@@ -1,6 +1,7 @@
 // The experts of one layer by how often they were chosen, the most used first.
 import { count, share } from "../../format";
-import { select, selection } from "../../state";
+import { Picture } from "../../shell/Picture";
+import { select, selection, tokensParameter } from "../../state";
 
 const listed = 64;
 
@@ -11,26 +12,34 @@ export function UseBars({ layer, counts }: { layer: number; counts: readonly num
     const never = sorted.filter((one) => one.times === 0).length;
     const take = (expert: number) => select({ layer, expert: selection.value.expert === expert ? null : expert, tensor: null, op: null });
     return (
-        <section class="use-bars" aria-label={`Experts of layer ${layer} by use`}>
-            <h3>By use</h3>
-            <ol>
-                {sorted
-                    .filter((one) => one.times > 0)
-                    .slice(0, listed)
-                    .map(({ times, expert }) => (
-                        <li>
-                            <button type="button" aria-pressed={selection.value.expert === expert} onClick={() => take(expert)} title={`expert ${expert}: chosen ${count(times)} times, ${share(times, all)} of all choices`}>
-                                <span class="use-name">{expert}</span>
-                                <span class="use-bar">
-                                    <i style={{ width: `${(times / most) * 100}%` }} />
-                                </span>
-                                <span class="use-times">{count(times)}</span>
-                            </button>
-                        </li>
-                    ))}
-            </ol>
-            {sorted.length - never > listed && <p class="quiet">and {count(sorted.length - never - listed)} more</p>}
-            {never > 0 && <p class="quiet">{count(never)} never chosen</p>}
-        </section>
+        <div class="use-bars">
+            <Picture
+                title="By use"
+                file={`experts-by-use-${layer}`}
+                figure={() => ({ kind: "experts", layer, tokens: tokensParameter() })}
+                command="ggscope experts --json"
+                computed={`How often the router of layer ${layer} chose each expert, over all tokens of the steps that are selected, the most used first.`}
+                csv={() => ({ columns: ["layer", "expert", "times"], rows: sorted.map((one) => [layer, one.expert, one.times]) })}
+            >
+                <ol aria-label={`Experts of layer ${layer} by use`}>
+                    {sorted
+                        .filter((one) => one.times > 0)
+                        .slice(0, listed)
+                        .map(({ times, expert }) => (
+                            <li>
+                                <button type="button" aria-pressed={selection.value.expert === expert} onClick={() => take(expert)} title={`expert ${expert}: chosen ${count(times)} times, ${share(times, all)} of all choices`}>
+                                    <span class="use-name">{expert}</span>
+                                    <span class="use-bar">
+                                        <i style={{ width: `${(times / most) * 100}%` }} />
+                                    </span>
+                                    <span class="use-times">{count(times)}</span>
+                                </button>
+                            </li>
+                        ))}
+                </ol>
+                {sorted.length - never > listed && <p class="quiet">and {count(sorted.length - never - listed)} more</p>}
+                {never > 0 && <p class="quiet">{count(never)} never chosen</p>}
+            </Picture>
+        </div>
     );
 }

@@ -1,16 +1,20 @@
 // The line above the graph: which token, search, what is shown.
 import { families, opFamily } from "../../colours";
 import { plural } from "../../format";
-import { select } from "../../state";
+import { select, summary } from "../../state";
 import { Saves } from "../../shell/Saves";
 import { kinds, type Blocks } from "./blocks";
 import { failure, pending, stopLayouts } from "./layouts";
-import { expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
+import { Scale } from "../values/Scale";
+import { trusted } from "../values/state";
+import type { Shades } from "./shades";
+import { colouring, expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
 import { stepWord } from "../../step";
 
 export interface BarProps {
     graph: Told;
     made: Blocks;
+    shades: Shades | null;
     found: { rows: number[]; perBlock: number[] };
     row: number;
     press(row: number): void;
@@ -32,6 +36,15 @@ export function Bar(props: BarProps) {
                 <input type="checkbox" checked={withViews.value} onChange={(event) => (withViews.value = event.currentTarget.checked)} /> views and
                 reshapes
             </label>
+            {summary.value?.has.values && (
+                <label>
+                    colour{" "}
+                    <select value={colouring.value} onChange={(event) => (colouring.value = event.currentTarget.value as "time")}>
+                        <option value="time">time</option>
+                        <option value="values">{trusted() ? "error of values" : "values"}</option>
+                    </select>
+                </label>
+            )}
             <Buttons made={made} fit={props.fit} fitSoon={props.fitSoon} />
             {pending.value > 0 && (
                 <span role="status">
@@ -46,7 +59,7 @@ export function Bar(props: BarProps) {
                     {failure.value}
                 </span>
             )}
-            <Legend graph={graph} made={made} />
+            <Legend {...props} />
             <Saves
                 title="Graph"
                 file="graph"
@@ -140,15 +153,19 @@ function Buttons({ made, fit, fitSoon }: Pick<BarProps, "made" | "fit" | "fitSoo
     );
 }
 
-function Legend({ graph, made }: Pick<BarProps, "graph" | "made">) {
+function Legend({ graph, made, shades }: Pick<BarProps, "graph" | "made" | "shades">) {
     const used = new Set(made.blocks.flatMap((block) => block.rows.map((row) => opFamily(graph.ops[graph.op[row]!] ?? ""))));
     return (
         <span class="graph-legend">
-            <span title="A node is darker the more of the longest node's time it takes">
-                no time
-                <i class="cost-scale" />
-                most
-            </span>
+            {shades ? (
+                <Scale grid={shades.grid} />
+            ) : (
+                <span title="A node is darker the more of the longest node's time it takes">
+                    no time
+                    <i class="cost-scale" />
+                    most
+                </span>
+            )}
             {families
                 .filter((family) => used.has(family))
                 .map((family) => (

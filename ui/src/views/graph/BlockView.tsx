@@ -3,6 +3,7 @@ import { opFamily, families } from "../../colours";
 import { bytes, count, plural, share, time } from "../../format";
 import { kinds, type Block, type Blocks, type Graph } from "./blocks";
 import type { Layout } from "./layout";
+import type { Shade, Shades } from "./shades";
 import { NODE_WIDTH } from "./layout-size";
 import { edgePath } from "./place";
 import { stepWord } from "../../step";
@@ -10,6 +11,7 @@ import { stepWord } from "../../step";
 export interface BlockProps {
     graph: Graph;
     made: Blocks;
+    shades: Shades | null; // nodes are coloured by values instead of time
     block: Block;
     index: number;
     layout: Layout | undefined;
@@ -27,10 +29,17 @@ export interface BlockProps {
     press(row: number): void;
 }
 
+const strongest = (shades: Shades, graph: Graph, block: Block) =>
+    block.rows.reduce<Shade | null>((best, row) => {
+        const shade = shades.of.get(graph.node[row]!);
+        return shade && (!best || shade.weight > best.weight) ? shade : best;
+    }, null);
+
 function BlockHeader(props: BlockProps) {
     const { graph, block, made, expanded, longest, matches, toggle, filter } = props;
     const seen = block.executed > 0 || !block.rows.some((row) => kinds[graph.kind[row]!] === "opaque");
-    const text = `${block.title}: ${plural(block.rows.length, "node")}, ${seen ? `${time(block.time)}, ${share(block.time, made.time)} of the ${stepWord()}'s time` : "time not seen"}`;
+    const shade = props.shades && strongest(props.shades, graph, block);
+    const text = `${block.title}: ${shade ? `${shade.label}, ` : ""}${plural(block.rows.length, "node")}, ${seen ? `${time(block.time)}, ${share(block.time, made.time)} of the ${stepWord()}'s time` : "time not seen"}`;
     return (
         <div class="block-header">
             <button
@@ -47,10 +56,10 @@ function BlockHeader(props: BlockProps) {
                 </span>
                 <span class="block-title">{block.title}</span>
                 <span class="block-bar" aria-hidden="true">
-                    <Families {...props} scale={longest} />
+                    {shade ? <i style={{ width: "100%", "--swatch": shade.colour }} /> : <Families {...props} scale={longest} />}
                 </span>
-                <span class="block-time">{seen ? time(block.time) : "not seen"}</span>
-                <span class="block-share">{seen && share(block.time, made.time)}</span>
+                <span class="block-time">{shade ? shade.text : seen ? time(block.time) : "not seen"}</span>
+                <span class="block-share">{!shade && seen && share(block.time, made.time)}</span>
                 <span class="block-count quiet">{plural(block.rows.length, "node")}</span>
                 {matches > 0 && <span class="block-matches">{plural(matches, "match", "matches")}</span>}
             </button>
@@ -161,15 +170,18 @@ function Nodes(props: BlockProps & { layout: Layout }) {
 
 const chipWords = { weight: "weight", kv: "cache", port: "shared input", input: "input" } as const;
 
-function Node({ graph, made, layout, row, i, selected, matching, fits, longestNode, press }: BlockProps & { layout: Layout; row: number; i: number }) {
+function Node({ graph, made, shades, layout, row, i, selected, matching, fits, longestNode, press }: BlockProps & { layout: Layout; row: number; i: number }) {
     const op = graph.ops[graph.op[row]!] ?? "?";
     const family = opFamily(op);
     const kind = kinds[graph.kind[row]!] ?? "unseen";
     const took = graph.time[row]!;
+    const shade = shades?.of.get(graph.node[row]!);
+    const says = shade ? shade.text : kind === "executed" ? (shades ? "no values" : time(took)) : kind;
     const chips = made.chips[row]!;
     const near = selected >= 0 && selected !== row && (made.sources[selected]!.includes(row) || made.consumers[selected]!.includes(row));
     const classes = [
         "node",
+        shade ? "node-shaded" : "",
         kind === "executed" ? "" : `node-${kind}`,
         row === selected ? "selected" : "",
         near ? "near" : "",
@@ -178,7 +190,7 @@ function Node({ graph, made, layout, row, i, selected, matching, fits, longestNo
     ]
         .filter(Boolean)
         .join(" ");
-    const label = `${op} ${graph.names[row] ?? ""}, ${kind === "executed" ? time(took) : kind}${graph.shapes?.[row] ? `, ${graph.shapes[row]}` : ""}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
+    const label = `${op} ${graph.names[row] ?? ""}, ${shade ? `${shade.label}, ` : ""}${kind === "executed" ? time(took) : kind}${graph.shapes?.[row] ? `, ${graph.shapes[row]}` : ""}${chips.map((chip) => `, ${chipWords[chip.kind]} ${chip.name}`).join("")}`;
     return (
         <button
             type="button"
@@ -194,14 +206,14 @@ function Node({ graph, made, layout, row, i, selected, matching, fits, longestNo
                 width: `${NODE_WIDTH}px`,
                 height: `${layout.h[i]}px`,
                 "--swatch": family.colour,
-                "--cost": `${Math.round((took / Math.max(1, longestNode)) * 45)}%`,
+                ...(shade ? { "--shade": shade.colour, "--shade-ink": shade.ink } : shades ? {} : { "--cost": `${Math.round((took / Math.max(1, longestNode)) * 45)}%` }),
             }}
             onClick={() => press(row)}
         >
             <span class={`node-stripe pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
             <span class="node-op">
                 {op}
-                <span class="node-time">{kind === "executed" ? time(took) : kind}</span>
+                <span class="node-time">{says}</span>
             </span>
             <span class="node-name">
                 {graph.names[row]}

@@ -11,6 +11,7 @@ import { arrived, layoutOf, nodesLaidOut, pending, wantLayouts } from "./layouts
 import { Links } from "./Links";
 import { fit, useFitWhenLaidOut, useGraphKeys, useReveal, zoomWheel } from "./moves";
 import { between, columnsFor, place, type Placed } from "./place";
+import type { Shades } from "./shades";
 import { columns, computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
 import { stepWord } from "../../step";
 
@@ -69,7 +70,7 @@ function fitsOf(graph: Told): ((row: number) => boolean) | null {
         (tensor === null || graph.names[row] === tensor || reads.has(row));
 }
 
-export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
+export function Picture({ graph, made, shades }: { graph: Told; made: Blocks; shades: Shades | null }) {
     const box = useRef<HTMLDivElement>(null);
     const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
     const row = selectedRow(graph);
@@ -90,7 +91,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
     const { width, total } = placed;
     return (
         <>
-            <Bar graph={graph} made={made} found={found} row={row} press={press} fit={() => fit(box.current, made)} fitSoon={fitSoon} root={() => box.current} />
+            <Bar graph={graph} made={made} shades={shades} found={found} row={row} press={press} fit={() => fit(box.current, made)} fitSoon={fitSoon} root={() => box.current} />
             <div
                 class="graph-scroll"
                 data-scroll="blocks"
@@ -109,7 +110,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
                 <div class="graph-size" style={{ width: `${width * scale.value}px`, height: `${total * scale.value}px` }}>
                     <div class="graph-content" style={{ width: `${width}px`, height: `${total}px`, transform: `scale(${scale.value})` }}>
                         <Links made={made} placed={placed} inSight={inSight} isOpen={isOpen} />
-                        <InSight graph={graph} made={made} placed={placed} inSight={inSight} found={found} row={row} fits={fits} press={press} />
+                        <InSight graph={graph} made={made} shades={shades} placed={placed} inSight={inSight} found={found} row={row} fits={fits} press={press} />
                     </div>
                 </div>
             </div>
@@ -120,6 +121,7 @@ export function Picture({ graph, made }: { graph: Told; made: Blocks }) {
 interface InSightProps {
     graph: Told;
     made: Blocks;
+    shades: Shades | null;
     placed: Placed;
     inSight: ReadonlySet<number>;
     fits: ((row: number) => boolean) | null; // null: nothing is asked for
@@ -128,7 +130,7 @@ interface InSightProps {
     press(row: number): void;
 }
 
-function InSight({ graph, made, placed, inSight, found, row, fits, press }: InSightProps) {
+function InSight({ graph, made, shades, placed, inSight, found, row, fits, press }: InSightProps) {
     const { layer } = selection.value;
     const longest = useMemo(() => Math.max(1, ...made.blocks.map((block) => block.time)), [made]);
     const longestNode = useMemo(() => made.blocks.reduce((most, block) => block.rows.reduce((m, r) => Math.max(m, graph.time[r]!), most), 1), [made]);
@@ -143,7 +145,7 @@ function InSight({ graph, made, placed, inSight, found, row, fits, press }: InSi
                 return (
                     <div class={`block${open ? " open" : ""}${isBeside ? " beside" : ""}`} key={block.key} style={box}>
                         <BlockView
-                            {...{ graph, made, block, index, longest, longestNode, matching, fits, press }}
+                            {...{ graph, made, shades, block, index, longest, longestNode, matching, fits, press }}
                             layout={layoutOf(block.shape)}
                             expanded={open}
                             filtered={layer === block.layer}

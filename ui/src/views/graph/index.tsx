@@ -2,13 +2,16 @@
 import { useEffect, useMemo } from "preact/hooks";
 import type { GraphAnswer } from "../../api";
 import { useApplied } from "../../applied";
-import { useAsk } from "../../ask";
+import { type Columns, useAsk } from "../../ask";
 import { here, selection, summary } from "../../state";
 import { Waiting } from "../statistics/Waiting";
 import { makeBlocks } from "./blocks";
 import { stopLayouts } from "./layouts";
 import { Picture } from "./Picture";
-import { told, withViews } from "./state";
+import { gridOf } from "../values/grid";
+import { mapPath } from "../values/state";
+import { shadesOf } from "./shades";
+import { colouring, told, withViews } from "./state";
 import "./graph.css";
 
 // Which graph to ask for: that of the op or that of the tokens, whichever was selected last.
@@ -30,12 +33,16 @@ export default function GraphView() {
     const answer = useAsk<GraphAnswer>(pathOf(), { keep: true });
     const graph = useMemo(() => (answer.data ? told(answer.data) : null), [answer.data]);
     const made = useMemo(() => (graph ? makeBlocks(graph, withViews.value) : null), [graph, withViews.value]);
+    const isOfValues = colouring.value === "values" && summary.value?.has.values;
+    const values = useAsk<Columns>(graph && isOfValues ? mapPath({ run: graph.run, tokens: `${graph.token}..${graph.token}`, columns: 1 }) : null);
+    const shades = useMemo(() => (values.data ? shadesOf(gridOf(values.data)) : null), [values.data]);
     useEffect(() => stopLayouts, []);
     return (
         <div class="graph">
             <h2 class="unseen">Graph</h2>
             <Waiting answer={answer} what="Reading the graph" />
-            {graph && made && <Picture graph={graph} made={made} />}
+            {isOfValues && <Waiting answer={values} what="Reading what the ops computed" />}
+            {graph && made && <Picture graph={graph} made={made} shades={shades} />}
         </div>
     );
 }

@@ -2,13 +2,15 @@
 import { signal } from "@preact/signals";
 import type { GraphAnswer } from "../../api";
 import { shape } from "../../format";
-import { asAnyText, asFlag, asNumber, asSet, kept } from "../../state";
+import { asAnyText, asFlag, asNumber, asSet, asText, kept } from "../../state";
 import { states, type Graph } from "./blocks";
 
 export const leastScale = 0.04;
 // Columns of blocks; null: as many as the window has room for.
 export const columns = kept<number | null>("columns", null, asNumber, { isZoom: true });
 export const expanded = kept<ReadonlySet<string>>("open", new Set(), asSet);
+// What the colour of a node says: its time, or what it computed.
+export const colouring = kept("colour", "time", asText(["time", "values"]));
 export const withViews = kept("views", false, asFlag);
 export const scale = kept("scale", 1, { write: (value: number) => String(Math.round(value * 1000) / 1000), read: (text) => (Number(text) >= leastScale && Number(text) <= 3 ? Number(text) : undefined) }, { isZoom: true });
 export const text = kept("find", "", asAnyText);

@@ -8,14 +8,15 @@ import { Logo } from "../../shell/Header";
 import { listNews } from "../../shell/live";
 import { asAnyText, asOrder, experiments, kept, show } from "../../state";
 import { isBusy } from "../../under-way";
-import { compareTwo } from "../compare";
+import { compareThese } from "../compare";
+import { mostRecordings } from "../compare/Domains";
 import { type Order, Table, type TableColumn } from "../statistics/Table";
 import { machineOf, matches, notesOf, type Row, rowsOf, settingsOf, when } from "./rows";
 import "./library.css";
 
 const filter = kept("list-find", "", asAnyText, { stays: true });
 const order = kept<Order | null>("list-by", null, asOrder, { stays: true });
-const picked = signal<readonly number[]>([]); // at most two, by index
+const picked = signal<readonly number[]>([]); // by index, in the order in which they were ticked
 
 function useEntries(): Entry[] | null {
     const [entries, setEntries] = useState<Entry[] | null>(null);
@@ -31,7 +32,7 @@ function useEntries(): Entry[] | null {
 
 function pick(index: number): void {
     const others = picked.value.filter((one) => one !== index);
-    picked.value = others.length < picked.value.length ? others : [...others.slice(-1), index];
+    picked.value = others.length < picked.value.length ? others : [...others, index];
 }
 
 const speed = (entry: Entry) => entry.tokens_per_second;
@@ -96,10 +97,11 @@ function Notes({ row }: { row: Row }) {
 }
 
 function Picks({ usable }: { usable: Experiment[] }) {
-    const [a, b] = picked.value.map((index) => usable.find((one) => one.index === index));
+    const chosen = picked.value.flatMap((index) => usable.find((one) => one.index === index) ?? []);
+    const [a, b] = chosen;
     return (
-        <button type="button" disabled={!a || !b} onClick={() => a && b && compareTwo(a, b)} title="Tick two recordings">
-            {a && b ? `Compare ${a.name} with ${b.name}` : "Compare two"}
+        <button type="button" disabled={!b} onClick={() => compareThese(chosen)} title={`Tick two to ${mostRecordings} recordings`}>
+            {!a || !b ? "Compare" : chosen.length === 2 ? `Compare ${a.name} with ${b.name}` : `Compare ${chosen.length} recordings`}
         </button>
     );
 }
@@ -116,7 +118,7 @@ export function Library({ onHelp }: { onHelp(): void }) {
             <input
                 type="checkbox"
                 aria-label={`Pick ${row.experiment.name} to compare`}
-                disabled={row.experiment.error !== null}
+                disabled={row.experiment.error !== null || (picked.value.length >= mostRecordings && !picked.value.includes(row.experiment.index))}
                 checked={picked.value.includes(row.experiment.index)}
                 onClick={(event) => event.stopPropagation()}
                 onChange={() => pick(row.experiment.index)}
@@ -136,6 +138,7 @@ export function Library({ onHelp }: { onHelp(): void }) {
                 </div>
             </header>
             <main class="library" data-loaded={entries !== null} aria-busy={isBusy}>
+                <h2 class="unseen">All recordings</h2>
                 <Table
                     caption="Recordings"
                     file="recordings"

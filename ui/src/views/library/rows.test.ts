@@ -32,7 +32,7 @@ const entry = (index: number, more: Partial<Entry> = {}): Entry => ({
     cold: false,
     start_utc: "2026-11-15T20:42:31.188Z",
     model: { name: "tiny.gguf", bytes: 5 },
-    has: { faults: false, block_requests: false, residency: false, pages: false, reads: true },
+    has: { faults: false, block_requests: false, residency: false, pages: false, reads: true, values: false },
     trace_bytes: 9,
     notes: [],
     ...more,

@@ -8,7 +8,7 @@ import { useHeight, useWidth } from "../../shell/Canvas";
 import { pick, selectRegion } from "../../shell/MemoryBars";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
-import { asFlag, kept, select, selection, summary } from "../../state";
+import { asFlag, chosenOpsBut, kept, select, selection, summary } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
 import { csvOf } from "./csv";
@@ -281,6 +281,8 @@ export default function Memory() {
                     command: layer === "faults" ? "ggscope log --faults --json" : layer === "pages" ? "ggscope prove --json" : "ggscope stats --by tensor --json",
                     computed: "Every tensor of the model's files where it lies, and every live buffer; a touch is an op that reads or writes bytes of it. Bytes read come from the ranges of each op's operands: rows and experts one by one.",
                     csv: () => csvOf(planned.rows),
+                    // Of the model's files; what pages say has no figure.
+                    figure: layer === "addressed" ? () => ({ kind: "memory-map", ...chosenOpsBut("tensor", "region", "buffer") }) : undefined,
                 }}
             >
                 <div class="memory-scroll" data-scroll="rows">

@@ -1,6 +1,7 @@
 // In which order the model is read: how much continues, how far it jumps, how soon it comes again.
 import { useMemo } from "preact/hooks";
 import { bytes, count, plural, share } from "../../format";
+import { chosenOps, type Parameters } from "../../state";
 import { bins, type Pattern } from "./answers";
 import { Table } from "./Table";
 
@@ -39,13 +40,14 @@ export function Order({ pattern }: { pattern: Pattern }) {
                     unit="bytes"
                     counts={pattern.reuse_bins}
                     show={bytes}
+                    figure={() => ({ kind: "reuse", ...chosenOps() })}
                 />
             </div>
         </section>
     );
 }
 
-function Histogram({ title, file, of, unit, counts, show }: { title: string; file: string; of: string; unit: string; counts: number[]; show(n: number): string }) {
+function Histogram({ title, file, of, unit, counts, show, figure }: { title: string; file: string; of: string; unit: string; counts: number[]; show(n: number): string; figure?: () => Parameters }) {
     const rows = useMemo(() => bins(counts), [counts]);
     const most = Math.max(1, ...rows.map((r) => r.value));
     const whole = rows.reduce((sum, r) => sum + r.value, 0);
@@ -53,6 +55,7 @@ function Histogram({ title, file, of, unit, counts, show }: { title: string; fil
         <Table
             caption={title}
             file={file}
+            {...(figure ? { figure } : {})}
             rows={rows}
             rowKey={(r) => String(r.from)}
             most={64}

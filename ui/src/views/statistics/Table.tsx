@@ -3,7 +3,8 @@ import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useMemo } from "preact/hooks";
 import { count } from "../../format";
-import { asOrder, asSet, kept } from "../../state";
+import { kindNames, saveFigure } from "../../shell/Saves";
+import { asOrder, asSet, kept, type Parameters } from "../../state";
 import { download, toCsv } from "./csv";
 import { sorted, type Value } from "./sort";
 import "./table.css";
@@ -54,6 +55,7 @@ export interface TableProps<T> {
     isSelected?(row: T): boolean;
     most?: number; // rows shown before one asks for all
     empty?: string;
+    figure?: () => Parameters; // what `ggscope figure` is asked for, where it draws this table
     children?: ComponentChildren; // beside the caption
 }
 
@@ -83,6 +85,12 @@ export function Table<T>(props: TableProps<T>) {
                 <h3 id={caption}>{props.caption}</h3>
                 {props.children}
                 <span class="table-space" />
+                {props.figure &&
+                    (["svg", "pdf"] as const).map((format) => (
+                        <button type="button" class="quiet" onClick={() => void saveFigure(format, props.file, props.figure!())} aria-label={`Save "${props.caption}" as ${kindNames[format]}`} key={format}>
+                            {kindNames[format]}
+                        </button>
+                    ))}
                 <button type="button" class="quiet" onClick={save} disabled={rows.length === 0} aria-label={`Save "${props.caption}" as CSV`}>
                     CSV
                 </button>

@@ -6,7 +6,7 @@ import { axisHeight, countStrip, drawArrow, drawAxis, drawBand, drawCurve, drawL
 import { shortLabel } from "./processes";
 import { requestTop, type Stage, timeAt } from "./stage";
 import { segmentsOf } from "./levels";
-import { culpritOf, opAt, sharesOf, stripOf } from "./strips";
+import { culpritOf, opAt, servedOf, sharesOf, stripOf } from "./strips";
 
 export function paint(stage: Stage): void {
     const { scene, canvas } = stage;
@@ -93,12 +93,12 @@ function paintCulprit(stage: Stage, frame: Frame): void {
     const data = scene.held?.data;
     const hover = stage.hover.peek();
     if (!data) return;
+    let arrows = 0;
     const at = hover && hover.row >= 0 ? opAt(data, hover.row) : null;
     const [run, node, begin] = at ? [at.run, at.node, at.begin] : scene.op ? [scene.op.run, scene.op.node, scene.op.begin_ns] : [0, 0, 0];
     const shares = sharesOf(data, run, node, begin);
     const last = culpritOf(shares);
     const middle = (lane: number) => scene.top + scene.lanes.findIndex((one) => one.lane === lane) * scene.laneStep + scene.laneHeight / 2;
-    let arrows = 0;
     for (const one of last ? shares : []) {
         const wide = (one.wait / (frame.span.end - frame.span.begin)) * frame.width;
         if (one === last || wide < 12) continue;
@@ -106,7 +106,20 @@ function paintCulprit(stage: Stage, frame: Frame): void {
         drawArrow(frame, one.end + one.wait / 2, middle(one.lane), last!.end, middle(last!.lane) + reach);
         arrows++;
     }
+    arrows += paintServer(stage, frame, at ? at.run : (selection.peek().op?.run ?? 0), middle);
     if (stage.canvas) stage.canvas.dataset["arrows"] = String(arrows);
+}
+
+// From a client's graph run to the end of the last op that its server computed for it. How many arrows that makes.
+function paintServer({ scene }: Stage, frame: Frame, run: number, middle: (lane: number) => number): number {
+    const data = scene.held!.data;
+    const served = servedOf(data, run);
+    const sent = served ? [...data.lanes].flatMap(([lane, rows]) => [...rows].filter((row) => data.of["run"]![row] === run).map((row) => ({ lane, row })))[0] : undefined;
+    if (!served || !sent) return 0;
+    const [from, to] = [middle(sent.lane), middle(served.lane)];
+    const end = data.base + data.begin[sent.row]! + data.of["duration_ns"]![sent.row]!;
+    drawArrow(frame, (served.end + end) / 2, from, served.end, to + (to > from ? -scene.laneHeight : scene.laneHeight) / 2);
+    return 1;
 }
 
 function paintSelection(stage: Stage, frame: Frame): void {

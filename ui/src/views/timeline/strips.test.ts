@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { build } from "../../columns";
-import { answered, type Answered, culpritOf, opAt, sharesOf, stripOf } from "./strips";
+import { answered, type Answered, culpritOf, opAt, servedOf, sharesOf, stripOf } from "./strips";
 import { around, clamp, panned, tickStep, tileFor, zoomed } from "./window";
 
 const raw = answered(
@@ -196,4 +196,26 @@ test("the thread that comes last is the one that others waited for", () => {
     expect(shares.map((one) => [one.lane, one.end, one.wait])).toEqual([[0, 1020, 80], [1, 1100, 0]]);
     expect(culpritOf(shares)!.lane).toBe(1);
     expect(sharesOf({ ...data, isRaw: false }, 1, 3, 1000)).toEqual([]);
+});
+
+test("what a server did for a graph run of its client: all of its threads, the last end, the longest op", () => {
+    const data = answered(
+        build(
+            {
+                lane: Uint16Array.of(0, 1, 2, 1, 1),
+                run: Uint32Array.of(5, 6, 6, 6, 7),
+                node: Uint32Array.of(0, 1, 1, 2, 0),
+                op: Uint16Array.of(65535, 0, 0, 1, 0),
+                layer: Int16Array.of(-1, 0, 0, 0, 0),
+                begin_ns: Float64Array.of(0, 100, 110, 200, 900),
+                duration_ns: Float64Array.of(500, 60, 190, 50, 400),
+                wait_ns: new Float64Array(5),
+            },
+            { level: -1, ops: ["MUL_MAT", "ADD"], sent: [{ run: 5, server_run: 6 }, { run: 8, server_run: 9 }] },
+        ),
+    );
+    expect(servedOf(data, 5)).toEqual({ lane: 2, begin: 100, end: 300, longest: 2 });
+    expect(opAt(data, 0).op).toBe("graph run");
+    expect(servedOf(data, 8)).toBeNull(); // out of sight
+    expect(servedOf(data, 7)).toBeNull(); // no client's
 });

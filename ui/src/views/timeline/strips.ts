@@ -22,6 +22,7 @@ export interface Answered {
     labels: string[]; // of op runs: the weight that is read, else the result
     used: Set<string>; // those that occur
     losses: Loss[];
+    servers: ReadonlyMap<number, number>; // by graph run of a client: the run of the server that computed it
     lanes: Map<number, Uint32Array>; // rows
     begin: ArrayLike<number>; // relative to base
     length: (row: number) => number; // ns that the row covers, waiting included
@@ -59,6 +60,7 @@ export function answered(columns: Columns): Answered {
         labels,
         used: new Set([...used].map((op) => ops[op] ?? "?")),
         losses: (columns.header["losses"] ?? []) as Loss[],
+        servers: new Map(((columns.header["sent"] ?? []) as { run: number; server_run: number }[]).map((one) => [one.run, one.server_run])),
         lanes,
         begin,
         length: duration && wait ? (row) => duration[row]! + wait[row]! : () => binNs,
@@ -223,6 +225,31 @@ export function culpritOf(shares: readonly Share[]): Share | null {
     return shares.some((one) => one !== last && one.wait > 0 && last.end - one.end > one.wait / 2) ? last : null;
 }
 
+export interface Served {
+    lane: number; // where the server's last op ended
+    begin: number;
+    end: number;
+    longest: number; // row
+}
+
+// What a server did for a graph run of its client, as far as it is shown. Null: the graph run is no client's, or its server is out of sight.
+export function servedOf(data: Answered, run: number): Served | null {
+    const server = data.servers.get(run);
+    if (server === undefined) return null;
+    let found: Served | null = null;
+    for (const [lane, rows] of data.lanes)
+        for (const row of rows) {
+            if (data.of["run"]![row] !== server) continue;
+            const begin = data.base + data.begin[row]!;
+            const took = data.of["duration_ns"]![row]!;
+            found ??= { lane, begin, end: begin + took, longest: row };
+            if (begin + took > found.end) [found.end, found.lane] = [begin + took, lane];
+            if (took > data.of["duration_ns"]![found.longest]!) found.longest = row;
+            found.begin = Math.min(found.begin, begin);
+        }
+    return found;
+}
+
 export interface OpAt {
     run: number; // 0: none, only waiting
     node: number;
@@ -243,13 +270,13 @@ export interface OpAt {
 export function opAt(data: Answered, row: number): OpAt {
     const of = (name: string) => data.of[name]![row]!;
     const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), inner: data.of["inner_wait_ns"]?.[row] ?? 0, stalled: data.of["stalled_ns"]?.[row] ?? 0, diskWait: data.of["disk_wait_ns"]?.[row] ?? 0 };
-    if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "?", label: data.labels[data.of["label"]?.[row] ?? -1] ?? null, duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
+    if (data.isRaw) return { ...common, run: of("run"), node: of("node"), op: data.ops[of("op")] ?? "graph run", label: data.labels[data.of["label"]?.[row] ?? -1] ?? null, duration: of("duration_ns"), layer: of("layer"), count: 1, bin: null };
     const run = of("longest_run");
     return {
         ...common,
         run,
         node: of("longest_node"),
-        op: run === 0 ? "waiting" : (data.ops[of("longest_op")] ?? "?"),
+        op: run === 0 ? "waiting" : (data.ops[of("longest_op")] ?? "graph run"),
         label: null,
         duration: of("longest_ns"),
         layer: data.of["longest_layer"]?.[row] ?? null,

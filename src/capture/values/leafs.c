@@ -1,0 +1,172 @@
+#include "capture/values/leafs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/map.h"
+#include "capture/values/dump.h"
+#include "capture/values/read.h"
+#include "capture/values/values.h"
+
+enum { FLAG_INPUT = 1 };
+
+// ---- weights that were copied ----
+
+struct copied {
+    uint32_t               n_rows;
+    uint64_t               elements;
+    struct ggs_spool_value rows[];
+};
+
+static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ggs_map   known; // weights -> 1, or index in `copies` + 2 of one that no graph had
+static struct copied ** copies;
+static uint64_t         n_copies, copies_capacity;
+enum { WRITTEN = 1, FIRST_COPY = 2 };
+
+// Another model may have a tensor at the same address.
+static struct ggs_map_key key_of(const struct abi_tensor * t) {
+    uint64_t name = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < ABI_NAME && t->name[i] != '\0'; i++) name = (name ^ (uint8_t) t->name[i]) * 0x100000001b3u;
+    return (struct ggs_map_key){(uint64_t) (uintptr_t) t, name ^ (uint64_t) (uintptr_t) t->data};
+}
+
+// ---- rows ----
+
+// One row, or one per expert.
+static bool divide(const struct abi_tensor * t, struct ggs_values_node * out) {
+    bool     experts  = t->ne[2] > 1 && t->ne[3] == 1;
+    uint64_t elements = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
+    *out              = (struct ggs_values_node){.kind   = GGS_VALUES_ROWS,
+                                                 .dim    = (int8_t) (experts ? 2 : -1),
+                                                 .tokens = experts,
+                                                 .rows   = experts ? (uint32_t) t->ne[2] : 1};
+    out->elements     = elements / out->rows;
+    return out->elements > 0 && out->elements <= UINT32_MAX && ggs_values_can_read(t->type);
+}
+
+static void sum_rows(const struct abi_tensor * t, const struct ggs_values_node * node, struct ggs_spool_value * rows) {
+    for (uint32_t row = 0; row < node->rows; row++) {
+        struct ggs_values_sum sum, next;
+        ggs_values_read(&sum, t, node, row, 0);
+        for (uint64_t at = GGS_VALUES_PIECE; at < node->elements; at += GGS_VALUES_PIECE) {
+            ggs_values_read(&next, t, node, row, at);
+            ggs_values_join(&sum, &next);
+        }
+        ggs_values_finish(&sum, node->tokens ? row : GGS_VALUE_NO_TOKEN, &rows[row]);
+    }
+}
+
+// NULL if they cannot be read, or without memory.
+static struct copied * sum_whole(const struct abi_tensor * t) {
+    struct ggs_values_node node;
+    if (t->data == NULL || !divide(t, &node)) return NULL;
+    struct copied * rows = malloc(sizeof(*rows) + node.rows * sizeof(rows->rows[0]));
+    if (rows == NULL) return NULL;
+    rows->n_rows   = node.rows;
+    rows->elements = node.elements;
+    sum_rows(t, &node, rows->rows);
+    return rows;
+}
+
+void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
+    static const char * const unreadable[] = {"CPU", "AMX"}; // names of buffer types of the CPU begin like this
+    if (ggs_values_no_weights || offset != 0 || tensor->view_src != NULL || tensor->buffer == NULL ||
+        !ggs_values_is_weight(tensor) || ggs_engine.buffer_is_host(tensor->buffer))
+        return;
+    void *       type = ggs_engine.buffer_type(tensor->buffer);
+    const char * name = type == NULL ? "" : ggs_engine.buffer_type_name(type);
+    bool         ours = false;
+    for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++)
+        ours |= strncmp(name, unreadable[i], strlen(unreadable[i])) == 0;
+    if (!ours || size != ggs_values_bytes(tensor)) return;
+    struct abi_tensor given = *tensor;
+    given.data              = (void *) data;
+    struct copied * rows    = sum_whole(&given);
+    if (rows == NULL) return;
+    pthread_mutex_lock(&lock);
+    uint64_t * place =
+        ggs_array_reserve(copies, copies_capacity, n_copies + 1) ? ggs_map_put(&known, key_of(tensor)) : NULL;
+    if (place != NULL) {
+        copies[n_copies] = rows;
+        *place           = FIRST_COPY + n_copies++;
+    } else {
+        free(rows);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- graphs ----
+
+// Returns true if the weight is to be written; `rows`: what was summed when it was copied, which the
+// caller frees.
+static bool take_weight(const struct abi_tensor * t, struct copied ** rows) {
+    pthread_mutex_lock(&lock);
+    uint64_t * place = ggs_map_put(&known, key_of(t));
+    bool       fresh = place != NULL && *place != WRITTEN;
+    *rows            = NULL;
+    if (fresh && *place >= FIRST_COPY) {
+        *rows                       = copies[*place - FIRST_COPY];
+        copies[*place - FIRST_COPY] = NULL;
+    }
+    if (fresh) *place = WRITTEN;
+    pthread_mutex_unlock(&lock);
+    return fresh;
+}
+
+static struct copied * read_leaf(struct ggs_values_run * run, const struct abi_tensor * t, ggs_values_fetch fetch) {
+    struct abi_tensor copy;
+    if (fetch != NULL) return fetch(run, t, &copy) ? sum_whole(&copy) : NULL;
+    return t->buffer != NULL && !ggs_engine.buffer_is_host(t->buffer) ? NULL : sum_whole(t);
+}
+
+static void write_leaf(struct ggs_slot * slot, const struct ggs_values_leaf * leaf, struct copied * rows) {
+    if (rows != NULL && !ggs_slot_values(slot, leaf->node, (unsigned) leaf->source + 1, leaf->input, rows->elements,
+                                         rows->rows, rows->n_rows))
+        slot->lost++;
+    free(rows);
+}
+
+void ggs_values_leafs(struct ggs_slot * slot, struct ggs_values_run * run, const struct abi_graph * graph,
+                      ggs_values_fetch fetch) {
+    struct ggs_values_plan * plan = run->plan;
+    bool weights = !ggs_values_no_weights && __atomic_exchange_n(&plan->weighed, true, __ATOMIC_RELAXED) == false;
+    for (uint32_t i = 0; i < plan->n_leafs; i++) {
+        const struct ggs_values_leaf * leaf = &plan->leafs[i];
+        const struct abi_tensor *      t    = graph->nodes[leaf->node]->src[leaf->source];
+        struct copied *                rows = NULL;
+        if (t == NULL || (!leaf->input && (!weights || !take_weight(t, &rows)))) continue;
+        write_leaf(slot, leaf, rows != NULL ? rows : read_leaf(run, t, fetch));
+    }
+}
+
+// ---- which leafs a graph has ----
+
+// A scheduler's copy of an input for a backend is called "Vulkan0#inp_pos#0".
+static bool is_input(const struct abi_tensor * t) {
+    const char * hash = strchr(t->name, '#');
+    return (t->flags & FLAG_INPUT) != 0 || (hash != NULL && strchr(hash + 1, '#') != NULL);
+}
+
+static bool has_leaf(const struct ggs_values_plan * plan, const struct abi_graph * graph, const struct abi_tensor * t) {
+    for (uint32_t i = 0; i < plan->n_leafs; i++)
+        if (graph->nodes[plan->leafs[i].node]->src[plan->leafs[i].source] == t) return true;
+    return false;
+}
+
+void ggs_values_plan_leafs(struct ggs_values_plan * plan, const struct abi_graph * graph) {
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < plan->n_nodes; i++) {
+        if (plan->node[i].empty || plan->node[i].kind == GGS_VALUES_NONE) continue;
+        for (unsigned s = 0; s < ABI_SOURCES; s++) {
+            const struct abi_tensor * t = graph->nodes[i]->src[s];
+            if (t == NULL || t->view_src != NULL || t->src[0] != NULL) continue;
+            bool                   weight = ggs_values_is_weight(t);
+            struct ggs_values_leaf leaf   = {.node = i, .source = (uint8_t) s, .input = !weight};
+            if ((!weight && !is_input(t)) || !ggs_values_can_read(t->type) || has_leaf(plan, graph, t)) continue;
+            if (!ggs_array_push(plan->leafs, plan->n_leafs, capacity, leaf)) return;
+        }
+    }
+}
