@@ -20,10 +20,12 @@ void ggs_halt_end(struct ggs_halt * halt);
 int  ggs_halt_stopped(struct ggs_halt * halt); // looks whether one has come
 
 struct ggs_child {
-    const char *         path;   // NULL: words[0], looked for in PATH
-    const char * const * words;  // NULL at the end
-    int                  log;    // descriptor for what it says on stderr; stdout goes nowhere
-    uint64_t             memory; // bytes that it may use, 0: no limit
+    const char *         path;                      // NULL: words[0], looked for in PATH
+    const char * const * words;                     // NULL at the end
+    int                  log;                       // descriptor for what it says on stderr; stdout goes nowhere
+    uint64_t             memory;                    // bytes that it may use, 0: no limit
+    void (*started)(void * context, pid_t process); // once it has begun; NULL: nobody wants to know
+    void * context;
 };
 
 struct ggs_child_end {

@@ -10,6 +10,7 @@ static const struct ggs_figure of_machine[] = {
     {"read_bytes", "bytes", true, false, NULL},    // from disks
     {"resident_peak", "bytes", true, false, NULL}, // of the program
     {"memory_peak", "bytes", true, false, NULL},   // of its group, page cache included; with a limit only
+    {"request_ns", "ns", true, false, NULL},       // of a server under load: the time to an answer, on average
 };
 enum { OF_MACHINE = sizeof(of_machine) / sizeof(of_machine[0]) };
 

@@ -23,6 +23,7 @@
 #include "analyze/diff/sample.h"
 
 struct ggs_error;
+struct ggs_traffic;
 struct ggs_trials;
 
 enum { GGS_TRIAL_FIGURES = 32, GGS_TRIAL_SAID = 400 };
@@ -46,7 +47,10 @@ struct ggs_variant {
     uint64_t             memory;  // bytes that the program may use; 0: no limit
     bool                 cold;    // drop the model from the page cache before
     bool                 warm;    // read the model into the page cache before; not with `memory`
-    const void *         caller;  // the caller's own
+    const struct ggs_traffic *
+                 traffic; // requests that a server gets before it is ended; NULL: the program ends by itself
+    unsigned     port;    // that the server listens at
+    const void * caller;  // the caller's own
 };
 
 enum ggs_trial_outcome {
