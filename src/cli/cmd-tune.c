@@ -23,6 +23,7 @@ struct arguments {
     unsigned         goal;
     uint64_t         time_ns, rounds;
     bool             lossy;
+    const char *     replay;
     struct knobs {
         struct ggs_own_knob list[GGS_TUNE_PARTS];
         unsigned            n;
@@ -32,7 +33,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static const char * const goals[GGS_TUNE_GOALS] = {"all", "prompt", "generate"};
+static const char * const goals[GGS_TUNE_GOALS] = {"all", "prompt", "generate", "server"};
 
 static bool take_goal(void * member, const char * text) {
     for (unsigned i = 0; i < GGS_TUNE_GOALS; i++) {
@@ -149,6 +150,7 @@ static int tune(void * input, struct ggs_trace * traces, struct ggs_error * erro
                                        .rounds  = (unsigned) a->rounds,
                                        .seconds = (double) a->time_ns / 1e9,
                                        .lossy   = a->lossy,
+                                       .replay  = a->replay,
                                        .knobs   = a->knobs.list,
                                        .n_knobs = a->knobs.n,
                                        .tell    = tell,
@@ -167,14 +169,18 @@ static void check(const void * input, struct argp_state * state) {
     const struct arguments * a = input;
     if (a->knobs.wrong != NULL)
         argp_error(state, "--knob '%s': %s; a knob is 'threads: --n-threads {1,2,4}'", a->knobs.wrong, a->knobs.what);
+    if (a->replay != NULL && a->goal != GGS_TUNE_SERVER)
+        argp_error(state, "--replay sends requests to a server: --for server");
     if (a->input.n == 0)
         argp_error(state, "missing argument: the program to tune: ggscope tune [OPTIONS...] -- PROGRAM ARGS...");
 }
 
 int cmd_tune(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        GGS_OPTION("for", 0, "WHAT", "What is to be faster: all, prompt or generate", 1, AT(goal), take_goal,
-                   "all, prompt or generate"),
+        GGS_OPTION("for", 0, "WHAT", "What is to be faster: all, prompt, generate, or the answers of a server", 1,
+                   AT(goal), take_goal, "all, prompt, generate or server"),
+        GGS_OPTION("replay", 0, "DIR", "Send the requests of this recording to the server", 1, AT(replay), ggs_set_text,
+                   NULL),
         GGS_OPTION("time", 0, "TIME", "Begin no round after this time (10m)", 1, AT(time_ns), take_time,
                    "a time such as 10m"),
         GGS_OPTION("rounds", 'r', "N", "Try everything at most N times (12)", 1, AT(rounds), ggs_set_count,

@@ -17,6 +17,7 @@
 #include "record/host.h"
 #include "record/memory/cold.h"
 #include "record/recording.h"
+#include "trials/traffic.h"
 
 enum { MOST_WORDS = 1000 };
 
@@ -110,14 +111,47 @@ static void read_machine(struct ggs_trial * trial, const char * directory) {
     json_object_put(experiment);
 }
 
+// ---- a server ----
+
+struct served {
+    const struct ggs_variant * variant;
+    struct ggs_traffic_run     run;
+    bool                       started;
+};
+
+static void on_start(void * context, pid_t process) {
+    struct served * served = context;
+    served->started        = true;
+    ggs_traffic_start(&served->run, served->variant->traffic, served->variant->port, process);
+}
+
+// A server that answered everything did what it was asked, however it ends.
+static int conclude_traffic(struct served * served, const char * directory, struct ggs_trial * trial,
+                            struct ggs_error * error) {
+    char path[PATH_MAX + 32];
+    int  figure    = ggs_trial_figure_find("request_ns");
+    trial->outcome = served->run.done ? GGS_TRIAL_DONE : GGS_TRIAL_FAILED;
+    if (!served->run.done) {
+        if (trial->said[0] == '\0' || trial->status == 0)
+            snprintf(trial->said, sizeof(trial->said), "%s", served->run.said);
+        return 0;
+    }
+    if (figure >= 0) trial->values[figure] = served->run.request_ns;
+    snprintf(path, sizeof(path), "%s/answers.txt", directory);
+    return ggs_traffic_write(&served->run, path, error);
+}
+
 static int run_recorded(struct ggs_halt * halt, const struct ggs_variant * variant, const char * directory, int log,
-                        struct ggs_child_end * end, struct ggs_error * error) {
+                        struct served * served, struct ggs_child_end * end, struct ggs_error * error) {
     struct words words = {.n = 0};
     char         memory[32], cold[PATH_MAX + 16];
     int          status = record_words(&words, variant, directory, memory, cold, error);
     if (status != 0) return status;
     struct ggs_child child = {.path = "/proc/self/exe", .words = words.list, .log = log};
-    return ggs_child_run(halt, &child, end, error);
+    if (variant->traffic != NULL) child.started = on_start, child.context = served;
+    status = ggs_child_run(halt, &child, end, error);
+    if (served->started) ggs_traffic_join(&served->run);
+    return status;
 }
 
 static const char * model_of(const struct ggs_variant * variant) {
@@ -141,13 +175,17 @@ int ggs_attempt(struct ggs_halt * halt, const struct ggs_variant * variant, cons
                 struct ggs_trial * trial, struct ggs_error * error) {
     struct ggs_child_end end;
     struct ggs_busy      busy;
+    struct served        served = {.variant = variant};
     for (unsigned i = 0; i < GGS_TRIAL_FIGURES; i++) trial->values[i] = NAN;
     int status = variant->warm ? ggs_cold_warm(model_of(variant), error) : 0;
     if (status != 0) return status;
     ggs_busy_begin(&busy, 0);
     status = variant->timed ? run_timed(halt, variant, log, &end, error)
-                            : run_recorded(halt, variant, directory, log, &end, error);
-    if (status != 0) return status;
+                            : run_recorded(halt, variant, directory, log, &served, &end, error);
+    if (status != 0) {
+        ggs_traffic_run_release(&served.run);
+        return status;
+    }
     trial->others  = ggs_busy_share(&busy);
     trial->seconds = (double) end.ns / 1e9;
     trial->status  = WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
@@ -159,5 +197,10 @@ int ggs_attempt(struct ggs_halt * halt, const struct ggs_variant * variant, cons
         return 0;
     }
     read_machine(trial, directory);
+    if (served.started) {
+        status = conclude_traffic(&served, directory, trial, error);
+        ggs_traffic_run_release(&served.run);
+        if (status != 0) return status;
+    }
     return trial->outcome == GGS_TRIAL_DONE ? read_totals(trial, directory, error) : 0;
 }

@@ -92,6 +92,7 @@ int ggs_child_run(struct ggs_halt * halt, const struct ggs_child * child, struct
     pid_t parent = getpid(), process = fork();
     if (process < 0) return ggs_fail_errno(error, "cannot start %s", child->words[0]);
     if (process == 0) become(halt, child, parent);
+    if (child->started != NULL) child->started(child->context, process);
     end->status = wait_for(halt, process);
     end->ns     = ggs_clock_now() - begin;
     return halt->stopped != 0 ? ggs_fail(error, GGS_UNSUPPORTED, "interrupted") : 0;

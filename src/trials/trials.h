@@ -23,6 +23,7 @@
 #include "analyze/diff/sample.h"
 
 struct ggs_error;
+struct ggs_traffic;
 struct ggs_trials;
 
 enum { GGS_TRIAL_FIGURES = 32, GGS_TRIAL_SAID = 400 };
@@ -46,7 +47,10 @@ struct ggs_variant {
     uint64_t             memory;  // limit in bytes; 0: none
     bool                 cold;    // drop the model from the page cache first
     bool                 warm;    // read the model into the page cache first; not with `memory`
-    const void *         caller;  // for the caller
+    // Requests for a server, which is ended afterwards. NULL: the program ends by itself.
+    const struct ggs_traffic * traffic;
+    unsigned                   port;   // of the server
+    const void *               caller; // for the caller
 };
 
 enum ggs_trial_outcome {

@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/system/clock.h"
 #include "base/system/file.h"
+#include "trials/traffic.h"
 
 static const double SAME = 0.02; // smaller differences do not count
 enum { BEST_ROUNDS = 3, VALUE_ROUNDS = 3 };
@@ -27,7 +29,13 @@ struct tune {
     } words[GGS_TUNE_PARTS + GGS_TUNE_VALUES + 2];
     unsigned              n_words;
     struct ggs_own_option own[GGS_TUNE_PARTS];
-    char                  names[GGS_TUNE_VALUES][16]; // of variants
+    // A server: its words with a port, and what it is asked.
+    struct ggs_traffic traffic;
+    const char **      server; // NULL: the program is none
+    unsigned           port;
+    char               port_text[24];
+    bool               own_port;                   // chosen here, and no part of the answer
+    char               names[GGS_TUNE_VALUES][16]; // of variants
 };
 
 __attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const char * format, ...) {
@@ -44,10 +52,14 @@ __attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const
 static const char * const record_options[] = {"-q", NULL};
 
 static int add_plain(struct tune * tune, const char * name, unsigned * number, struct ggs_error * error) {
-    struct ggs_variant variant = {
-        .name = name, .options = record_options, .program = (const char * const *) tune->options->program};
-    int status = ggs_trials_add(tune->trials, &variant, error);
-    *number    = (unsigned) status;
+    struct ggs_variant variant = {.name    = name,
+                                  .options = record_options,
+                                  .program = tune->server != NULL ? tune->server
+                                                                  : (const char * const *) tune->options->program,
+                                  .traffic = tune->server != NULL ? &tune->traffic : NULL,
+                                  .port    = tune->port};
+    int                status  = ggs_trials_add(tune->trials, &variant, error);
+    *number                    = (unsigned) status;
     return status < 0 ? status : 0;
 }
 
@@ -82,7 +94,11 @@ static int add_command(struct tune * tune, const char * name, char * command, un
     if (words->command == NULL) return ggs_fail_memory(error);
     tune->n_words++;
     words->list[0] = "sh", words->list[1] = "-c", words->list[2] = words->command;
-    struct ggs_variant variant = {.name = name, .options = record_options, .program = words->list};
+    struct ggs_variant variant = {.name    = name,
+                                  .options = record_options,
+                                  .program = words->list,
+                                  .traffic = tune->server != NULL ? &tune->traffic : NULL,
+                                  .port    = tune->port};
     int                status  = ggs_trials_add(tune->trials, &variant, error);
     *number                    = (unsigned) status;
     return status < 0 ? status : 0;
@@ -286,11 +302,19 @@ static bool same_file(const char * a, const char * b) {
     return same;
 }
 
+// What a variant wrote in the first round that it was part of. Rounds are counted over all variants.
+static bool find_output(const struct tune * tune, const char * name, char path[PATH_MAX]) {
+    const char * file = tune->server != NULL ? "answers.txt" : "stdout.txt";
+    for (unsigned i = 1; i <= tune->tuned->rounds + 1; i++) {
+        snprintf(path, PATH_MAX, "%s/%s-%03u/%s", tune->options->folder, name, i, file);
+        if (access(path, R_OK) == 0) return true;
+    }
+    return false;
+}
+
 static bool same_output(const struct tune * tune, const char * name) {
     char a[PATH_MAX], b[PATH_MAX];
-    snprintf(a, sizeof(a), "%s/base-001/stdout.txt", tune->options->folder);
-    snprintf(b, sizeof(b), "%s/%s-001/stdout.txt", tune->options->folder, name);
-    return same_file(a, b);
+    return find_output(tune, "base", a) && find_output(tune, name, b) && same_file(a, b);
 }
 
 // Keeps a part if the program is slower without it by more than it differs from itself.
@@ -345,15 +369,53 @@ static int conclude(struct tune * tune, struct ggs_error * error) {
     if (status < 0 || !tuned->better) return status;
     char * command = command_of(tune, GGS_TUNE_PARTS);
     if (command == NULL) return ggs_fail_memory(error);
+    char * port = tune->own_port ? strstr(command, tune->port_text) : NULL;
+    if (port != NULL) memmove(port, port + strlen(tune->port_text), strlen(port + strlen(tune->port_text)) + 1);
     snprintf(tuned->command, sizeof(tuned->command), "%s", command);
     free(command);
     return 0;
+}
+
+// ---- servers ----
+
+static unsigned port_of(const struct ggs_tune_options * options) {
+    for (unsigned i = 1; i < options->n; i++) {
+        const char * word = options->program[i];
+        if (strncmp(word, "--port=", 7) == 0) return (unsigned) strtoul(word + 7, NULL, 10);
+        if (strcmp(word, "--port") == 0 && i + 1 < options->n)
+            return (unsigned) strtoul(options->program[i + 1], NULL, 10);
+    }
+    return 0;
+}
+
+// What it is asked, and where it listens: where its command line says, else where nobody does.
+static int prepare_server(struct tune * tune, struct ggs_error * error) {
+    const struct ggs_tune_options * options = tune->options;
+    int status = options->replay != NULL ? ggs_traffic_replay(&tune->traffic, options->replay, error)
+                                         : ggs_traffic_own(&tune->traffic, error);
+    if (status != 0) return status;
+    tune->server = calloc(options->n + 3, sizeof(*tune->server));
+    if (tune->server == NULL) return ggs_fail_memory(error);
+    for (unsigned i = 0; i < options->n; i++) tune->server[i] = options->program[i];
+    tune->port = port_of(options);
+    if (tune->port != 0 && ggs_traffic_is_taken(tune->port))
+        return ggs_fail(error, GGS_USAGE, "somebody answers at port %u already: end that server, or name another port",
+                        tune->port);
+    if (tune->port != 0) return 0;
+    tune->own_port = true;
+    tune->port     = ggs_traffic_free_port();
+    snprintf(tune->port_text, sizeof(tune->port_text), " --port %u", tune->port);
+    tune->server[options->n]     = "--port";
+    tune->server[options->n + 1] = tune->port_text + strlen(" --port ");
+    return tune->port == 0 ? ggs_fail_errno(error, "there is no port to be had") : 0;
 }
 
 static void release(struct tune * tune) {
     for (unsigned i = 0; i < tune->n_words; i++) free(tune->words[i].command);
     ggs_invocation_release(&tune->program);
     ggs_trials_free(tune->trials);
+    ggs_traffic_release(&tune->traffic);
+    free(tune->server);
 }
 
 static int add_variants(struct tune * tune, struct ggs_error * error) {
@@ -367,14 +429,15 @@ static int add_variants(struct tune * tune, struct ggs_error * error) {
 }
 
 int ggs_tune(struct ggs_tuned * tuned, const struct ggs_tune_options * options, struct ggs_error * error) {
-    static const char * const figures[GGS_TUNE_GOALS] = {"wall_ns", "prompt_ns", "token_quiet_ns"};
+    static const char * const figures[GGS_TUNE_GOALS] = {"wall_ns", "prompt_ns", "token_quiet_ns", "request_ns"};
     struct tune               tune = {.options = options, .tuned = tuned, .begin_ns = ggs_clock_now()};
     char                      first[PATH_MAX];
     *tuned = (struct ggs_tuned){.figure = figures[options->goal], .ratio = {NAN, NAN, NAN}, .control = {NAN, NAN, NAN}};
     struct ggs_trials_settings settings = {
         .folder = options->folder, .keep = true, .tolerates = true, .seed = 1, .after = after_trial, .context = &tune};
     tune.figure = (unsigned) ggs_trial_figure_find(tuned->figure);
-    int status  = ggs_trials_new(&tune.trials, &settings, error);
+    int status  = options->goal == GGS_TUNE_SERVER ? prepare_server(&tune, error) : 0;
+    if (status == 0) status = ggs_trials_new(&tune.trials, &settings, error);
     if (status == 0) status = add_plain(&tune, "base", &tune.base, error);
     if (status == 0) status = ggs_trials_round(tune.trials, error);
     if (status == 1) tuned->stopped = true;

@@ -11,17 +11,18 @@
 #include "trials/knob.h"
 #include "trials/trials.h"
 
-enum ggs_tune_goal { GGS_TUNE_ALL, GGS_TUNE_PROMPT, GGS_TUNE_GENERATE, GGS_TUNE_GOALS };
+enum ggs_tune_goal { GGS_TUNE_ALL, GGS_TUNE_PROMPT, GGS_TUNE_GENERATE, GGS_TUNE_SERVER, GGS_TUNE_GOALS };
 
 struct ggs_tune_options {
-    char * const *              program; // NULL at the end
-    unsigned                    n;
-    const char *                folder; // empty; recordings go there
-    enum ggs_tune_goal          goal;
-    unsigned                    rounds;  // at most
-    double                      seconds; // no round begins after that
-    bool                        lossy;   // settings that change the output too
-    const struct ggs_own_knob * knobs;   // of the program's own
+    char * const *     program; // NULL at the end
+    unsigned           n;
+    const char *       folder; // empty; recordings go there
+    enum ggs_tune_goal goal;
+    unsigned           rounds;  // at most
+    double             seconds; // no round begins after that
+    bool               lossy;   // settings that change the output too
+    const char *       replay;  // GGS_TUNE_SERVER: a recording whose requests are sent; NULL: requests of our own
+    const struct ggs_own_knob * knobs; // of the program's own
     unsigned                    n_knobs;
     void (*tell)(void * context, const char * text); // progress, a sentence at a time
     void * context;

@@ -1,5 +1,6 @@
 // A program that feeds the engine as servers and other programs do, and prints what is true of it.
 //     server-host PATTERN MODEL [DRAFT-MODEL]
+//     server-host http MODEL --port N [--pieces P]
 // Tokens are made up: what is counted does not depend on them. The last line is a JSON object: for every request its context, sequence,
 // kind, how many prompt tokens were computed, how many were there already, how many tokens were generated, and how many drafted ones were
 // accepted and rejected, how many were fed back, and of how many of those nobody read the output; requests in the order of their first
@@ -362,9 +363,20 @@ static const struct pattern * find_pattern(const char * name) {
     return NULL;
 }
 
+static int run_http(int argc, char ** argv) {
+    struct ggs_error error;
+    if (ggs_engine_load(NULL, &error) < 0) die(error.text);
+    struct server server = open_server(argv[2], 0, 1, 0);
+    serve_http(&server, argc - 3, argv + 3);
+    close_server(&server);
+    print_truth();
+    return 0;
+}
+
 int main(int argc, char ** argv) {
     struct ggs_error       error;
     const struct pattern * pattern = argc > 2 ? find_pattern(argv[1]) : NULL;
+    if (argc > 2 && strcmp(argv[1], "http") == 0) return run_http(argc, argv);
     if (pattern == NULL || argc != (pattern->run_both != NULL ? 4 : 3)) {
         fputs("Usage: server-host PATTERN MODEL [DRAFT-MODEL]\npatterns:", stderr);
         for (const struct pattern * p = server_patterns; p->name != NULL; p++) fprintf(stderr, " %s", p->name);

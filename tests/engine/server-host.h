@@ -62,6 +62,11 @@ void feed(struct server * server, int sequence, int position, int n, bool output
 struct request * complete(struct server * server, int sequence, int cached, int prompt, int generate);
 void             print_logits_hash(void); // with SERVER_HOST_LOGITS in the environment
 
+// ---- over HTTP ----
+
+// The words behind the model.
+void serve_http(struct server * server, int argc, char ** argv);
+
 // ---- patterns ----
 
 struct pattern {

@@ -113,7 +113,7 @@ static void test_stats(void ** state) {
     has(&text, "{\"device\":\"CPU\",\"backend\":null,\"ops\":8,");
     has(&text, "\"by_thread\":[{\"thread\":0,\"backend\":null,\"ops\":8,\"ops_untimed\":0,\"op_runs\":8,");
     has(&text,
-        "\"machine\":{\"faults\":null,\"block_requests\":null,\"memory\":null,\"cold\":null,\"bytes_read\":null,");
+        "\"machine\":{\"faults\":null,\"off_cpu\":null,\"block_requests\":null,\"memory\":null,\"cold\":null,\"bytes_read\":null,");
     has(&text, "\"from_trace\":1,"); // the file is gone
     assert_null(strstr(text.data, "\"by_token\""));
     const char * threads = strstr(text.data, "\"by_thread\"");

@@ -211,7 +211,7 @@ static void test_card_of_an_opaque_node(void ** state) {
     assert_non_null(strstr(
         card,
         "\"begin_ns\":null,\"duration_ns\":null,\"busy_ns\":null,\"wait_ns\":null,"
-        "\"submit_ns\":5100,\"host_ns\":40,\"stalled_ns\":null,\"disk_wait_ns\":null,\"threads\":[],\"absorbed\":[],"));
+        "\"submit_ns\":5100,\"host_ns\":40,\"stalled_ns\":null,\"disk_wait_ns\":null,\"off_cpu_ns\":null,\"threads\":[],\"absorbed\":[],"));
     assert_non_null(strstr(card, "\"name\":\"blk.0.attn_q.weight\""));
     assert_non_null(strstr(card, "\"producers\":[2],\"consumers\":[5],\"previous\":{\"run\":3,\"node\":2},"
                                  "\"next\":{\"run\":3,\"node\":5}"));
