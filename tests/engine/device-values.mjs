@@ -23,6 +23,13 @@ export function outputs(directory) {
     });
 }
 
+// Hashes of the weights by name: what a device holds is what the model's file has.
+export function weights(directory) {
+    const { op_values, runs } = rows(directory, "op_values", "runs"), known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)]));
+    const list = op_values.filter((v) => v.flags > 0 && v.flags < 256).map((v) => [`${graphOf.get(v.run)[v.node].sources[v.flags - 1].name} ${v.row}`, v.hash]);
+    return Object.fromEntries(list.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 // Which ops have rows, and which of those that the backend came to or fused have none.
 export function coverage(directory) {
     const { op_values, op_runs, runs } = rows(directory, "op_values", "op_runs", "runs");

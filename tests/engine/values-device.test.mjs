@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { engine, model, output, ggscope, run, scratch } from "../lib.mjs";
 import { check, fresh, host, jsonLines } from "./traces.mjs";
-import { coverage, outputs, recorded } from "./device-values.mjs";
+import { coverage, outputs, recorded, weights } from "./device-values.mjs";
 import { compared, first, recorded as planted, vulkanLibrary } from "./plants.mjs";
 import { env, maybe } from "./vulkan.mjs";
 
@@ -26,7 +26,9 @@ for (const [name, path] of [["dense", dense], ["mixture of experts", moe]]) {
 
 maybe("the values are those of the CPU, but for rounding", () => {
     const rms = (rows) => new Map(rows.filter((v) => v.name !== "" && !/^node_| \(/.test(v.name)).map((v) => [`${v.op}:${v.name} ${v.position}`, v]));
-    const device = rms(outputs(recorded(dense(), env, gpu)).filter((v) => !v.host && v.position < 8)), cpu = rms(outputs(recorded(dense(), env, [])));
+    const onDevice = recorded(dense(), env, gpu), onCpu = recorded(dense(), env, []);
+    assert.deepEqual(weights(onDevice), weights(onCpu), "weights are read back from the device");
+    const device = rms(outputs(onDevice).filter((v) => !v.host && v.position < 8)), cpu = rms(outputs(onCpu));
     let compared = 0;
     for (const [key, row] of device) {
         const other = cpu.get(key);

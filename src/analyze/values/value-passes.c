@@ -19,8 +19,9 @@ struct ggs_value_passes {
     struct ggs_token *     given;
     bool *                 used;
     uint64_t               n_given, given_capacity, used_capacity;
-    struct ggs_map         lanes;  // (context, sequence) -> how often it began, + 1
-    struct ggs_map         newest; // likewise -> position of the newest token + 2
+    struct ggs_map         contexts; // number in the recording -> count of those that have values
+    struct ggs_map         lanes;    // (context, sequence) -> how often it began, + 1
+    struct ggs_map         newest;   // likewise -> position of the newest token + 2
     uint64_t               n_passes;
 };
 
@@ -76,9 +77,13 @@ static const struct ggs_token * find_given(struct ggs_value_passes * p, int64_t 
 }
 
 static int lane_of(struct ggs_value_passes * p, struct ggs_value_where * where, struct ggs_error * error) {
+    // Another release may make contexts that compute nothing: they are counted as they come.
+    uint64_t * context = ggs_map_put(&p->contexts, ggs_map_key_number((uint64_t) p->run.context));
+    if (context == NULL) return ggs_fail_memory(error);
+    if (*context == 0) *context = p->contexts.used;
     struct {
         int64_t context, sequence;
-    } text                    = {p->run.context, where->sequence};
+    } text                    = {(int64_t) *context, where->sequence};
     struct ggs_map_key key    = ggs_map_key_of(&text, sizeof(text));
     uint64_t *         times  = ggs_map_put(&p->lanes, key);
     uint64_t *         newest = times == NULL ? NULL : ggs_map_put(&p->newest, key);
@@ -232,6 +237,7 @@ void ggs_value_passes_close(struct ggs_value_passes * p) {
     ggs_cursor_close(p->tokens);
     free(p->given);
     free(p->used);
+    ggs_map_release(&p->contexts);
     ggs_map_release(&p->lanes);
     ggs_map_release(&p->newest);
     free(p);

@@ -39,23 +39,35 @@ static bool is_as_expected(const struct type_traits * traits) {
     return value == 1.5f;
 }
 
+static bool traits_known; // the release's table of types has the layout that is read here
+
 static void find_types(void) {
     types[F32] = (struct type){1, 4, NULL};
     types[I8] = (struct type){1, 1, NULL}, types[I16] = (struct type){1, 2, NULL};
     types[I32] = (struct type){1, 4, NULL}, types[I64] = (struct type){1, 8, NULL};
-    if (!is_as_expected(traits_of(F16))) return;
-    for (int i = 0; i < MOST_TYPES && ggs_engine.type_name(i) != NULL; i++) {
-        const struct type_traits * traits = traits_of(i);
-        if (types[i].bytes != 0 || traits == NULL || traits->to_float == NULL || traits->block_size <= 0 ||
-            traits->block_size > GGS_VALUES_PIECE || GGS_VALUES_PIECE % traits->block_size != 0)
-            continue;
-        types[i] = (struct type){(uint32_t) traits->block_size, (uint32_t) traits->type_size, traits->to_float};
-    }
+    traits_known = is_as_expected(traits_of(F16));
+}
+
+// A type that a tensor has. Of a number that is no type some releases end the program, and others
+// read behind their table.
+static void find_type(int number) {
+    const struct type_traits * traits = traits_of(number);
+    if (traits == NULL || traits->to_float == NULL || traits->block_size <= 0 ||
+        traits->block_size > GGS_VALUES_PIECE || GGS_VALUES_PIECE % traits->block_size != 0)
+        return;
+    types[number] = (struct type){(uint32_t) traits->block_size, (uint32_t) traits->type_size, traits->to_float};
 }
 
 bool ggs_values_can_read(int type) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool            asked[MOST_TYPES];
     pthread_once(&once, find_types);
-    return type >= 0 && type < MOST_TYPES && types[type].bytes != 0;
+    if (type < 0 || type >= MOST_TYPES) return false;
+    pthread_mutex_lock(&lock);
+    if (!asked[type] && types[type].bytes == 0 && traits_known) find_type(type);
+    asked[type] = true;
+    pthread_mutex_unlock(&lock);
+    return types[type].bytes != 0;
 }
 
 static bool is_index(int type) {

@@ -9,8 +9,8 @@
 #include "capture/values/plan.h"
 #include "preload/ggml-abi.h"
 
-// Can elements of this type be converted? By the engine's own functions, which are looked up and
-// checked at the first call.
+// Can elements of this type, which is one of a tensor, be converted? By the engine's own functions,
+// which are looked up and checked at the first call.
 bool ggs_values_can_read(int type);
 // Does source 1 of a SET_ROWS say which rows it writes?
 bool ggs_values_can_set(const struct abi_tensor * node);
