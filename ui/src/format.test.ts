@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bytes, count, instant, plural, roughly, shape, share, time, tokenText } from "./format";
+import { bytes, count, instant, middleCut, plural, roughly, shape, share, time, tokenText } from "./format";
 
 // The same as ggs_format_bytes and its sisters write, so that the page and the command line say the same.
 test("numbers read as on the command line", () => {
@@ -25,4 +25,9 @@ test("words", () => {
     expect(shape([2048, 32000, 1, 1])).toBe("2048 × 32000");
     expect(shape([1, 1])).toBe("1");
     expect(tokenText(" a\n")).toBe("␣a\\n");
+});
+
+test("a name that is too long keeps its begin and its end", () => {
+    expect(middleCut("RPC0[10.0.0.1:50071]", 14)).toBe("RPC0[…1:50071]");
+    expect(middleCut("CUDA0", 14)).toBe("CUDA0");
 });

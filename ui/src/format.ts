@@ -77,3 +77,9 @@ export function shape(dimensions: readonly number[]): string {
 export function tokenText(text: string): string {
     return text.replace(/\n/g, "\\n").replace(/\t/g, "\\t").replace(/\r/g, "\\r").replace(/ /g, "␣");
 }
+
+// Names that begin alike are told apart by their ends: what is too long loses its middle.
+export function middleCut(text: string, most: number): string {
+    const end = Math.ceil((most - 1) * 0.6);
+    return text.length <= most ? text : `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
+}

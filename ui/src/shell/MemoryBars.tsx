@@ -1,6 +1,6 @@
 // The two bars that are always there: DISK (the model file by offset) and BUFFER (live allocations), heat of the selected tokens on top.
 import { useMemo, useRef } from "preact/hooks";
-import { bytes, share } from "../format";
+import { bytes, middleCut, share } from "../format";
 import { select, selection, view } from "../state";
 import { csvOf } from "../views/memory/csv";
 import { useMemory } from "../views/memory/data";
@@ -108,7 +108,7 @@ export function MemoryBars() {
             )}
             {liveRows.map((row, i) => (
                 <div class="track" key={row.track.key}>
-                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : row.track.title} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
+                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : middleCut(row.track.title, 14)} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
                     <div class="picture">
                         {width > 0 && size(row) > 0 && (
                             <Tracks

@@ -81,7 +81,7 @@ export function SaveButtons({ title, file, csv, figure: asked, root }: Pick<Save
         download(nameOf(file, "csv"), toCsv(columns, rows));
     };
     return (
-        <>
+        <span class="save-buttons">
             <button type="button" class="quiet" onClick={as("png")} aria-label={`Save "${title}" as PNG`} title="Twice as fine as the page">
                 PNG
             </button>
@@ -99,7 +99,7 @@ export function SaveButtons({ title, file, csv, figure: asked, root }: Pick<Save
             <button type="button" class="quiet" onClick={data} aria-label={`Save "${title}" as CSV`}>
                 CSV
             </button>
-        </>
+        </span>
     );
 }
 

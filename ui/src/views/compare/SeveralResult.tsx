@@ -6,7 +6,7 @@ import { count } from "../../format";
 import { Computed } from "../../shell/Computed";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
-import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, valueText, verdictOf } from "./figures";
+import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, verdictOf } from "./figures";
 
 interface Condition {
     condition: string;
@@ -45,7 +45,7 @@ function Figures({ result, recordings }: { result: Several; recordings: readonly
             { key: "figure", title: "figure", value: (row) => row.figure, show: nameOf },
             ...perRecording<SeveralFigure>(recordings, (i) => ({
                 value: (row) => row.values[i],
-                show: (row) => valueText(row, row.values[i] ?? null),
+                show: (row) => textsOf(row)[i],
                 numeric: true,
                 bar: (row) => (row.values[i] ?? 0) / Math.max(1e-9, ...row.values.map((value) => value ?? 0)),
             })),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, valueText, verdictOf } from "./figures";
+import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, valueText, verdictOf } from "./figures";
 
 const figure = (name: string, unit: string, values: (number | null)[], differs = false, noise: number | null = null): SeveralFigure => ({ figure: name, unit, values, differs, noise });
 
@@ -28,4 +28,9 @@ test("without repeats nothing is called noise", () => {
     expect(verdictOf(figure("token_ns", "ns", [1, 2], false, 0.5), 2)).toBe("within the noise");
     expect(verdictOf(figure("token_ns", "ns", [1, 2], false, 0.5), 1)).toBe("");
     expect(verdictOf(figure("token_ns", "ns", [1, 9], true, 0.5), 2)).toBe("differs");
+});
+
+test("what differs looks different", () => {
+    expect(textsOf(figure("bytes_read", "bytes", [356515840, 356515968], true))).toEqual(["356,515,840 B", "356,515,968 B"]);
+    expect(textsOf(figure("bytes_read", "bytes", [1 << 20, 2 << 20, 1 << 20], true))).toEqual(["1.00 MiB", "2.00 MiB", "1.00 MiB"]);
 });

@@ -30,6 +30,13 @@ export function valueText({ unit }: SeveralFigure, value: number | null): string
     return unit === "/s" ? value.toFixed(value < 9.95 ? 2 : 1) : count(value);
 }
 
+// One text for each recording; bytes that differ by less than shown digits are written out.
+export function textsOf(figure: SeveralFigure): string[] {
+    const texts = figure.values.map((value) => valueText(figure, value));
+    const isSame = figure.differs && figure.unit === "bytes" && new Set(texts).size < new Set(figure.values).size;
+    return isSame ? figure.values.map((value) => (value === null ? "not seen" : `${count(value)} B`)) : texts;
+}
+
 // Counts and bytes that are the same say nothing; times are always shown, as `ggscope diff` does.
 export const isTold = ({ unit, values, differs }: SeveralFigure): boolean => values.some((value) => value !== null) && (differs || unit === "ns" || unit === "/s");
 
