@@ -1,6 +1,6 @@
-// /api/x/N/values: what `ggscope values --json` prints, in brief. /api/x/N/values-map: the same as a
-// picture. /api/values-diff and /api/values-diff-map: what `ggscope diff --values --json` prints, and
-// a picture of it.
+// /api/x/N/values: what `ggscope values --json` prints, in brief. /api/x/N/values-map: the same as
+// a picture. /api/values-diff and /api/values-diff-map: what `ggscope diff --values --json` prints,
+// and a picture of it.
 #include <stdlib.h>
 #include <string.h>
 
