@@ -125,7 +125,7 @@ test("tabs stay where they are from view to view", { skip }, async () => {
     const at = await page("view=timeline");
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
     const places = new Map();
-    for (const view of ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts"]) {
+    for (const view of ["memory", "timeline", "graph", "log", "statistics", "compare", "storage", "experts", "values"]) {
         await show(at, view);
         await settled(at);
         const { x, y } = await box(at, "#tab-graph");

@@ -9,7 +9,7 @@ import { becomes, cleanUp, finish, ggscope, json, open, parseCsv, recorded, serv
 after(cleanUp);
 
 // All that can be recorded here, of a model with experts.
-const all = () => recorded("moe", { as: "all-of-moe", options: ["--faults", "--residency"] });
+const all = () => recorded("moe", { as: "all-of-moe", options: ["--faults", "--residency", "--values"] });
 let server;
 const started = async () => (server ??= await serve(all(), recorded("moe", { as: "other-moe", threads: 1 })));
 
@@ -26,6 +26,7 @@ const places = [
     ["view=storage&part=access", ["access-order"]],
     ["view=storage&part=less", ["less-memory"]],
     ["view=experts", ["experts-layer-0", "experts-by-use-0", "working-sets"]],
+    ["view=values", ["values-map", "values-layers"]],
 ];
 
 async function save(page, button) {

@@ -2,6 +2,7 @@
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { ggscope, run, scratch } from "../lib.mjs";
 import { compared, recorded } from "../engine/plants.mjs";
 import { axeSource, becomes, cleanUp, finish, json, model, open, serve, settled, show, skip } from "./browser.mjs";
@@ -147,6 +148,23 @@ test("without values: the command that records them; from compare a link leads t
     await at.goto(`${at.url().split("#")[0]}#x=${idOf(good())}&view=compare&a=${idOf(good())}&b=${idOf(flip())}`);
     await at.locator("button", { hasText: "compute the same values" }).click();
     await becomes(() => at.locator(".values-first").innerText(), /The first wrong op: MUL_MAT ffn_out-1/);
+    await finish(at);
+});
+
+test("a report has the view of its recording, and the details of an op a histogram of what was kept", { skip }, async () => {
+    const directory = scratch("dumped"), file = scratch("values.html");
+    for (const words of [["run", "-q", "-m", dense, "-p", "Hello", "-n", "2", "--values-dump", "MUL_MAT:ffn_out-1", "-o", directory], ["report", directory, "-o", file]]) {
+        const { status, stderr } = run(ggscope, words);
+        assert.equal(status, 0, stderr);
+    }
+    const [op] = json("values", directory).by_op;
+    const at = await open(pathToFileURL(file).href, { fragment: `view=values&op=${op.run}.${op.node}` });
+    await map(at).waitFor();
+    await becomes(() => at.locator(".values-first").innerText(), /No NaN in \d+ outputs/);
+    const bars = at.locator('.details svg[aria-label^="Histogram"]');
+    await bars.focus();
+    await at.keyboard.press("ArrowRight");
+    await becomes(() => at.locator("[aria-live]").allInnerTexts(), (texts) => /value -?[\d.e-]+, elements: [\d,]+/.test(texts.join()));
     await finish(at);
 });
 

@@ -19,7 +19,7 @@ const rightOf = 46;
 
 // Marks keep a size that can be seen, however small the cells are.
 function mark(context: CanvasRenderingContext2D, kind: "nan" | "inf" | "wrong", x: number, y: number, w: number, h: number, colours: Theme): void {
-    const [wide, high] = [Math.max(5, w), Math.max(5, h)];
+    const [wide, high] = [Math.max(7, w), Math.max(7, h)];
     const [left, top, inner] = [x + (w - wide) / 2, y + (h - high) / 2, Math.max(1.5, Math.min(wide, high) / 2 - 1.5)];
     const [cx, cy] = [left + wide / 2, top + high / 2];
     context.fillStyle = kind === "wrong" ? colours.slower : colours.ink;
