@@ -107,10 +107,16 @@ struct abi_functions {
 
 extern struct abi_functions ggs_engine; // valid once ggs_abi_open has returned NULL
 
+// An engine that has no functions to look up, in [low, low + size): ggs_abi_open takes these for
+// callers there. Before the first call of it; the functions live as long as the process.
+void ggs_abi_adopt(const struct abi_functions * functions, uintptr_t low, uintptr_t size);
+
 // Looks the functions up as the library around `caller` finds them, and checks the tensor layout: a
 // tensor is made through the public API and read back. Returns NULL, or what does not fit: half a
 // sentence that lives as long as the process. One thread at a time.
 const char * ggs_abi_open(const void * caller);
+// An address inside the engine that was opened.
+const void * ggs_abi_address(void);
 // The version that the engine gives, for people.
 const char * ggs_abi_version(void);
 // Another function of the engine that was opened; NULL if it has none of that name.

@@ -544,12 +544,15 @@ static int watch_ends(struct attempt * attempt, int * signals, struct ggs_error 
 }
 
 static void tell_attached(const struct attempt * attempt) {
-    const struct ggs_attach * attach = &attempt->attach;
+    const struct ggs_attach * attach  = &attempt->attach;
+    char                      all[64] = "";
     if (attempt->recording->quiet) return;
+    if (attach->all_stood_ns > 0)
+        snprintf(all, sizeof(all), ", and all of them for %.2f ms", (double) attach->all_stood_ns / 1e6);
     fprintf(stderr,
-            "ggscope: attached to process %d (%s); a thread of it stood for %.2f ms; Ctrl-C or ggscope control %s stop "
-            "detaches\n",
-            (int) attach->tracee.pid, attach->tracee.name, (double) attach->stood_ns / 1e6,
+            "ggscope: attached to process %d (%s); a thread of it stood for %.2f ms%s; Ctrl-C or ggscope control %s "
+            "stop detaches\n",
+            (int) attach->tracee.pid, attach->tracee.name, (double) attach->stood_ns / 1e6, all,
             attempt->experiment.directory);
 }
 

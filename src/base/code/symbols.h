@@ -37,7 +37,7 @@ struct ggs_symbols_of {
 
 // Reads the symbols of the file, or of the debug file that is installed for its build id, if there
 // is a function of this name. `of`: what is in memory, which must be of this file; NULL if any is
-// good.
+// good. If it is stripped, its stubs are read all the same.
 bool ggs_symbols_read(struct ggs_symbols * symbols, const char * path, const struct ggs_symbols_of * of,
                       const char * function);
 void ggs_symbols_release(struct ggs_symbols * symbols);
