@@ -312,6 +312,8 @@ enum ggs_run_flags {
         8, // the engine's barrier was not seen: no waits, and ends of op runs are bounds (GGS_OP_RUN_WAIT_UNSEEN)
     GGS_RUN_RESULTS_UNSEEN =
         16, // on a device: when its results were there was not seen; end_ns is when it was submitted
+    // of its threads only the first was seen
+    GGS_RUN_FIRST_THREAD = 32,
 };
 
 // One graph run. nodes = executed + absorbed + empty + skipped + opaque + unseen + cut.

@@ -229,6 +229,8 @@ static const struct ggs_field count_fields[] = {
     OVERVIEW(interrupted_runs, "interrupted_runs", "graph runs that were cut off"),
     OVERVIEW(runs_without_waits, "runs_without_waits",
              "graph runs whose waits were not seen: the engine's barrier is inside its compute loop"),
+    OVERVIEW(runs_of_first_thread, "runs_of_first_thread",
+             "of these, graph runs of which only the first thread was seen: the engine has no symbols"),
     GGS_REAL_OR_NULL("tokens_per_second", speed_of, "of generated tokens, as the user gets them"),
     GGS_OBJECT_OF("slowest_token", &slowest, "of those that generate; null if there is none", .known = has_slowest),
     {0},

@@ -19,6 +19,7 @@
 #include "capture/capture.h"
 #include "capture/cpu/ops.h"
 #include "capture/existing.h"
+#include "capture/inside/inside.h"
 #include "capture/window.h"
 #include "preload/hook.h"
 #include "preload/redirect.h"
@@ -108,6 +109,23 @@ static void attend(bool (*is_watched)(void)) {
     }
 }
 
+static bool is_parent_watched(void);
+
+// An engine inside the program: ggscope stops all threads, changes its code and lets them go. If
+// ggscope is killed first, or cannot, the code stays as it is: what leads here is passed on.
+static void change_code(uint32_t what, bool (*is_watched)(void)) {
+    const struct timespec moment = {.tv_nsec = 20000000};
+    if (words->n_places == 0) return;
+    __atomic_store_n(&words->asked, what, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&words->done, __ATOMIC_ACQUIRE) != what && is_watched())
+        syscall(SYS_futex, &words->done, FUTEX_WAIT, what == GGS_ATTACH_CODE ? 0 : GGS_ATTACH_CODE, &moment, NULL, 0);
+}
+
+static void restore(void) {
+    ggs_redirect_end();
+    change_code(GGS_ATTACH_CODE_BACK, ggs_capture_is_watched);
+}
+
 static void * record(void * unused) {
     ggs_resolve_refresh();
     ggs_ops_list_threads();
@@ -119,6 +137,10 @@ static void * record(void * unused) {
     words->lazy                  = counts.lazy;
     words->locked                = counts.locked;
     words->failed                = counts.failed;
+    const struct ggs_code_place * places;
+    words->n_places = (uint32_t) ggs_inside_attach(&places);
+    words->places   = (uint64_t) (uintptr_t) places;
+    change_code(GGS_ATTACH_CODE, is_parent_watched); // nothing is marked by us yet
     ggs_capture_begin();
     if (!request.quiet)
         ggs_capture_warn("process %d is being recorded%s%s, prompts included", (int) getpid(),
@@ -126,7 +148,7 @@ static void * record(void * unused) {
     tell(words, GGS_ATTACH_ATTACHED);
     attend(ggs_capture_is_watched);
     tell(words, GGS_ATTACH_ENDING);
-    ggs_capture_end(ggs_redirect_end);
+    ggs_capture_end(restore);
     snprintf(words->text, sizeof(words->text), "%s", ggs_capture_problem());
     struct ggs_spool_attach * told = words;
     words                          = NULL;

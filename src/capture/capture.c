@@ -144,9 +144,17 @@ static bool open_spool(void) {
     return true;
 }
 
-static void release_spool(void) {
+// Closes the descriptor. The mark stays for as long as another process has it.
+static void close_spool(void) {
     if (is_held()) close(held_spool);
     held_spool = -1;
+}
+
+// A child that was forked a moment ago has the descriptor, and so the mark, until it runs: the mark
+// is taken away here.
+static void release_spool(void) {
+    if (is_held()) ggs_lock_unmark(held_spool);
+    close_spool();
 }
 
 // Done at the start: a program whose ggscope is killed must not look like one that ended before it
@@ -183,7 +191,7 @@ static void reset(void) {
 // is off, only ggs_resolve locks. A child that goes on without exec, and is followed, begins a
 // recording of its own when it computes.
 static void child_of_fork(void) {
-    if (!ggs_sandboxed()) release_spool();
+    if (!ggs_sandboxed()) close_spool(); // the mark is our parent's
     bool follows = ggs_capture.follow && __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF;
     lock         = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
     forked       = true;

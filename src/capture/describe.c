@@ -67,7 +67,7 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
 
 // An addon that has ggml inside.
 static bool holds_engine(const struct dl_phdr_info * info) {
-    uintptr_t address = (uintptr_t) ggs_engine.op_name;
+    uintptr_t address = (uintptr_t) ggs_abi_address();
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)

@@ -155,7 +155,7 @@ static void tell_files(const struct found * found) {
 }
 
 void ggs_existing_files(void) {
-    if (!ggs_capture.attached || files_told || ggs_sandboxed()) return;
+    if (files_told || ggs_sandboxed()) return;
     pthread_mutex_lock(&lock);
     if (!files_told) {
         struct found found = {.n = 0};

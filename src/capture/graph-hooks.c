@@ -45,7 +45,7 @@ EXPORT uint64_t ggml_graph_next_uid(void) {
     return uid;
 }
 
-static void schedule_enter(void * scheduler, const struct abi_graph * graph, const void * caller) {
+void ggs_schedule_enter(const void * scheduler, const struct abi_graph * graph, const void * caller) {
     bool awake = ggs_capture_wake(caller);
     if (!ggs_window_enter() || ggs_in.schedule != 0 || !awake) return;
     struct ggs_journal_number numbers = {{0, (uint64_t) scheduler, ggs_in.decode, (uint64_t) graph->n_nodes}};
@@ -55,7 +55,7 @@ static void schedule_enter(void * scheduler, const struct abi_graph * graph, con
     if (ggs_values_wanted) ggs_values_plan_schedule(graph);
 }
 
-static void schedule_leave(bool outermost, int status) {
+void ggs_schedule_leave(bool outermost, int status) {
     if (outermost && ggs_in.schedule != 0) {
         if (ggs_capture_recording())
             ggs_journal_numbers(GGS_JOURNAL_SCHEDULE_END, ggs_in.schedule, (uint64_t) (int64_t) status, 0, 0, NULL);
@@ -67,9 +67,9 @@ static void schedule_leave(bool outermost, int status) {
 
 static int schedule(compute_function real, void * scheduler, struct abi_graph * graph, const void * caller) {
     bool outermost = ggs_in.schedule == 0;
-    schedule_enter(scheduler, graph, caller);
+    ggs_schedule_enter(scheduler, graph, caller);
     int status = real(scheduler, graph);
-    schedule_leave(outermost, status);
+    ggs_schedule_leave(outermost, status);
     return status;
 }
 

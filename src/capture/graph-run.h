@@ -31,6 +31,10 @@ extern _Thread_local struct ggs_nesting ggs_in;
 // function, `caller` the hook's return address.
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller);
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status);
+// Around a call that schedules a graph over backends. `outermost`: none was under way on this
+// thread. (graph-hooks.c)
+void ggs_schedule_enter(const void * scheduler, const struct abi_graph * graph, const void * caller);
+void ggs_schedule_leave(bool outermost, int status);
 // Called by the stream library: what it did for the run under way on this thread.
 void ggscope_note_streamed(const struct ggs_journal_streamed_use * uses, uint64_t count);
 // The recording is over: forgets which graphs were run.

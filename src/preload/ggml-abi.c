@@ -54,6 +54,25 @@ static const char * compare(const struct makers * make, const struct abi_functio
 struct abi_functions ggs_engine;
 static const void *  address; // inside the engine
 
+static struct {
+    const struct abi_functions * functions; // NULL: none
+    uintptr_t                    low, size;
+} adopted;
+
+void ggs_abi_adopt(const struct abi_functions * functions, uintptr_t low, uintptr_t size) {
+    adopted.functions = functions;
+    adopted.low       = low;
+    adopted.size      = size;
+}
+
+static _Bool is_adopted(const void * caller) {
+    return adopted.functions != NULL && (uintptr_t) caller - adopted.low < adopted.size;
+}
+
+const void * ggs_abi_address(void) {
+    return is_adopted(address) ? address : (const void *) ggs_engine.op_name;
+}
+
 void * ggs_abi_find(const char * name) {
     return ggs_resolve_name(name, address);
 }
@@ -66,6 +85,10 @@ const char * ggs_abi_open(const void * caller) {
     struct abi_functions * f = &ggs_engine;
     struct makers          make;
     address = caller;
+    if (is_adopted(caller)) {
+        *f = *adopted.functions;
+        return NULL;
+    }
     const struct {
         void **      place;
         const char * name;

@@ -106,10 +106,16 @@ struct abi_functions {
 
 extern struct abi_functions ggs_engine; // valid once ggs_abi_open has returned NULL
 
+// An engine that has no functions to look up, in [low, low + size): ggs_abi_open takes these for
+// callers there. Before the first call of it; the functions live as long as the process.
+void ggs_abi_adopt(const struct abi_functions * functions, uintptr_t low, uintptr_t size);
+
 // Looks up the functions as the library around `caller` would, and checks the tensor layout: it
 // makes a tensor through the public API and reads it back. Returns NULL, or half a sentence about
 // the mismatch, which lives as long as the process. Not thread-safe.
 const char * ggs_abi_open(const void * caller);
+// An address inside the engine that was opened.
+const void * ggs_abi_address(void);
 // The engine's version string.
 const char * ggs_abi_version(void);
 // Returns another function of the opened engine; NULL if it has none of that name.

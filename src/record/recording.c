@@ -333,12 +333,15 @@ static int watch_ends(struct ggs_recording_attempt * attempt, int * signals, str
 }
 
 static void tell_attached(const struct ggs_recording_attempt * attempt) {
-    const struct ggs_attach * attach = &attempt->attach;
+    const struct ggs_attach * attach  = &attempt->attach;
+    char                      all[64] = "";
     if (attempt->recording->quiet) return;
+    if (attach->all_stood_ns > 0)
+        snprintf(all, sizeof(all), ", and all of them for %.2f ms", (double) attach->all_stood_ns / 1e6);
     fprintf(stderr,
-            "ggscope: attached to process %d (%s); a thread of it stood for %.2f ms; Ctrl-C or ggscope control %s stop "
-            "detaches\n",
-            (int) attach->tracee.pid, attach->tracee.name, (double) attach->stood_ns / 1e6,
+            "ggscope: attached to process %d (%s); a thread of it stood for %.2f ms%s; Ctrl-C or ggscope control %s "
+            "stop detaches\n",
+            (int) attach->tracee.pid, attach->tracee.name, (double) attach->stood_ns / 1e6, all,
             attempt->experiment.directory);
 }
 

@@ -124,12 +124,20 @@ enum ggs_attach_state {
     GGS_ATTACH_FAILED   = 4, // likewise, and `text` says why
 };
 
+enum ggs_attach_change { GGS_ATTACH_NO_CHANGE = 0, GGS_ATTACH_CODE = 1, GGS_ATTACH_CODE_BACK = 2 };
+
 struct ggs_spool_attach {
     char     magic[8];
     uint32_t wanted;                      // by ggscope
     uint32_t state;                       // by the library
     uint32_t slots, lazy, locked, failed; // of calls that were redirected
-    uint8_t  reserved[224];
+    // The library asks ggscope to change code while all threads stand (base/code/entry.h), and waits for its answer.
+    uint64_t places;  // the address of `n_places` struct ggs_code_place in the process
+    uint32_t n_places;
+    uint32_t asked;   // by the library: enum ggs_attach_change
+    uint32_t done;    // by ggscope: what was asked last
+    uint32_t stopped; // 1: ggscope could not
+    uint8_t  reserved[200];
     char     text[768];
 };
 _Static_assert(sizeof(struct ggs_spool_attach) == 1024, "layout");
@@ -247,7 +255,7 @@ enum ggs_journal_type {
     GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
     GGS_JOURNAL_RUN_THREADS =
-        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS or 0: the CPU computes it, op by op;
+        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS and GGS_RUN_FIRST_THREAD or 0: the CPU computes it, op by op;
             // with 0 threads a device does, and the slot's lane of values has what its ops computed
     GGS_JOURNAL_RUN_END = 14, // ggs_journal_run_end
     GGS_JOURNAL_DECODE =

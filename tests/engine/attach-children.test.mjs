@@ -77,6 +77,23 @@ test("--follow, and ggscope is killed: the workers go on", { skip }, async () =>
     await until("it to go on", () => program.said.stdout.length > before + 10_000);
 });
 
+// A child has its parent's open files until it runs, and on a busy machine that takes a while.
+test("a child that was forked and has not run yet: the recording is sealed all the same", { skip }, async () => {
+    const program = await waiting("bare-child"), a = attachTo(program.pid);
+    await a.attached;
+    const steps = () => (program.said.stdout.match(/logits/g) ?? []).length, before = steps();
+    await until("a recorded step", () => steps() > before + 1);
+    program.go();
+    await until("the child", () => /"child"/.test(program.said.stdout));
+    a.child.kill("SIGINT");
+    const { status, stderr } = await a.ended;
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stderr, /still being recorded/);
+    check(a.directory);
+    program.child.stdin.end(); // it ends its child
+    await program.ended;
+});
+
 // Waits until ggscope has looked for started programs three times: its thread sleeps between looks.
 async function looked(pid) {
     const thread = readdirSync(`/proc/${pid}/task`).find((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8") === "children\n");

@@ -611,6 +611,25 @@ static void run_prefork(void) {
     for (;;) pause();
 }
 
+// A child that stands as it was forked: nothing of it runs, no handler of fork either. It is made when a line comes.
+static void * fork_bare(void * unused) {
+    say("ready", getpid());
+    if (getchar() == EOF) exit(0);
+    long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0)
+        for (;;) syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+    say("child", child);
+    while (getchar() != EOF) {}
+    kill((pid_t) child, SIGKILL);
+    exit(0);
+    return unused;
+}
+static void run_bare_child(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, fork_bare, NULL) != 0) die("pthread_create");
+    run_endless();
+}
+
 // A router: it starts programs that compute, as it is told (a line), and computes nothing itself or a little.
 static void run_router(void) {
     ggml_backend_load_all(); // it has an engine all the same
@@ -801,6 +820,7 @@ static const struct {
     {"forgetful", 1, run_forgetful},
     {"forgetful-once", 1, run_forgetful},
     {"prefork", 1, run_prefork},
+    {"bare-child", 1, run_bare_child},
     {"router", 1, run_router},
     {"busy-router", 1, run_router},
     {"turns", 1, run_turns},

@@ -1,11 +1,14 @@
-// ggscope attach to what tests/engine/attach*.test.mjs have no time for: a Vulkan device, llama-server under load, a request under way.
+// ggscope attach to what tests/engine/attach*.test.mjs have no time for: a Vulkan device, llama-server under load, a request under way,
+// Node.js and Go.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { ggscope, model, output } from "../lib.mjs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { attach, attachTo, skip, sleep, start, tiny, until } from "../engine/attaching.mjs";
-import { environment } from "../engine/node/recordings.mjs";
+import { checkout, environment, generateScript, libraries, newest, release, sourceBundle } from "../engine/node/recordings.mjs";
 import { check, host, jsonLines, rows, stats } from "../engine/traces.mjs";
 import { env, maybe } from "../engine/vulkan.mjs";
 import { buildServer, unbuildable } from "./llama-server.mjs";
@@ -72,4 +75,54 @@ test("a request under way: what came before is not seen", { skip }, async () => 
     const first = fed.findIndex((l) => l.positions[0] === tokens[0].position);
     assert.ok(tokens[0].position > 0 && first > 0);
     tokens.forEach((t, i) => assert.deepEqual([t.token, t.position], [fed[first + i].tokens[0], fed[first + i].positions[0]]));
+});
+
+// A program of another language that generates the same again and again, a line each time: recorded twice, and every line stays the same.
+async function assertAttachable(program) {
+    const lines = () => program.said.stdout.split("\n").slice(0, -1);
+    const more = (n) => { const before = lines().length; return until("the program's next lines", () => (assert.equal(program.child.exitCode, null, program.said.stderr), lines().length >= before + n)); };
+    await more(2);
+    for (let i = 0; i < 2; i++) {
+        const { directory, status, stderr } = await attach(String(program.child.pid), "--steps", "6");
+        assert.equal(status, 0, stderr);
+        check(directory);
+        const totals = stats(directory);
+        assert.deepEqual([totals.unseen, totals.opaque, totals.lost, totals.threads], [0, 0, 0, 2]);
+        assert.equal(rows(directory, "steps").steps.length, 6);
+        await more(2);
+    }
+    assert.deepEqual([...new Set(lines())].length, 1, "every line is the same");
+}
+
+const old = parseInt(process.versions.node) < 20 ? `node-llama-cpp needs Node.js 20, this is ${process.versions.node}` : false;
+test("Node.js, whose addon opens the engine with RTLD_LOCAL", { skip: skip || old }, async () => {
+    await assertAttachable(start(process.execPath, [generateScript, release(newest), model("tiny"), "2", "5", "endless"], { env: environment }));
+});
+
+const goless = run("sh", ["-c", "command -v go"]).status === 0 ? false : "there is no go (apt install golang-go, 464 MB)";
+test("Go with cgo", { skip: skip || goless }, async () => {
+    const stock = libraries(release(newest)), source = join(root, "build", "static", "source"), folder = scratch("cgo");
+    checkout(sourceBundle(release(newest)), source);
+    mkdirSync(folder);
+    writeFileSync(join(folder, "go.mod"), "module host\n");
+    writeFileSync(join(folder, "host.c"), `#define BACKENDS "${stock}"\n#include "${join(root, "tests", "full", "inside-host.c")}"\n`);
+    writeFileSync(join(folder, "main.go"), `package main
+/*
+#cgo CFLAGS: -O2 -DAS_LIBRARY -I${source}/include -I${source}/ggml/include
+#cgo LDFLAGS: -L${stock} -l:libllama.v0.5.0.so -l:libggml.v0.5.0.so -l:libggml-base.so -Wl,-rpath,${stock} -Wl,--allow-shlib-undefined
+int host_main(int argc, char ** argv);
+#include <stdio.h>
+static int once(char * model) { char * words[] = {"host", model, "2", "6", 0}; int status = host_main(4, words); fflush(stdout); return status; }
+*/
+import "C"
+import "os"
+func main() {
+	for C.once(C.CString(os.Args[1])) == 0 {
+	}
+	os.Exit(1)
+}
+`);
+    const env = { ...environment, CGO_LDFLAGS_ALLOW: ".*", CGO_CFLAGS_ALLOW: ".*", GOCACHE: scratch("go-cache"), GOFLAGS: "-mod=mod", GO111MODULE: "on" };
+    output("go", ["build", "-o", "host"], { cwd: folder, env });
+    await assertAttachable(start(join(folder, "host"), [model("tiny")], { env: environment }));
 });

@@ -12,10 +12,12 @@
 
 #include <cmocka.h>
 
+#include "base/code/backend-plan.h"
 #include "base/code/entry.h"
 #include "base/code/instruction.h"
 #include "base/code/patch-plan.h"
 #include "base/code/symbols.h"
+#include "base/code/view.h"
 #include "capture/inside/island.h"
 
 // ---- instructions ----
@@ -340,21 +342,100 @@ static void test_preserving(void ** state) {
 
 #endif
 
+// ---- functions by unwind information ----
+
+static uint8_t * read_own(size_t * size) {
+    FILE * own = fopen("/proc/self/exe", "re");
+    assert_non_null(own);
+    fseek(own, 0, SEEK_END);
+    *size           = (size_t) ftell(own);
+    uint8_t * bytes = malloc(*size);
+    rewind(own);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *size, own), *size);
+    fclose(own);
+    return bytes;
+}
+
+static struct ggs_code code_of(const struct ggs_view * view, const struct ggs_code_function * functions, size_t n) {
+    struct ggs_code code = {.functions = functions, .n_functions = n};
+    for (unsigned i = 0; i < view->n; i++)
+        if (view->segments[i].executable && view->segments[i].size > code.size)
+            code.bytes = view->segments[i].bytes, code.address = view->segments[i].address,
+            code.size = view->segments[i].size;
+    return code;
+}
+
+// They are those of the symbol table, in the file.
+static void test_view(void ** state) {
+    (void) state;
+    struct ggs_view         view;
+    struct ggs_symbols      symbols;
+    struct ggs_backend_plan plan;
+    size_t                  size, n, matched = 0;
+    uint8_t *               bytes = read_own(&size);
+    assert_true(ggs_view_of_file(&view, bytes, size));
+    struct ggs_code_function * functions = ggs_view_functions(&view, &n);
+    assert_true(functions != NULL && n > 20);
+    assert_true(ggs_symbols_read(&symbols, "/proc/self/exe", NULL, "main"));
+    for (size_t i = 0; i < symbols.count; i++)
+        for (size_t k = 0; k < n; k++)
+            matched += functions[k].address == symbols.items[i].address && functions[k].size == symbols.items[i].size;
+    assert_true(matched * 2 > symbols.count);
+    struct ggs_code code = code_of(&view, functions, n);
+    ggs_backend_plan(&plan, &view, &code); // it has no engine inside
+    assert_true(plan.refused != NULL && plan.n == 0);
+    assert_null(ggs_view_at(&view, code.address + code.size - 1, 2));
+    assert_null(ggs_view_at(&view, code.address, UINT64_MAX));
+    ggs_symbols_release(&symbols);
+    free(functions);
+    free(bytes);
+}
+
+// Headers and tables that say anything: nothing beyond the file is read.
+static void test_damaged_view(void ** state) {
+    (void) state;
+    struct ggs_view view;
+    size_t          size, n;
+    uint64_t        seed  = 4711;
+    uint8_t *       bytes = read_own(&size);
+    assert_true(ggs_view_of_file(&view, bytes, size));
+    const uint8_t * table = ggs_view_at(&view, view.frames.begin, 64);
+    assert_non_null(table);
+    size_t frames = (size_t) (table - bytes);
+    for (int k = 0; k < 300; k++) {
+        uint8_t kept[8];
+        seed         = seed * 6364136223846793005u + 1442695040888963407u;
+        size_t where = k % 2 == 0 ? 32 + (seed >> 33) % 700 : frames + (seed >> 33) % 200;
+        size_t cut   = k % 5 == 4 ? (seed >> 20) % size : size;
+        memcpy(kept, bytes + where, sizeof(kept));
+        for (unsigned i = 0; i < sizeof(kept); i++) bytes[where + i] = (uint8_t) (seed >> (8 * i % 56));
+        uint8_t * exact = malloc(cut + 1); // so that a sanitizer sees what is read beyond
+        assert_non_null(exact);
+        memcpy(exact, bytes, cut);
+        if (ggs_view_of_file(&view, exact, cut)) {
+            struct ggs_backend_plan    plan;
+            struct ggs_code_function * functions = ggs_view_functions(&view, &n);
+            struct ggs_code            code      = code_of(&view, functions, n);
+            for (size_t i = 0; i < n; i++) assert_non_null(ggs_view_at(&view, functions[i].address, functions[i].size));
+            if (k % 30 == 0) ggs_backend_plan(&plan, &view, &code);
+            free(functions);
+        }
+        free(exact);
+        memcpy(bytes + where, kept, sizeof(kept));
+    }
+    free(bytes);
+}
+
 // ---- symbols of damaged files ----
 
 static void test_damaged(void ** state) {
     (void) state;
-    char   path[] = "/tmp/ggscope-test-code-XXXXXX";
-    int    fd     = mkstemp(path);
-    FILE * own    = fopen("/proc/self/exe", "re");
-    assert_true(fd >= 0 && own != NULL);
-    fseek(own, 0, SEEK_END);
-    size_t    size  = (size_t) ftell(own);
-    uint8_t * bytes = malloc(size);
-    rewind(own);
-    assert_non_null(bytes);
-    assert_int_equal(fread(bytes, 1, size, own), size);
-    fclose(own);
+    char      path[] = "/tmp/ggscope-test-code-XXXXXX";
+    int       fd     = mkstemp(path);
+    size_t    size;
+    uint8_t * bytes = read_own(&size);
+    assert_true(fd >= 0);
     uint64_t sections, seed = 12345;
     memcpy(&sections, bytes + 0x28, sizeof(sections));
     for (int k = 0; k < 60; k++) {
@@ -380,12 +461,12 @@ static void test_damaged(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),     cmocka_unit_test(test_real),    cmocka_unit_test(test_random),
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_real),         cmocka_unit_test(test_random),
         cmocka_unit_test(test_entries),
 #ifdef __x86_64__
-        cmocka_unit_test(test_displaced), cmocka_unit_test(test_patched), cmocka_unit_test(test_preserving),
+        cmocka_unit_test(test_displaced), cmocka_unit_test(test_patched),      cmocka_unit_test(test_preserving),
 #endif
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_view),      cmocka_unit_test(test_damaged_view), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

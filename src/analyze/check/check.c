@@ -96,7 +96,7 @@ static void check_identity(struct context * c) {
 // ---- coverage, losses ----
 
 struct coverage {
-    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits, no_results;
+    uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits, first_thread, no_results;
 };
 
 static void see_run(void * state, const void * row) {
@@ -105,7 +105,8 @@ static void see_run(void * state, const void * row) {
     uint64_t sum = run->executed + run->absorbed + run->empty + run->skipped + run->opaque + run->unseen + run->cut;
     s->runs++;
     s->interrupted += (run->flags & GGS_RUN_INTERRUPTED) != 0;
-    s->no_waits += (run->flags & GGS_RUN_NO_WAITS) != 0;
+    s->first_thread += (run->flags & GGS_RUN_FIRST_THREAD) != 0;
+    s->no_waits += (run->flags & (GGS_RUN_NO_WAITS | GGS_RUN_FIRST_THREAD)) == GGS_RUN_NO_WAITS;
     s->no_results += (run->flags & (GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED)) == GGS_RUN_RESULTS_UNSEEN;
     s->nodes += run->nodes;
     s->unseen += run->unseen;
@@ -144,6 +145,12 @@ static void check_coverage(struct context * c) {
                        " graph runs the engine's barrier was not seen: waits are not known, "
                        "and ops end before or when the next one begins",
                        s.no_waits, s.runs);
+    if (s.first_thread > 0)
+        ggs_checks_add(c->checks, "threads", GGS_CHECK_WARNING,
+                       "in %" PRIu64 " of %" PRIu64
+                       " graph runs only the first thread was seen: ops last from the end of the one before, and "
+                       "waits are not known",
+                       s.first_thread, s.runs);
     if (s.no_results > 0)
         ggs_checks_add(c->checks, "results", GGS_CHECK_WARNING,
                        "no hook saw when the results of %" PRIu64 " of %" PRIu64

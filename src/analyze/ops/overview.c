@@ -87,10 +87,12 @@ const char * ggs_overview_lane_device(const struct ggs_trace * trace, const stru
 
 static int add_run(struct ggs_overview * o, const struct ggs_run * run, struct ggs_error * error) {
     bool     opaque  = (run->flags & GGS_RUN_OPAQUE) != 0;
-    uint64_t threads = opaque || run->slot < 0 ? 1 : run->threads;
+    bool     first   = (run->flags & GGS_RUN_FIRST_THREAD) != 0;
+    uint64_t threads = opaque || first || run->slot < 0 ? 1 : run->threads;
     o->run[o->runs]  = (struct ggs_overview_run){o->rows, (uint32_t) run->run, (uint32_t) run->graph};
     o->interrupted_runs += (run->flags & GGS_RUN_INTERRUPTED) != 0;
     o->runs_without_waits += (run->flags & GGS_RUN_NO_WAITS) != 0;
+    o->runs_of_first_thread += first;
     o->unseen += run->unseen;
     o->ops += run->executed;
     o->rows += run->executed + run->absorbed + (run->op_runs == 0 ? run->opaque : 0);

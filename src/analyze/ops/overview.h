@@ -28,8 +28,9 @@ struct ggs_overview {
     int64_t                    slowest_step; // of generating steps, -1 for none
     uint64_t                   slowest_ns;
     uint64_t                   runs, interrupted_runs, unseen;
-    uint64_t                   runs_without_waits; // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
-    uint64_t                   lost;               // records of ops and tokens
+    uint64_t                   runs_without_waits;   // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
+    uint64_t                   runs_of_first_thread; // other threads were not seen (GGS_RUN_FIRST_THREAD)
+    uint64_t                   lost;                 // records of ops and tokens
     uint64_t                   ops, op_runs;
     uint64_t                   rows; // of the unfiltered log: ops, nodes fused into them, nodes of opaque runs
     uint64_t                   threads;

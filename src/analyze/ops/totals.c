@@ -151,6 +151,10 @@ static int add_run(struct pass * pass, struct ggs_error * error) {
     if (ggs_trace_is_device(pass->walk->trace, run->device)) ggs_estimate_run(&t->estimate, run);
     if ((run->flags & GGS_RUN_INTERRUPTED) != 0) t->interrupted_runs++;
     if ((run->flags & GGS_RUN_NO_WAITS) != 0) t->runs_without_waits++;
+    if ((run->flags & GGS_RUN_FIRST_THREAD) != 0) {
+        t->runs_of_first_thread++;
+        if (run->threads > t->threads) t->threads = run->threads;
+    }
     t->nodes += run->nodes, t->executed += run->executed, t->absorbed += run->absorbed, t->empty += run->empty;
     t->skipped += run->skipped, t->opaque += run->opaque, t->unseen += run->unseen, t->cut += run->cut;
     if ((run->flags & GGS_RUN_OPAQUE) == 0 || away || pass->walk->trace->filter != NULL) return 0;

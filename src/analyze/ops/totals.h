@@ -41,7 +41,8 @@ struct ggs_totals {
     uint64_t                 graph_steps, graph_ns; // of programs without tokens
     uint64_t                 threads;               // maximum over CPU runs
     uint64_t                 runs, interrupted_runs;
-    uint64_t                 runs_without_waits; // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
+    uint64_t                 runs_without_waits;   // the engine's barrier was not seen (GGS_RUN_NO_WAITS)
+    uint64_t                 runs_of_first_thread; // other threads were not seen (GGS_RUN_FIRST_THREAD)
     uint64_t                 nodes, executed, absorbed, empty, skipped, opaque, unseen, cut;
     uint64_t                 ops, op_runs, dropped; // ops with times
     bool                     partial;               // the trace is incomplete: other losses are unknown

@@ -53,6 +53,8 @@ static const struct ggs_field totals_fields[] = {
     TOTAL(interrupted_runs, "interrupted_runs", "of these, cut off"),
     TOTAL(runs_without_waits, "runs_without_waits",
           "graph runs whose waits were not seen: the engine's barrier is inside its compute loop"),
+    TOTAL(runs_of_first_thread, "runs_of_first_thread",
+          "of these, graph runs of which only the first thread was seen: the engine has no symbols"),
     TOTAL(nodes, "nodes", "of all graph runs: the sum of the next seven"),
     TOTAL(executed, "executed"),
     TOTAL(absorbed, "absorbed", "computed together with the node before"),

@@ -43,6 +43,17 @@ struct ggs_code_entry {
     const char * refused;  // why it cannot be patched, half a sentence; NULL if it can
 };
 
+// Where code of a process that runs is changed: written by the capture library into its own memory,
+// read and carried out by ggscope. `length` bytes from `at` on are instructions that the new ones
+// displace: no thread may be between them.
+struct ggs_code_place {
+    uint64_t at;
+    uint32_t length;
+    uint8_t  before[GGS_JUMP_LENGTH], after[GGS_JUMP_LENGTH];
+    uint8_t  reserved[2];
+};
+enum { GGS_CODE_PLACES_MOST = 512 };
+
 // True if the function calls or jumps to `address`.
 bool ggs_code_calls(const struct ggs_code * code, const struct ggs_code_function * function, uint64_t address);
 

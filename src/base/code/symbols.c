@@ -229,13 +229,16 @@ bool ggs_symbols_read(struct ggs_symbols * symbols, const char * path, const str
     struct file     file;
     struct sections sections;
     if (!open_sections(&file, path, &sections, symbols)) return false;
-    bool good     = is_of(&file, of, &sections.id);
-    bool stripped = good && !sections.has_table && !open_debug(&file, &sections, symbols);
-    good          = good && !stripped && read_table(&file, &sections, symbols, function);
+    struct ggs_symbols none = *symbols; // its stubs
+    bool               good = is_of(&file, of, &sections.id);
+    if (!good) none.n_stubs = 0;
+    none.stripped = good && !sections.has_table && !open_debug(&file, &sections, symbols);
+    good          = good && !none.stripped && read_table(&file, &sections, symbols, function);
     if (file.fd >= 0) close(file.fd);
-    if (!good) ggs_symbols_release(symbols);
-    symbols->stripped = stripped;
-    return good;
+    if (good) return true;
+    ggs_symbols_release(symbols);
+    *symbols = none;
+    return false;
 }
 
 void ggs_symbols_release(struct ggs_symbols * symbols) {

@@ -36,7 +36,8 @@ struct ggs_symbols_of {
 };
 
 // Reads the symbols of the file, or of the debug file installed for its build id, if a function of
-// this name exists. `of`: the object in memory that the file must match; NULL accepts any.
+// this name exists. `of`: the object in memory that the file must match; NULL accepts any. The
+// stubs of a stripped file are read as well.
 bool ggs_symbols_read(struct ggs_symbols * symbols, const char * path, const struct ggs_symbols_of * of,
                       const char * function);
 void ggs_symbols_release(struct ggs_symbols * symbols);

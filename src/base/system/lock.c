@@ -41,9 +41,8 @@ int ggs_lock_acquire(const char * directory) {
 }
 
 void ggs_lock_release(int * fd) {
-    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     if (*fd < 0) return;
-    fcntl(*fd, F_OFD_SETLK, &lock);
+    ggs_lock_unmark(*fd);
     close(*fd);
     *fd = -1;
 }

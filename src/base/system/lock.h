@@ -18,6 +18,12 @@ static inline bool ggs_lock_mark(int fd) {
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+// Takes the mark away, whoever else has inherited it.
+static inline void ggs_lock_unmark(int fd) {
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    fcntl(fd, F_OFD_SETLK, &lock);
+}
+
 // Marks a directory on behalf of a program that may become a writer, before an engine is seen in
 // it. ggs_lock_acquire and ggs_lock_is_held see this mark, ggs_lock_is_written does not.
 static inline bool ggs_lock_expect(int fd) {

@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/code/backend-plan.h"
 #include "base/code/entry.h"
 #include "base/code/patch-plan.h"
 #include "base/code/symbols.h"
+#include "base/code/view.h"
 #include "capture/cpu/barrier.h"
 #include "capture/cpu/openmp.h"
+#include "capture/inside/backend.h"
+#include "capture/inside/engine-tables.h"
 #include "capture/inside/island.h"
 #include "preload/exports.h"
 #include "preload/loaded.h"
@@ -38,6 +42,9 @@ struct inside {
     struct function * functions; // of the engine; sorted by name
     size_t            count, capacity;
     bool              gone; // unloaded
+    // of a program that ran before: where its code is changed
+    struct ggs_code_place places[GGS_PATCHES_MOST];
+    size_t                n_places;
 };
 
 enum { MOST_INSIDE = 8 };
@@ -114,6 +121,7 @@ struct candidate {
     char                  path[PATH_MAX];
     struct ggs_loaded     object;
     struct ggs_symbols_of of;
+    struct ggs_view       view;
     uintptr_t             code;
     size_t                code_size;
     bool                  calls; // it calls the marker through a slot: those calls are seen
@@ -202,27 +210,50 @@ static void apply(struct inside * inside, const struct ggs_patch * patches, cons
     }
 }
 
+// Who may be executing the code that is changed.
+enum who { NOBODY, NOBODY_YET, ANYBODY };
+
+static void note_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const struct ggs_code_entry * entry = &patches[i].entry;
+        struct ggs_code_place         place = {.at = entry->at, .length = entry->length};
+        if (patches[i].refused != NULL || !ggs_jump_write(place.after, entry->at, (uint64_t) (uintptr_t) ways[i]))
+            continue;
+        memcpy(place.before, (const void *) (uintptr_t) entry->at, sizeof(place.before));
+        inside->places[inside->n_places++] = place;
+    }
+}
+
 static bool is_hooked(void * unused, const char * name) {
     (void) unused;
     return ggs_exports_find(name) != NULL;
 }
 
+static struct ggs_code code_of(const struct candidate * candidate, const struct ggs_symbols * symbols) {
+    struct ggs_code code = {.bytes       = (const uint8_t *) candidate->code,
+                            .address     = candidate->code,
+                            .size        = candidate->code_size,
+                            .functions   = symbols->items,
+                            .n_functions = symbols->count,
+                            .n_stubs     = symbols->n_stubs};
+    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
+    return code;
+}
+
+static void begin(struct inside * inside, const struct candidate * candidate) {
+    *inside = (struct inside){.low = candidate->object.low, .high = candidate->object.high};
+    memcpy(inside->path, candidate->path, sizeof(inside->path));
+}
+
 static bool fill(struct inside * inside, const struct candidate * candidate, const struct ggs_symbols * symbols,
-                 bool alone) {
+                 enum who who) {
     struct ggs_patch patches[GGS_PATCHES_MOST];
     const uint8_t *  ways[GGS_PATCHES_MOST] = {NULL};
     const char *     reason;
-    struct ggs_code  code = {.bytes       = (const uint8_t *) candidate->code,
-                             .address     = candidate->code,
-                             .size        = candidate->code_size,
-                             .functions   = symbols->items,
-                             .n_functions = symbols->count,
-                             .n_stubs     = symbols->n_stubs};
-    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
-    *inside     = (struct inside){.low = candidate->object.low, .high = candidate->object.high};
-    bool openmp = ggs_openmp_is_called(&candidate->object);
-    memcpy(inside->path, candidate->path, sizeof(inside->path));
-    size_t n = ggs_patch_plan(patches, &code, is_hooked, NULL, openmp);
+    struct ggs_code  code   = code_of(candidate, symbols);
+    bool             openmp = ggs_openmp_is_called(&candidate->object);
+    size_t           n      = ggs_patch_plan(patches, &code, is_hooked, NULL, openmp);
+    begin(inside, candidate);
     if (ggs_patch_plan_lacks(patches, n, &code, &reason) != NULL || !keep_names(inside, symbols) ||
         !ggs_island_open(&inside->island, inside->low, inside->high))
         return false;
@@ -230,19 +261,64 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
     if (!ggs_island_seal(&inside->island)) return false;
     n_found++; // hooks may come from here on
     ggs_resolve_inside = &resolve;
-    apply(inside, patches, ways, n, alone);
+    if (who == ANYBODY) {
+        note_places(inside, patches, ways, n);
+        return true;
+    }
+    apply(inside, patches, ways, n, who == NOBODY);
     if (openmp) ggs_openmp_redirect(&candidate->object);
     return true;
 }
 
-static void examine(const struct candidate * candidate, bool alone) {
+// ---- an object without symbols ----
+
+// Changes the entries of the functions that make backends: all or, if the system lets none be
+// changed, nothing is recorded.
+static void hook_makers(struct inside * inside, const struct ggs_backend_plan * plan, const struct ggs_code * code,
+                        bool alone) {
+    const uint8_t * ways[GGS_MAKERS_MOST];
+    uint8_t         jumps[GGS_MAKERS_MOST][GGS_JUMP_LENGTH];
+    bool            good = ggs_island_open(&inside->island, inside->low, inside->high);
+    for (unsigned i = 0; good && i < plan->n; i++) {
+        const struct ggs_code_entry * entry = &plan->makers[i];
+        const void *                  hook  = ggs_backend_maker_hook(i);
+        ways[i]               = entry->preserve ? ggs_island_add_preserving_way(&inside->island, hook, true)
+                                                : ggs_island_add_way(&inside->island, hook);
+        *ggs_backend_maker(i) = ggs_island_add_function(&inside->island, entry, code);
+        good = ways[i] != NULL && *ggs_backend_maker(i) != NULL && !(entry->calls && has_shadow_stack()) &&
+               ggs_jump_write(jumps[i], entry->at, (uint64_t) (uintptr_t) ways[i]);
+    }
+    if (!good || !ggs_island_seal(&inside->island)) return;
+    n_found++;
+    ggs_resolve_inside = &resolve;
+    for (unsigned i = 0; i < plan->n; i++)
+        ggs_code_overwrite((void *) (uintptr_t) plan->makers[i].at, jumps[i], GGS_JUMP_LENGTH, alone);
+}
+
+static void fill_stripped(struct inside * inside, const struct candidate * candidate, struct ggs_symbols * symbols,
+                          bool alone) {
+    struct ggs_backend_plan plan;
+    if (!ggs_backend_plan_is_engine(&candidate->view)) return;
+    free(symbols->items);
+    symbols->items       = ggs_view_functions(&candidate->view, &symbols->count);
+    struct ggs_code code = code_of(candidate, symbols);
+    ggs_backend_plan(&plan, &candidate->view, &code);
+    if (plan.refused != NULL || !ggs_backends_expect(&candidate->view, plan.guid)) return;
+    ggs_abi_adopt(&ggs_engine_tables, candidate->object.low, candidate->object.high - candidate->object.low);
+    begin(inside, candidate);
+    hook_makers(inside, &plan, &code, alone);
+}
+
+static void examine(const struct candidate * candidate, enum who who) {
     struct ggs_symbols symbols;
     const char *       path = candidate->path[0] == '\0' ? "/proc/self/exe" : candidate->path;
-    if (n_found == MOST_INSIDE || candidate->calls || candidate->code == 0 ||
-        !ggs_symbols_read(&symbols, path, &candidate->of, GGS_ENGINE_MARKER))
-        return;
+    if (n_found == MOST_INSIDE || candidate->calls || candidate->code == 0) return;
+    bool named = ggs_symbols_read(&symbols, path, &candidate->of, GGS_ENGINE_MARKER);
     relocate(&symbols, candidate->object.bias);
-    fill(&found[n_found], candidate, &symbols, alone);
+    if (named)
+        fill(&found[n_found], candidate, &symbols, who);
+    else if (symbols.stripped && who != ANYBODY)
+        fill_stripped(&found[n_found], candidate, &symbols, who == NOBODY);
     ggs_symbols_release(&symbols);
 }
 
@@ -277,6 +353,7 @@ static int collect(struct dl_phdr_info * info, size_t size, void * data) {
     struct candidate * c = &candidates->items[candidates->count];
     *c = (struct candidate){.object = object, .of = {info->dlpi_phdr, info->dlpi_phnum * sizeof(ElfW(Phdr)), {{0}, 0}}};
     if (snprintf(c->path, sizeof(c->path), "%s", path) >= (int) sizeof(c->path)) return 0;
+    ggs_view_of_memory(&c->view, info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
         uintptr_t at               = info->dlpi_addr + segment->p_vaddr;
@@ -296,7 +373,7 @@ static int count(struct dl_phdr_info * info, size_t size, void * data) {
     return 1;
 }
 
-static void look(bool alone) {
+static void look(enum who who) {
     enum { MOST = 1024 };
     struct candidates candidates = {.capacity = MOST, .items = calloc(MOST, sizeof(struct candidate))};
     if (candidates.items == NULL) return;
@@ -304,7 +381,7 @@ static void look(bool alone) {
         if (!found[i].gone) found[i].gone = ggs_objects_visit(is_there, &found[i]) == 0;
     ggs_objects_visit(collect, &candidates);
     n_seen = candidates.seen;
-    for (size_t i = 0; i < candidates.count; i++) examine(&candidates.items[i], alone);
+    for (size_t i = 0; i < candidates.count; i++) examine(&candidates.items[i], who);
     free(candidates.items);
 }
 
@@ -314,8 +391,22 @@ void ggs_inside_begin(void) {
 #ifdef __x86_64__
     begun = true;
     ggs_exports_read();
-    look(true);
+    look(NOBODY);
 #endif
+}
+
+size_t ggs_inside_attach(const struct ggs_code_place ** places) {
+    static struct ggs_code_place all[GGS_CODE_PLACES_MOST];
+    size_t                       n = 0;
+#ifdef __x86_64__
+    ggs_exports_read();
+    look(ANYBODY);
+    for (unsigned i = 0; i < n_found; i++)
+        for (size_t k = 0; !found[i].gone && k < found[i].n_places && n < GGS_CODE_PLACES_MOST; k++)
+            all[n++] = found[i].places[k];
+#endif
+    *places = all;
+    return n;
 }
 
 void ggs_inside_look_again(void) {
@@ -324,6 +415,6 @@ void ggs_inside_look_again(void) {
     ggs_objects_visit(count, &now);
     if (now == n_seen) return;
     if (pthread_mutex_trylock(&lock) != 0) return; // another thread looks, or looked when this process was forked
-    if (now != n_seen) look(false);
+    if (now != n_seen) look(NOBODY_YET);
     pthread_mutex_unlock(&lock);
 }

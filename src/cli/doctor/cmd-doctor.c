@@ -202,7 +202,22 @@ static bool is_engine(const char * path) {
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
 }
 
-static void check_process(struct ggs_findings * report, const char * number, struct ggs_libraries * libraries) {
+// An engine inside the program itself. False if there is none whose functions can be found.
+static bool check_inside(struct ggs_findings * report, const char * number, const struct ggs_libraries * capture) {
+    struct ggs_elf elf;
+    char           link[64], path[PATH_MAX];
+    snprintf(link, sizeof(link), "/proc/%s/exe", number);
+    ssize_t length = readlink(link, path, sizeof(path) - 1);
+    if (length <= 0 || ggs_elf_open(&elf, link, NULL) != 0) return false;
+    path[length] = '\0';
+    bool inside  = ggs_elf_defines(&elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED &&
+                  ggs_findings_inside(report, capture, &elf, path);
+    ggs_elf_close(&elf);
+    return inside;
+}
+
+static void check_process(struct ggs_findings * report, const char * number, const struct ggs_libraries * capture,
+                          struct ggs_libraries * libraries) {
     struct ggs_attach attach;
     struct ggs_error  error;
     if (ggs_attach_open(&attach, number, &error) == 0) {
@@ -217,11 +232,11 @@ static void check_process(struct ggs_findings * report, const char * number, str
             if (ggs_libraries_add(libraries, tracee->other_root ? path : tracee->maps[i].path) != 0)
                 report->failed = true;
         }
-        if (libraries->count == 0)
+        if (libraries->count == 0 && !check_inside(report, number, capture))
             ggs_findings_add(
                 report, GGS_FINDING_WARN, "process", NULL,
                 "process %s (%s) has no library of ggml or llama.cpp loaded: what it loads while ggscope is "
-                "attached is recorded; a ggml inside the program is not",
+                "attached is recorded; a ggml inside the program is not, unless it has symbols",
                 number, tracee->name);
     } else {
         ggs_findings_add(report, GGS_FINDING_FAIL, "process", NULL, "%s", error.text);
@@ -300,7 +315,7 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
         program = NULL;
     }
     if (program != NULL && program[strspn(program, "0123456789")] == '\0' && arguments->input.n == 1)
-        check_process(report, program, &engine);
+        check_process(report, program, &capture, &engine);
     else if (program != NULL)
         check_program(report, arguments->input.paths, arguments->input.n, &capture, &engine);
     // A program has its own engine; otherwise the given or default engine is checked.

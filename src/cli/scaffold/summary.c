@@ -301,11 +301,17 @@ static void print_doubts(FILE * out, const struct ggs_totals * t) {
     if (t->opaque > 0)
         fprintf(out, "opaque    %s nodes ran on a backend that is seen as a whole only\n",
                 ggs_format_count(number, t->opaque));
-    if (t->runs_without_waits > 0)
+    uint64_t hidden = t->runs_without_waits - t->runs_of_first_thread;
+    if (t->runs_of_first_thread > 0)
+        fprintf(out,
+                "threads   only the first was seen in %s of %s graph runs: this engine has no symbols; an op lasts\n"
+                "          from the end of the one before it, and waits are not seen\n",
+                ggs_format_count(number, t->runs_of_first_thread), ggs_format_count(other, t->runs));
+    if (hidden > 0)
         fprintf(out,
                 "waits     not seen in %s of %s graph runs: this engine's barrier is inside its compute loop; ends of\n"
                 "          ops on threads other than the first are bounds\n",
-                ggs_format_count(number, t->runs_without_waits), ggs_format_count(other, t->runs));
+                ggs_format_count(number, hidden), ggs_format_count(other, t->runs));
     if (t->interrupted_runs > 0)
         fprintf(out, "cut off   %s graph runs had no end\n", ggs_format_count(number, t->interrupted_runs));
     if (t->partial)

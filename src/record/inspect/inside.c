@@ -1,9 +1,12 @@
 // ggscope doctor, and the end of a recording: an engine inside a program or an addon.
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/code/backend-plan.h"
 #include "base/code/patch-plan.h"
 #include "base/code/symbols.h"
+#include "base/code/view.h"
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
@@ -42,20 +45,41 @@ static void add_waits(struct ggs_findings * report, const struct ggs_code * code
                          "its end only as far as the next one's begin tells");
 }
 
+static struct ggs_code code_of(const struct ggs_elf * elf, const struct ggs_symbols * symbols) {
+    struct ggs_code code = {.bytes       = elf->mapping.data + elf->code.offset,
+                            .address     = elf->code_address,
+                            .size        = elf->code.size,
+                            .functions   = symbols->items,
+                            .n_functions = symbols->count,
+                            .n_stubs     = symbols->n_stubs};
+    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
+    return code;
+}
+
+// True if graphs can be recorded by the backends that the program makes, without its functions.
+static bool has_backends(const struct ggs_elf * elf, const struct ggs_symbols * symbols) {
+    struct ggs_view         view;
+    struct ggs_backend_plan plan;
+    struct ggs_symbols      own     = *symbols;
+    bool                    exports = elf->library && ggs_elf_defines(elf, GGS_ENGINE_MARKER) == GGS_ELF_EXPORTED;
+    if (exports || elf->machine != EM_X86_64 || !ggs_view_of_file(&view, elf->mapping.data, elf->mapping.size) ||
+        !ggs_backend_plan_is_engine(&view))
+        return false;
+    own.items            = ggs_view_functions(&view, &own.count);
+    struct ggs_code code = code_of(elf, &own);
+    ggs_backend_plan(&plan, &view, &code);
+    free(own.items);
+    return plan.refused == NULL;
+}
+
 static void add_patches(struct ggs_findings * report, const struct ggs_elf * capture, const struct ggs_elf * elf,
                         const char * path, const struct ggs_symbols * symbols) {
     struct ggs_patch patches[GGS_PATCHES_MOST];
     const char *     reason;
     bool             openmp = ggs_elf_calls(elf, "GOMP_barrier") || ggs_elf_calls(elf, "__kmpc_barrier");
-    struct ggs_code  code   = {.bytes       = elf->mapping.data + elf->code.offset,
-                               .address     = elf->code_address,
-                               .size        = elf->code.size,
-                               .functions   = symbols->items,
-                               .n_functions = symbols->count,
-                               .n_stubs     = symbols->n_stubs};
-    memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
-    size_t       n = ggs_patch_plan(patches, &code, is_hooked, (void *) (uintptr_t) capture, openmp), hooked = 0;
-    const char * lacks = ggs_patch_plan_lacks(patches, n, &code, &reason);
+    struct ggs_code  code   = code_of(elf, symbols);
+    size_t           n = ggs_patch_plan(patches, &code, is_hooked, (void *) (uintptr_t) capture, openmp), hooked = 0;
+    const char *     lacks = ggs_patch_plan_lacks(patches, n, &code, &reason);
     if (lacks != NULL) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", ways_out,
                          "ggml is linked into %s itself, and its calls cannot be seen, because of %s: %s", path, lacks,
@@ -78,7 +102,13 @@ bool ggs_findings_inside(struct ggs_findings * report, const struct ggs_librarie
     if (capture->count == 0 || ggs_elf_calls(elf, GGS_ENGINE_MARKER)) return false;
     bool found = ggs_symbols_read(&symbols, path, NULL, GGS_ENGINE_MARKER);
     if (!found && (!symbols.stripped || !ggs_elf_contains(elf, "GGML_ASSERT("))) return false;
-    if (!found)
+    if (!found && has_backends(elf, &symbols))
+        ggs_findings_add(report, GGS_FINDING_WARN, "program", stripped_ways_out,
+                         "ggml is linked into %s itself (which is stripped): graph runs of the CPU with all their "
+                         "nodes, tokens, and the ends of ops on the first thread are seen; waits, other threads and "
+                         "buffers are not",
+                         path);
+    else if (!found)
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", stripped_ways_out,
                          "ggml is linked into %s itself (which is stripped), so its functions cannot be found", path);
     else if (elf->machine != EM_X86_64)

@@ -18,6 +18,8 @@
 #include "attach/bootstrap.h"
 #include "attach/filter.h"
 #include "attach/image.h"
+#include "attach/quiesce.h"
+#include "base/code/entry.h"
 #include "base/error.h"
 #include "base/system/clock.h"
 #include "record/inspect/capture-library.h"
@@ -187,8 +189,30 @@ static bool is_there(const struct ggs_attach * attach) {
     return ggs_tracee_lives(&attach->tracee) && ggs_tracee_read(&attach->tracee, attach->c_library.munmap, &byte, 1);
 }
 
-static int await_slots(const struct ggs_attach * attach, struct ggs_error * error) {
+// Changes code of the process if the library asks for it. What it names is checked there.
+static int change_code(struct ggs_attach * attach, struct ggs_error * error) {
+    static struct ggs_code_place places[GGS_CODE_PLACES_MOST];
+    struct ggs_spool_attach *    state  = attach->state;
+    uint32_t                     asked  = __atomic_load_n(&state->asked, __ATOMIC_ACQUIRE);
+    uint64_t                     n      = state->n_places;
+    int                          status = 0;
+    struct ggs_quiesced          result = {0};
+    if (asked == state->done || (asked != GGS_ATTACH_CODE && asked != GGS_ATTACH_CODE_BACK)) return 0;
+    if (n > GGS_CODE_PLACES_MOST || !ggs_tracee_read(&attach->tracee, state->places, places, n * sizeof(*places)))
+        status = ggs_fail(error, GGS_FORMAT, "process %d (%s) names no places of its code", (int) attach->tracee.pid,
+                          attach->tracee.name);
+    if (status == 0) status = ggs_quiesce(&result, &attach->tracee, places, n, asked == GGS_ATTACH_CODE_BACK, error);
+    if (result.stood_ns > attach->all_stood_ns) attach->all_stood_ns = result.stood_ns;
+    state->stopped = status != 0;
+    __atomic_store_n(&state->done, asked, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &state->done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    return status;
+}
+
+static int await_slots(struct ggs_attach * attach, struct ggs_error * error) {
     for (uint64_t end = ggs_clock_now() + PATIENCE_NS; state_of(attach) == GGS_ATTACH_STARTING; usleep(500)) {
+        int status = change_code(attach, error);
+        if (status != 0) return status;
         if (!is_there(attach)) return fail_ended(attach, error);
         if (ggs_clock_now() > end)
             return ggs_fail(
@@ -256,6 +280,8 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
     __atomic_store_n(&attach->state->wanted, GGS_ATTACH_DETACH, __ATOMIC_RELEASE);
     syscall(SYS_futex, &attach->state->wanted, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
     while (state_of(attach) < GGS_ATTACH_DETACHED && is_there(attach)) {
+        struct ggs_error problem;
+        if (change_code(attach, &problem) != 0) fprintf(stderr, "ggscope: %s\n", problem.text);
         struct pollfd fd = {.fd = signals, .events = POLLIN};
         if (poll(&fd, 1, LOOK_MS) > 0 && take_signal(signals)) {
             *pending = true;

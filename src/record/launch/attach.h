@@ -23,6 +23,7 @@ struct ggs_attach {
     char *                    words;             // that the command consists of
     struct ggs_spool_attach * state;             // shared with the library
     uint64_t                  stood_ns;          // how long a thread of the process stood
+    uint64_t                  all_stood_ns;      // and all of them, if its code was changed; else 0
     bool                      loaded;            // it records, or may come to
     // For a process with other mounts (a container): a folder of its own for the spool; -1: none.
     int  parent;

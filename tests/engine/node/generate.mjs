@@ -1,22 +1,26 @@
 // Generates greedily with node-llama-cpp and prints one line of JSON: what was fed, what came out.
-//     node generate.mjs PACKAGES MODEL THREADS TOKENS
+//     node generate.mjs PACKAGES MODEL THREADS TOKENS [endless]
 // PACKAGES is a folder with node_modules; the package's name cannot be imported from here, where it is not installed.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [packages, modelPath, threads, tokens] = process.argv.slice(2);
+const [packages, modelPath, threads, tokens, endless] = process.argv.slice(2);
 const { getLlama } = await import(pathToFileURL(join(resolve(packages), "node_modules", "node-llama-cpp", "dist", "index.js")));
 
 const llama = await getLlama({ gpu: false, build: "never", logLevel: "error", maxThreads: Number(threads) });
 const model = await llama.loadModel({ modelPath });
 const context = await model.createContext({ contextSize: 256, threads: Number(threads) });
 const prompt = model.tokenize("Once upon a time");
-const generated = [];
-for await (const token of context.getSequence().evaluate(prompt, { temperature: 0 })) {
-    generated.push(token);
-    if (generated.length === Number(tokens)) break;
-}
-console.log(JSON.stringify({ prompt, generated, text: model.detokenize(generated) }));
+const sequence = context.getSequence();
+do {
+    const generated = [];
+    await sequence.clearHistory();
+    for await (const token of sequence.evaluate(prompt, { temperature: 0 })) {
+        generated.push(token);
+        if (generated.length === Number(tokens)) break;
+    }
+    console.log(JSON.stringify({ prompt, generated, text: model.detokenize(generated) }));
+} while (endless);
 await context.dispose();
 await model.dispose();
 await llama.dispose();

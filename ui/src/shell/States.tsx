@@ -88,7 +88,12 @@ export function Notices() {
                     <span>The engine was cut off: {plural(about.interrupted_runs, "graph run")} did not end. Everything before is here.</span>
                 </div>
             )}
-            {about && about.runs_without_waits > 0 && (
+            {about && about.runs_of_first_thread > 0 && (
+                <div class="notice" role="status">
+                    <span>Only the first thread was seen: this engine has no symbols. An op lasts from the end of the one before it; waits are not seen.</span>
+                </div>
+            )}
+            {about && about.runs_without_waits > about.runs_of_first_thread && (
                 <div class="notice" role="status">
                     <span>Waits were not seen: this engine's barrier is inside its compute loop. Times of ops are right; ends on threads other than the first are bounds.</span>
                 </div>

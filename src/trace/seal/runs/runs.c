@@ -87,7 +87,9 @@ static void write_op(struct ggs_runs * runs, struct ggs_run * run, struct ggs_lo
 }
 
 static void pull_op(struct pull * pull, const struct ggs_unit * unit) {
-    enum { KEPT = GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA | GGS_OP_RUN_WAIT_UNSEEN };
+    enum {
+        KEPT = GGS_OP_RUN_ENDED | GGS_OP_RUN_FUSED | GGS_OP_RUN_EXTRA | GGS_OP_RUN_WAIT_UNSEEN | GGS_OP_RUN_INNER_UNSEEN
+    };
     struct ggs_runs * runs = pull->runs;
     if (pull->graph != NULL && unit->node >= pull->graph->n_nodes) {
         pull->damaged++;
@@ -500,7 +502,7 @@ void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, ui
     }
     open->row.threads = threads;
     open->row.flags &= ~(uint64_t) GGS_RUN_OPAQUE;
-    open->row.flags |= flags & GGS_RUN_NO_WAITS;
+    open->row.flags |= flags & (GGS_RUN_NO_WAITS | GGS_RUN_FIRST_THREAD);
     if (slot > UINT16_MAX) { // there was no lane for it
         open->row.flags |= GGS_RUN_PARTIAL;
         return;

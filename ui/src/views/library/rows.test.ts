@@ -18,6 +18,7 @@ const entry = (index: number, more: Partial<Entry> = {}): Entry => ({
     unseen: 0,
     interrupted_runs: 0,
     runs_without_waits: 0,
+    runs_of_first_thread: 0,
     slowest_token: null,
     end_ns: 1,
     step_kind: "token",
