@@ -5,8 +5,11 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,12 +120,30 @@ struct served {
     const struct ggs_variant * variant;
     struct ggs_traffic_run     run;
     bool                       started;
+    bool                       orphan; // it did not end
 };
 
 static void on_start(void * context, pid_t process) {
     struct served * served = context;
     served->started        = true;
     ggs_traffic_start(&served->run, served->variant->traffic, served->variant->port, process);
+}
+
+// Ends what a trial left running: a shell that starts the server in the background, or waits for it,
+// does not hand it the signal. Orphans are ours, see ggs_attempt().
+static void end_orphans(void) {
+    char   path[64], word[32];
+    pid_t  orphan;
+    FILE * list;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int) getpid());
+    if ((list = fopen(path, "re")) == NULL) return;
+    while (fscanf(list, "%31s", word) == 1) {
+        orphan = (pid_t) strtol(word, NULL, 10);
+        if (orphan <= 0) continue;
+        kill(orphan, SIGKILL);
+        waitpid(orphan, NULL, 0);
+    }
+    fclose(list);
 }
 
 // A server that answered everything did what it was asked, however it ends.
@@ -132,7 +153,7 @@ static int conclude_traffic(struct served * served, const char * directory, stru
     int  figure    = ggs_trial_figure_find("request_ns");
     trial->outcome = served->run.done ? GGS_TRIAL_DONE : GGS_TRIAL_FAILED;
     if (!served->run.done) {
-        if (trial->said[0] == '\0' || trial->status == 0)
+        if (served->orphan || trial->said[0] == '\0' || trial->status == 0)
             snprintf(trial->said, sizeof(trial->said), "%s", served->run.said);
         return 0;
     }
@@ -148,9 +169,19 @@ static int run_recorded(struct ggs_halt * halt, const struct ggs_variant * varia
     int          status = record_words(&words, variant, directory, memory, cold, error);
     if (status != 0) return status;
     struct ggs_child child = {.path = "/proc/self/exe", .words = words.list, .log = log};
-    if (variant->traffic != NULL) child.started = on_start, child.context = served;
+    if (variant->traffic != NULL) {
+        child.started = on_start, child.context = served;
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // what outlives the recording becomes a child of this process
+    }
     status = ggs_child_run(halt, &child, end, error);
     if (served->started) ggs_traffic_join(&served->run);
+    if (served->started && ggs_traffic_is_taken(variant->port)) {
+        end_orphans();
+        served->run.done = false;
+        served->orphan   = true;
+        snprintf(served->run.said, sizeof(served->run.said),
+                 "it did not end on SIGINT: a shell in front of a server must exec it");
+    }
     return status;
 }
 
