@@ -20,7 +20,7 @@ export interface ChartProps {
     height?: number;
     series: Series[];
     x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string; tip?(x: number): string; step?: number }; // tip: where one points; step: from one bar to the next, 1 unless told
-    y: { left: string; right?: string; also?(left: number): string }; // what the axes are about; also: what values of the left one mean, written at the right
+    y: { left: string; right?: string; also?(left: number): string; most?: number }; // what the axes are about; also: what values of the left one mean, written at the right; most: where the left one ends, points above it stand at the top with their value
     lines?: { x: number; text: string }[]; // of things that lie at one place
     at?: number | null; // what is chosen: a line
     onPick?(x: number): void;
@@ -65,9 +65,9 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
     const inner = Math.max(10, width - left - right);
     const plot = height - top - bottom;
     const most = (scale: Scale) => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));
-    const tops = { left: most("left") || 1, right: most("right") || 1 };
+    const tops = { left: Math.min(most("left"), y.most ?? Infinity) || 1, right: most("right") || 1 };
     const px = (value: number) => left + ((value - x.from) / (x.to - x.from || 1)) * inner;
-    const py = (value: number, scale: Scale = "left") => top + plot - (value / tops[scale]) * plot;
+    const py = (value: number, scale: Scale = "left") => top + plot - Math.min(1, value / tops[scale]) * plot;
     const bars = series.filter((one) => one.kind === "bar");
     const slots = Math.max(1, ...bars.map((one) => one.points.length));
     const slot = (inner / Math.max(1, x.to - x.from)) * (x.step ?? 1);
@@ -160,7 +160,13 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                                             {p.low !== undefined && p.high !== undefined && (
                                                 <line x1={px(p.x)} x2={px(p.x)} y1={py(p.low, one.scale)} y2={py(p.high, one.scale)} stroke={one.colour} stroke-width={5} opacity={0.35} />
                                             )}
-                                            <circle cx={px(p.x)} cy={py(p.y, one.scale)} r={3} fill={one.colour} />
+                                            {p.y > tops[one.scale ?? "left"] ? (
+                                                <text class="above" x={px(p.x)} y={top + 12} text-anchor="middle">
+                                                    <tspan fill={one.colour}>▲</tspan> {one.text(p.y)}
+                                                </text>
+                                            ) : (
+                                                <circle cx={px(p.x)} cy={py(p.y, one.scale)} r={3} fill={one.colour} />
+                                            )}
                                         </g>
                                     ),
                             ),

@@ -62,6 +62,9 @@ const isKnown = (budget: Paging["budgets"][number], key: (typeof policies)[numbe
 // The end of the axis.
 const mostOf = (data: Paging) => Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes)) * 1.03;
 
+// The end of the other axis: with little memory and much readahead Linux reads many times what ops do, and would flatten the rest.
+const topOf = (series: readonly Series[]) => 4 * Math.max(0, ...series.filter((one) => one.kind !== "point").flatMap((one) => one.points.map((p) => p.y ?? 0))) || Infinity;
+
 export function LessMemory() {
     useApplied("tokens");
     const answer = useAsk<Paging>(pagingPath(), { keep: true });
@@ -120,7 +123,7 @@ export function LessMemory() {
                     height={260}
                     series={series}
                     x={{ from: 0, to: most, ticks: steps(most, 6, true), text: bytes, name: "memory for weights" }}
-                    y={{ left: "bytes from the disk per token", ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
+                    y={{ left: "bytes from the disk per token", most: topOf(series), ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
                     lines={data.memory_limit === null ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}` }]}
                     at={budget.memory_bytes}
                     onPick={(x) => take(nearest(x))}
