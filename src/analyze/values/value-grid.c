@@ -160,10 +160,11 @@ static int find_line(struct ggs_value_grid * grid, const struct ggs_value_ops * 
 
 int ggs_value_grid_add(struct ggs_value_grid * grid, const struct ggs_value_ops * ops, uint64_t op, int64_t number,
                        const struct ggs_value_cell * cell, struct ggs_error * error) {
-    uint64_t              line, column = (uint64_t) number / grid->width;
+    uint64_t              line;
     struct ggs_value_cell seen = *cell;
     if (number < 0 || (grid->run != 0 && cell->run != grid->run)) return 0;
-    int status = find_line(grid, ops, op, &line, error);
+    int      status = find_line(grid, ops, op, &line, error);
+    uint64_t column = (uint64_t) number / grid->width;
     seen.marks |= GGS_CELL_SEEN;
     if (status == 0 && column < grid->columns) join_cell(&grid->line[line].cells[column], &seen);
     return status;
