@@ -96,7 +96,7 @@ async function assertAttachable(program) {
 
 const old = parseInt(process.versions.node) < 20 ? `node-llama-cpp needs Node.js 20, this is ${process.versions.node}` : false;
 test("Node.js, whose addon opens the engine with RTLD_LOCAL", { skip: skip || old }, async () => {
-    await assertAttachable(start(process.execPath, [generateScript, release(newest), model("tiny"), "2", "5", "endless"], { env: environment }));
+    await assertAttachable(start(process.execPath, [generateScript, release(newest), model("tiny"), "2", "5", "Once upon a time", "endless"], { env: environment }));
 });
 
 const goless = run("sh", ["-c", "command -v go"]).status === 0 ? false : "there is no go (apt install golang-go, 464 MB)";

@@ -162,10 +162,40 @@ static void test_sketch(void ** state) {
     assert_near(ratio, 1, 0.1);
 }
 
+static int by_size(const void * a, const void * b) {
+    double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+// The distance of two rows is the length of their difference, and the sketch is linear.
+static void test_sketch_estimates_lengths(void ** state) {
+    enum { N = 1000 };
+    static double ratios[N];
+    (void) state;
+    ggs_values_kernel_init(false);
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t n      = 64 + 7 * i;
+        double   length = 0, estimate = 0;
+        fill(i + 1, n);
+        struct ggs_spool_value row = sum_row(n);
+        for (uint32_t k = 0; k < n; k++) length += (double) values[k] * (double) values[k];
+        for (uint32_t k = 0; k < GGS_VALUE_SKETCH; k++) estimate += (double) row.sketch[k] * (double) row.sketch[k];
+        ratios[i] = sqrt(estimate / length);
+    }
+    qsort(ratios, N, sizeof(ratios[0]), by_size);
+    if (ratios[N / 100] < 0.55 || ratios[N - N / 100 - 1] > 1.45)
+        fail_msg("1 %% to 99 %% of estimates are %.3f to %.3f of the length", ratios[N / 100], ratios[N - N / 100 - 1]);
+    assert_near(ratios[N / 2], 1, 0.05);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums), cmocka_unit_test(test_instructions), cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_hash), cmocka_unit_test(test_sketch),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_sketch_estimates_lengths),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_sketch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

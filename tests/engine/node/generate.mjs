@@ -1,16 +1,16 @@
 // Generates greedily with node-llama-cpp and prints one line of JSON: what was fed, what came out.
-//     node generate.mjs PACKAGES MODEL THREADS TOKENS [endless]
+//     node generate.mjs PACKAGES MODEL THREADS TOKENS [PROMPT [endless]]
 // PACKAGES is a folder with node_modules; the package's name cannot be imported from here, where it is not installed.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [packages, modelPath, threads, tokens, endless] = process.argv.slice(2);
+const [packages, modelPath, threads, tokens, text = "Once upon a time", endless] = process.argv.slice(2);
 const { getLlama } = await import(pathToFileURL(join(resolve(packages), "node_modules", "node-llama-cpp", "dist", "index.js")));
 
 const llama = await getLlama({ gpu: false, build: "never", logLevel: "error", maxThreads: Number(threads) });
 const model = await llama.loadModel({ modelPath });
 const context = await model.createContext({ contextSize: 256, threads: Number(threads) });
-const prompt = model.tokenize("Once upon a time");
+const prompt = model.tokenize(text);
 const sequence = context.getSequence();
 do {
     const generated = [];
