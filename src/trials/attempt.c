@@ -129,8 +129,8 @@ static void on_start(void * context, pid_t process) {
     ggs_traffic_start(&served->run, served->variant->traffic, served->variant->port, process);
 }
 
-// Ends what a trial left running: a shell that starts the server in the background, or waits for it,
-// does not hand it the signal. Orphans are ours, see ggs_attempt().
+// Ends what a trial left running: a shell that starts the server in the background, or waits for
+// it, does not hand it the signal. Orphans are ours, see ggs_attempt().
 static void end_orphans(void) {
     char   path[64], word[32];
     pid_t  orphan;

@@ -302,7 +302,8 @@ static bool same_file(const char * a, const char * b) {
     return same;
 }
 
-// What a variant wrote in the first round that it was part of. Rounds are counted over all variants.
+// Finds what a variant wrote in the first round that it was part of. Rounds are counted over all
+// variants.
 static bool find_output(const struct tune * tune, const char * name, char path[PATH_MAX]) {
     const char * file = tune->server != NULL ? "answers.txt" : "stdout.txt";
     for (unsigned i = 1; i <= tune->tuned->rounds + 1; i++) {
