@@ -1,5 +1,9 @@
 #include "attach/quiesce.h"
 
+#include "base/error.h"
+
+#if defined(__x86_64__)
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,7 +16,6 @@
 #include "attach/borrow.h"
 #include "attach/tracee.h"
 #include "base/code/entry.h"
-#include "base/error.h"
 #include "base/system/clock.h"
 
 enum { THREADS_MOST = 4096, STACK_BYTES = 64 << 10, LENGTH_MOST = 32 };
@@ -169,3 +172,14 @@ int ggs_quiesce(struct ggs_quiesced * result, struct ggs_tracee * tracee, const 
     pthread_join(thread, NULL);
     return work.status;
 }
+
+#else
+
+int ggs_quiesce(struct ggs_quiesced * result, struct ggs_tracee * tracee, const struct ggs_code_place * places,
+                size_t n, bool back, struct ggs_error * error) {
+    (void) tracee, (void) places, (void) n, (void) back;
+    *result = (struct ggs_quiesced){0};
+    return ggs_fail(error, GGS_UNSUPPORTED, "ggscope attach is made for x86-64: start the program with ggscope record");
+}
+
+#endif
