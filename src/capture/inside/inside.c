@@ -373,6 +373,18 @@ static int count(struct dl_phdr_info * info, size_t size, void * data) {
     return 1;
 }
 
+// Keeps an object from being unloaded while it is examined: other threads may close it at any time.
+// False if it is gone. The program itself is never unloaded, and has no name.
+static bool pin(const struct candidate * candidate, void ** handle) {
+    *handle = NULL;
+    if (candidate->path[0] == '\0') return true;
+    const struct link_map * map = *handle = dlopen(candidate->path, RTLD_LAZY | RTLD_NOLOAD);
+    if (map == NULL) return false;
+    if (map->l_addr == candidate->object.bias && map->l_ld == candidate->object.dynamic) return true;
+    dlclose(*handle); // another object has its name
+    return false;
+}
+
 static void look(enum who who) {
     enum { MOST = 1024 };
     struct candidates candidates = {.capacity = MOST, .items = calloc(MOST, sizeof(struct candidate))};
@@ -381,7 +393,12 @@ static void look(enum who who) {
         if (!found[i].gone) found[i].gone = ggs_objects_visit(is_there, &found[i]) == 0;
     ggs_objects_visit(collect, &candidates);
     n_seen = candidates.seen;
-    for (size_t i = 0; i < candidates.count; i++) examine(&candidates.items[i], who);
+    for (size_t i = 0; i < candidates.count; i++) {
+        void * handle = NULL;
+        if (who != NOBODY && !pin(&candidates.items[i], &handle)) continue;
+        examine(&candidates.items[i], who);
+        if (handle != NULL) dlclose(handle);
+    }
     free(candidates.items);
 }
 
