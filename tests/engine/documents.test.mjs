@@ -18,7 +18,7 @@ const blocks = (page) => [...read(page).matchAll(/^```sh\n([^]*?)^```$/gm)].flat
 const here = scratch("documents");
 mkdirSync(here);
 const env = { ...process.env, PATH: `${join(build, "bin")}:${process.env.PATH}`, NO_COLOR: "1" };
-const shell = (command) => run("bash", ["-c", command], { cwd: here, env });
+const shell = (command) => run("bash", ["-c", command], { cwd: here, env, timeout: 120_000 });
 
 test("the models and recordings of the tutorial", () => {
     for (const { kind, text } of sections[0].parts)
@@ -90,7 +90,8 @@ function wrong(command) {
         if (["help", "version"].includes(verb)) return undefined;
         const { status, stdout } = helpOf(program, verb);
         if (status !== 0) return `there is no ${program} ${verb}`;
-        for (const [option] of rest.split(/ -- /)[0].matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) if (!new RegExp(`${option}\\b`).test(stdout)) return `${program} ${verb} has no ${option}`;
+        const words = rest.split(/ -- /)[0].replaceAll(/'[^']*'|"[^"]*"/g, ""); // a quoted value may hold options of another program
+        for (const [option] of words.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) if (!new RegExp(`${option}\\b`).test(stdout)) return `${program} ${verb} has no ${option}`;
     }
     const [, target] = /^make ([a-z][a-z-]*)/.exec(command) ?? [];
     if (target && !new RegExp(`^${target}:`, "m").test(read("Makefile"))) return `there is no make ${target}`;
