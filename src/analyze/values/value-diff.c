@@ -236,14 +236,15 @@ static void judge_error(struct work * w, uint64_t op, uint64_t t, struct cell * 
     flag(w, op, GGS_RULE_ERROR, event);
 }
 
-static void add_up(struct ggs_value_tally * tally, const struct inputs * in, const struct ggs_value_row * a,
+static void add_up(struct work * w, uint64_t op, const struct inputs * in, const struct ggs_value_row * a,
                    const struct ggs_value_row * b, const struct ggs_value_event * event) {
-    double norm = length_of(a), other = length_of(b);
+    struct ggs_value_tally * tally = &w->tally[op];
+    double                   norm = length_of(a), other = length_of(b);
     tally->error2 += event->error * event->error * norm * norm;
     tally->inputs2 += in->in * in->in * norm * norm;
     tally->norm2 += norm * norm;
     tally->b_norm2 += other * other;
-    tally->elements += (double) a->elements;
+    tally->directions += fmin((double) a->elements, w->diff->a.nodes[op].limit.directions);
     if (event->error > tally->worst) tally->worst = event->error;
     if (event->allowed > 0 && isfinite(event->allowed) && event->error / event->allowed > tally->ratio)
         tally->ratio = event->error / event->allowed;
@@ -291,7 +292,7 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
     tally->tokens++;
     tally->equal += equal;
     if (in->leaf != 0) {
-        if (b->nan <= a->nan && b->inf <= a->inf && !w->apart[t]) add_up(tally, in, a, b, &event);
+        if (b->nan <= a->nan && b->inf <= a->inf && !w->apart[t]) add_up(w, op, in, a, b, &event);
         judge_weight(w, op, t, in, c, &event);
         return;
     }
@@ -315,7 +316,7 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
     if (in->chosen && event.error > 0.25 && !w->apart[t]) w->apart[t] = true, d->other_choices++;
     judge_error(w, op, t, c, &event);
     if (w->apart[t] || (c->bits & SUSPECT) != 0) return;
-    add_up(tally, in, a, b, &event);
+    add_up(w, op, in, a, b, &event);
     // other batch sizes have other kernels
     if (!in->exact || tally->differs || w->found[t].pass->n_tokens != w->pass.n_tokens) return;
     tally->same += equal;

@@ -97,7 +97,7 @@ static double bias_allowed(const struct work * w, uint64_t op) {
     const struct ggs_value_node *  node    = &w->diff->a.nodes[op];
     double                         e       = error_of(t);
     double                         allowed = rules->bias_inputs * bias_above(w, op, DEPTH) + e * e + rules->bias_least +
-                     rules->bias_noise * e / sqrt(t->elements > 1 ? t->elements : 1);
+                     rules->bias_noise * e / sqrt(t->directions > 1 ? t->directions : 1);
     if (t->match != 0 && is_other_kind(w->diff, node, t->match - 1)) allowed += node->limit.bias;
     return rules->bias_slack * allowed;
 }

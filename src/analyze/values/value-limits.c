@@ -84,6 +84,10 @@ static const struct row {
     {"", ANY, 1e-5, 6e-8, 0, 0, 1.5, GGS_GROWTH_RELATIVE, 1e-5},
 };
 
+static bool is_product(const struct row * row) {
+    return strcmp(row->op, "MUL_MAT") == 0 || strcmp(row->op, "OUT_PROD") == 0;
+}
+
 struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner) {
     enum weight        weight = weight_of(input_type);
     const struct row * row    = rows;
@@ -94,6 +98,8 @@ struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type,
         .amplify = row->amplify,
         .growth  = row->growth,
         .bias    = row->bias,
+        // A product's output has more elements than its input, and no more ways to differ.
+        .directions = is_product(row) ? (double) inner : INFINITY,
     };
 }
 

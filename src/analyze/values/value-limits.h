@@ -21,7 +21,8 @@ struct ggs_value_limit {
     double                own; // error of the op itself, with equal inputs
     double                amplify;
     enum ggs_value_growth growth;
-    double                bias; // change of the output's length between two kinds of devices
+    double                bias;       // change of the output's length between two kinds of devices
+    double                directions; // that errors of a token's output can have, at most
 };
 
 // What the table says of an op: its name, the types of its first input and its output ("q4_0"), and
@@ -45,7 +46,7 @@ struct ggs_value_rules {
     unsigned same_tokens; // and in how many tokens each
     double   bias_slack;  // rule "bias"
     double   bias_inputs; // times the change of length of the inputs
-    double   bias_noise;  // times error / sqrt(elements): what chance does to a length
+    double   bias_noise;  // times error / sqrt(directions): what chance does to a length
     double   bias_least;
     double   share_of_worst; // rules "peers" and "bias" are about tokens with this share of the largest error
 };
