@@ -25,9 +25,10 @@ struct ggs_value_limit {
     double                directions; // that errors of a token's output can have, at most
 };
 
-// What the table says of an op: its name, the types of its first input and its output ("q4_0"), and
-// the elements that are added up for one of the output.
-struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner);
+// What the table says of an op: its name, the types of its first input and its output ("q4_0"), the
+// elements that are added up for one of the output, and the elements of a row of it.
+struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner,
+                                       uint64_t outer);
 // Error of storing numbers in a type, relative.
 double ggs_value_type_error(const char * type);
 

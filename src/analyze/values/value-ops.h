@@ -22,11 +22,14 @@ struct ggs_value_source {
     bool     part;  // a view that leaves out something of it
 };
 
-// A weight, or an input of the graph, over all its rows.
+// A weight, or an input of the graph, over all its rows. A weight may lie in memory twice, once for
+// each device: a tied embedding.
 struct ggs_value_leaf {
     char         name[GGS_VALUE_NAME];
     const char * type;
-    bool         weight; // and its values are known
+    bool         weight;            // and its values are known
+    uint64_t     run, node, source; // where they were read
+    uint32_t     copy;              // index + 1 of another weight with the name, 0 for none
     uint64_t     rows, elements, nan, inf, hash;
     double       squares;
     double       sketch[GGS_OP_VALUE_SKETCH];
@@ -71,6 +74,7 @@ int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, 
 int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
                          struct ggs_error * error);
 // The weight of `ops` that has the name of another recording's, with values; NULL if there is none.
+// Its copies follow.
 const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops * ops, const struct ggs_value_leaf * other);
 // The op of `ops` that means what this one of another recording does: index + 1, 0 for none.
 // `others` is that recording.

@@ -12,7 +12,7 @@ struct ggs_value_tally {
     bool                    differs;      // reads what the other recording does not have
     uint64_t                checked;      // `differs` is for so many ops of B
     uint64_t                tokens, equal;
-    double                  error2, inputs2, norm2, b_norm2, directions;
+    double                  error2, inputs2, norm2, b_norm2, elements;
     double                  worst, ratio;
     uint64_t                same, other; // tokens with inputs that are equal bit by bit: output equal, not equal
     uint64_t                suspects;    // tokens that differ although it has other inputs in B
