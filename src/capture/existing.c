@@ -25,7 +25,7 @@
 enum { CONTEXTS_MOST = 64, FILES_MOST = 64 };
 
 static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const void *) contexts[CONTEXTS_MOST]; // that were told
+static _Atomic(const void *) contexts[CONTEXTS_MOST]; // contexts that are in the journal
 static void *                last_model;
 static _Atomic bool          files_told;
 
@@ -81,7 +81,7 @@ static bool is_model(int fd) {
     return pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) && memcmp(magic, "GGUF", sizeof(magic)) == 0;
 }
 
-// Adds a file if it is a model, once. `path` is how it is opened, `name` what it is called.
+// Adds a file once if it is a model. `path` opens it, `name` is its name in the recording.
 static void add_file(struct found * found, const char * path, const char * name) {
     struct stat info;
     int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -126,7 +126,7 @@ static void add_open(struct found * found) {
     if (folder != NULL) closedir(folder);
 }
 
-// Any word of the command line that is the path of a model, by itself or behind "--option=".
+// Adds each word of the command line that is the path of a model, alone or after "--option=".
 static void add_arguments(struct found * found) {
     char words[32768], absolute[PATH_MAX];
     int  fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);

@@ -73,9 +73,8 @@ struct ggs_value_compared {
 enum { GGS_VALUE_COMMON = 6, GGS_VALUE_SENTENCE = 160 };
 
 struct ggs_value_diff {
-    struct ggs_value_ops        a, b;
-    struct ggs_value_compared * ops; // the ops of A that have values, in order of
-                                     // computation
+    struct ggs_value_ops               a, b;
+    struct ggs_value_compared *        ops; // A's ops with values, as computed
     uint64_t                           n_ops, ops_capacity;
     const struct ggs_value_compared ** wrong; // first to last
     uint64_t                           n_wrong, wrong_capacity;
@@ -83,9 +82,8 @@ struct ggs_value_diff {
     uint64_t                           outputs, equal; // of ops and tokens
     uint64_t                           tokens, tokens_only_a;
     uint64_t                           other_choices; // tokens that select other experts in some op
-    int64_t                            parted;        // first position at which the texts differ,
-                                                      // -1 for none
-    int64_t  parted_sequence;
+    int64_t                            parted;        // first position of other text, or -1
+    int64_t                            parted_sequence;
     char     common[GGS_VALUE_COMMON][GGS_VALUE_SENTENCE]; // what the wrong ops have in common
     unsigned n_common;
     bool     brief; // for the page: answers leave out by_op and all but 64 wrong ops

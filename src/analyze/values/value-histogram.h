@@ -9,8 +9,7 @@ enum { GGS_VALUE_BINS = 40 };
 
 struct ggs_value_histogram {
     double   least, most;            // of the finite elements
-    uint64_t elements;               // finite ones; 0 if the output was not recorded or its type is
-                                     // not supported
+    uint64_t elements;               // finite ones; 0 if not recorded or of an unsupported type
     uint64_t counts[GGS_VALUE_BINS]; // equal bins from least to most
     uint64_t bins;
 };

@@ -48,11 +48,10 @@ static enum weight weight_of(const char * type) {
 // The first row that matches is used. own = base + root * sqrt(K) + types * (errors of the types),
 // where K is the number of elements that are added up.
 static const struct row {
-    const char * op; // prefix of the op's name
-    enum weight  weight;
-    double       base, root;
-    double       input, output; // factors for the errors of the types of the first input
-                                // and of the output
+    const char *          op; // prefix of the op's name
+    enum weight           weight;
+    double                base, root;
+    double                input, output; // factors on the errors of these types
     double                amplify;
     enum ggs_value_growth growth;
     double                bias;

@@ -12,8 +12,7 @@
 // How the error of the inputs becomes an error of the output.
 enum ggs_value_growth {
     GGS_GROWTH_RELATIVE,    // a multiple of the largest relative error of an input
-    GGS_GROWTH_ABSOLUTE,    // errors add up as lengths, the output may be shorter than its inputs:
-                            // sums
+    GGS_GROWTH_ABSOLUTE,    // sums: errors add up as lengths, and terms may cancel
     GGS_GROWTH_PART,        // as ABSOLUTE, and a part of the input may hold all of its error: rows
     GGS_GROWTH_EXPONENTIAL, // an absolute error of the input becomes a relative one: exponentials
 };

@@ -33,14 +33,12 @@ struct ggs_value_leaf {
 };
 
 struct ggs_value_node {
-    char name[GGS_VALUE_NAME];
-    char alias[GGS_VALUE_NAME]; // name of its reshaped form if it has none
-                                // itself, or ""
-    const char * op;
-    const char * type;             // of the output
-    const char * input;            // type of the first input
-    unsigned     count;            // which of several with the same name and kind in a graph, from
-                                   // 1
+    char                    name[GGS_VALUE_NAME];
+    char                    alias[GGS_VALUE_NAME]; // name of its reshaped form, or ""
+    const char *            op;
+    const char *            type;  // of the output
+    const char *            input; // type of the first input
+    unsigned                count; // number among equal names and kinds in a graph, from 1
     int                     layer; // -1 for none
     bool                    empty; // a view
     bool                    choice;

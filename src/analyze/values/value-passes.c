@@ -19,11 +19,10 @@ struct ggs_value_passes {
     struct ggs_token *     given;
     bool *                 used;
     uint64_t               n_given, given_capacity, used_capacity;
-    struct ggs_map         contexts; // number in the recording -> number among those that have
-                                     // values
-    struct ggs_map lanes;            // (context, sequence) -> number of starts + 1
-    struct ggs_map newest;           // (context, sequence) -> position of the newest token + 2
-    uint64_t       n_passes;
+    struct ggs_map         contexts; // number in the recording -> number among those with values
+    struct ggs_map         lanes;    // (context, sequence) -> number of starts + 1
+    struct ggs_map         newest;   // (context, sequence) -> position of the newest token + 2
+    uint64_t               n_passes;
 };
 
 void ggs_value_pass_release(struct ggs_value_pass * pass) {

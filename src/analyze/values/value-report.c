@@ -31,19 +31,17 @@ struct work {
     const struct ggs_graph *       graph; // of the run; NULL at the start
     struct ggs_value_name *        names;
     uint32_t *                     makers;
-    uint64_t *                     op_of; // by node: index of its op + 1, 0 for an op that has not
-                                          // appeared
-    uint8_t * seen;                       // by node of the run: bits as of foul_bits; 0 if not
-                                          // recorded
-    struct ggs_map        ops;            // op and name -> index + 1
-    struct ggs_map        roots;          // tensors that nodes write into -> bits as in `seen`
-    struct ggs_map        leafs;          // names of weights and inputs -> bits as in `seen`
-    struct ggs_map        positions;
-    struct ggs_op_value * rows; // of one output
-    uint64_t              n_rows, rows_capacity;
-    double *              sorted;
-    uint64_t              sorted_capacity;
-    uint64_t              groups; // outputs with enough rows for a median
+    uint64_t *                     op_of; // by node: index of its op + 1, 0 for a new one
+    uint8_t *                      seen;  // by node of the run: as of foul_bits; 0 if not recorded
+    struct ggs_map                 ops;   // op and name -> index + 1
+    struct ggs_map                 roots; // tensors that nodes write into -> bits as in `seen`
+    struct ggs_map                 leafs; // names of weights and inputs -> bits as in `seen`
+    struct ggs_map                 positions;
+    struct ggs_op_value *          rows; // of one output
+    uint64_t                       n_rows, rows_capacity;
+    double *                       sorted;
+    uint64_t                       sorted_capacity;
+    uint64_t                       groups; // outputs with enough rows for a median
 };
 
 enum { SEEN = 1, HAS_NAN = 2, HAS_INF = 4 };
@@ -363,8 +361,7 @@ static int walk(struct work * w, struct ggs_error * error) {
             w->report->runs += wanted;
             begun = false;
         }
-        bool leaf = value.flags != 0 && w->run.run == value.run; // weights may be read during
-                                                                 // warm-up
+        bool leaf = value.flags != 0 && w->run.run == value.run; // may be of a warm-up
         if (status >= 0 && (wanted || leaf) && !begun) {
             status = begin_run(w, error);
             begun  = true;

@@ -36,7 +36,7 @@ struct ggs_value_origin {
     uint64_t               rows, of_rows;   // rows that have some, of all rows
     struct ggs_value_input inputs[GGS_VALUE_INPUTS];
     uint64_t               n_inputs;
-    char                   leaf[GGS_VALUE_NAME]; // weight or input that has them (counts are its rows), or ""
+    char                   leaf[GGS_VALUE_NAME]; // weight or input that has them, or ""
     bool                   weight;
 };
 
@@ -103,8 +103,7 @@ struct ggs_value_report {
     uint64_t                 n_channels, channels_capacity;
     struct ggs_value_token * unlike; // most ops first
     uint64_t                 n_unlike, unlike_capacity;
-    bool                     brief; // for the page: answers leave out by_op and all but 64 entries
-                                    // of each list
+    bool                     brief; // for the page: no by_op, at most 64 entries of a list
 };
 
 // `asked` NULL means everything. Returns GGS_ABSENT with a sentence if no values match. The caller

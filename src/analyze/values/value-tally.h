@@ -7,17 +7,15 @@ enum { GGS_TALLY_LEVELS = 48 };
 
 // Sums are over tokens that take the same path in both recordings: the same experts, no NaN.
 struct ggs_value_tally {
-    uint64_t match, tried; // index in B + 1, and the number of B's ops when it was
-                           // last searched
-    bool     differs;      // reads something that the other recording does not have
-    uint64_t checked;      // number of B's ops that `differs` is based on
-    uint64_t tokens, equal;
-    double   error2, inputs2, norm2, b_norm2, elements;
-    double   worst, ratio;
-    uint64_t same, other;             // tokens with inputs that are equal bit by bit: equal
-                                      // outputs, other outputs
-    uint64_t                suspects; // tokens that differ although the op has other inputs in B
-    uint32_t                leaf;     // the weight that differs: index + 1
+    uint64_t                match, tried; // index in B + 1; number of B's ops when last searched
+    bool                    differs;      // reads something that the other recording does not have
+    uint64_t                checked;      // number of B's ops that `differs` is based on
+    uint64_t                tokens, equal;
+    double                  error2, inputs2, norm2, b_norm2, elements;
+    double                  worst, ratio;
+    uint64_t                same, other; // tokens with equal inputs: equal outputs, other outputs
+    uint64_t                suspects;    // tokens that differ although the op has other inputs in B
+    uint32_t                leaf;        // the weight that differs: index + 1
     struct ggs_value_events rules[GGS_RULES];
     struct ggs_value_events levels[GGS_TALLY_LEVELS]; // by the error's binary exponent
 };
