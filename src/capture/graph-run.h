@@ -22,9 +22,8 @@ struct ggs_nesting {
     unsigned                          outer;         // calls that windows decide about (window.h)
     bool                              skipped;       // these are not recorded
     unsigned                          memory_depth;  // in functions that change sequences
-    const void *                      embeddings_of; // context whose embeddings are recorded as
-                                                     // read
-    bool unrecorded;                                 // the newest decode is not recorded
+    const void *                      embeddings_of; // context whose embeddings were read
+    bool                              unrecorded;    // the newest decode is not recorded
 };
 extern _Thread_local struct ggs_nesting ggs_in;
 

@@ -265,9 +265,8 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
 
 static bool plan_copies(struct ggs_captured_graph * g, const struct abi_graph * graph) {
     struct copies              c    = {.graph = g, .capacity = g->n_nodes * 2};
-    const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // next choice of
-                                                                             // experts
-    c.copied = malloc((c.capacity + 1) * sizeof(*c.copied));
+    const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // next choice
+    c.copied                        = malloc((c.capacity + 1) * sizeof(*c.copied));
     if (c.copied == NULL || next == NULL) {
         free(c.copied);
         free(next);

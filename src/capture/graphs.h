@@ -8,11 +8,10 @@
 
 // A graph in the journal. Lives as long as the recording; read by all threads, changed by none.
 struct ggs_captured_graph {
-    uint64_t id;                                     // from 1
-    uint32_t n_nodes;                                // bound of ops per thread and run: old releases visit
-                                                     // empty nodes
+    uint64_t                          id;            // from 1
+    uint32_t                          n_nodes;       // at most as many ops per thread and run
     uint32_t                          last_executed; // index of the last node that is computed
-    uint64_t                          index_bytes;   // room that thread 0 needs in its lane for index data
+    uint64_t                          index_bytes;   // room for index data in thread 0's lane
     uint8_t *                         copies;        // per node: bit s copies source s at the begin
     const struct ggs_captured_graph * base;          // equal but for addresses; or itself
 };

@@ -21,11 +21,11 @@ static bool try_place(struct ggs_island * island, uintptr_t at) {
         *island = (struct ggs_island){place, ISLAND_SIZE, 0};
         return true;
     }
-    munmap(place, ISLAND_SIZE); // kernels before 4.17 take the address for a wish
+    munmap(place, ISLAND_SIZE); // kernels before 4.17 treat the address as a hint
     return false;
 }
 
-// Below the object first: a program's heap grows behind it.
+// Tries below the object first: a program's heap grows above it.
 bool ggs_island_open(struct ggs_island * island, uintptr_t low, uintptr_t high) {
     uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE), from = low & ~(page - 1), to = (high + page - 1) & ~(page - 1);
     *island = (struct ggs_island){0};
@@ -91,8 +91,8 @@ void * ggs_island_add_way(struct ggs_island * island, const void * hook) {
 
 #ifdef __x86_64__
 
-// What is saved of the vector registers: those that the system has switched on, of SSE (bit 1), AVX
-// (2) and AVX-512 (5 to 7).
+// Vector registers to save: those that the system enabled, of SSE (bit 1), AVX (2) and AVX-512 (5
+// to 7).
 static bool vector_state(uint32_t * mask, uint32_t * size) {
     uint32_t a, b, c, d, low, high;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
@@ -158,7 +158,7 @@ void * ggs_island_add_preserving_way(struct ggs_island * island, const void * ho
 
 #endif
 
-// ---- code that is there ----
+// ---- changing code ----
 
 bool ggs_code_overwrite(void * at, const void * bytes, size_t size, bool may_unprotect) {
     int  memory  = open("/proc/self/mem", O_RDWR | O_CLOEXEC);

@@ -15,7 +15,7 @@ static struct ggs_values_asked asked;
 static uint64_t                every = 1;
 static struct ggs_values_run   runs[GGS_SLOTS];
 
-// False if there is an expression that is none.
+// Returns false if an expression is invalid.
 static bool take_pattern(const char * name, regex_t * pattern, bool * wanted) {
     const char * text = getenv(name);
     if (text == NULL || text[0] == '\0') return true;
@@ -35,7 +35,7 @@ void ggs_values_configure(void) {
     ggs_values_wanted = true;
 }
 
-// ---- a run ----
+// ---- runs ----
 
 static bool reserve(void ** list, uint32_t * capacity, uint64_t n, size_t size) {
     if (n <= *capacity) return true;
@@ -79,7 +79,7 @@ void ggs_values_run_outputs(struct ggs_values_run * run, const void * ids) {
 
 // ---- reading ----
 
-// Outputs with many rows are shared by rows, others by pieces of rows.
+// Threads share outputs with many rows by rows, others by pieces of rows.
 static bool has_many_rows(const struct ggs_values_node * node, uint32_t threads) {
     return node->rows >= 4 * threads || node->elements <= GGS_VALUES_PIECE;
 }
