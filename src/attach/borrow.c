@@ -209,39 +209,39 @@ static bool find_call(struct loan * loan) {
     return loan->last_resort;
 }
 
+// FRAME_NO_STACK is invalid on purpose: the kernel leaves the alternate stack alone.
 static void fill_frame(struct frame * frame, const struct loan * loan, uint64_t vectors) {
     struct user_regs_struct r = continued(loan, false);
-    *frame                    = (struct frame){.restore = loan->library->restore,
-                                               .flags   = FRAME_VECTORS | FRAME_SEGMENTS,
-                                               .stack_flags =
-                                                   FRAME_NO_STACK, // invalid for the kernel, which then leaves the alternate stack alone
-                                               .r8      = r.r8,
-                                               .r9      = r.r9,
-                                               .r10     = r.r10,
-                                               .r11     = r.r11,
-                                               .r12     = r.r12,
-                                               .r13     = r.r13,
-                                               .r14     = r.r14,
-                                               .r15     = r.r15,
-                                               .rdi     = r.rdi,
-                                               .rsi     = r.rsi,
-                                               .rbp     = r.rbp,
-                                               .rbx     = r.rbx,
-                                               .rdx     = r.rdx,
-                                               .rax     = r.rax,
-                                               .rcx     = r.rcx,
-                                               .rsp     = r.rsp,
-                                               .rip     = r.rip,
-                                               .eflags  = r.eflags,
-                                               .cs      = (uint16_t) r.cs,
-                                               .gs      = (uint16_t) r.gs,
-                                               .fs      = (uint16_t) r.fs,
-                                               .ss      = (uint16_t) r.ss,
-                                               .vectors = vectors,
-                                               .mask    = loan->mask};
+    *frame                    = (struct frame){.restore     = loan->library->restore,
+                                               .flags       = FRAME_VECTORS | FRAME_SEGMENTS,
+                                               .stack_flags = FRAME_NO_STACK,
+                                               .r8          = r.r8,
+                                               .r9          = r.r9,
+                                               .r10         = r.r10,
+                                               .r11         = r.r11,
+                                               .r12         = r.r12,
+                                               .r13         = r.r13,
+                                               .r14         = r.r14,
+                                               .r15         = r.r15,
+                                               .rdi         = r.rdi,
+                                               .rsi         = r.rsi,
+                                               .rbp         = r.rbp,
+                                               .rbx         = r.rbx,
+                                               .rdx         = r.rdx,
+                                               .rax         = r.rax,
+                                               .rcx         = r.rcx,
+                                               .rsp         = r.rsp,
+                                               .rip         = r.rip,
+                                               .eflags      = r.eflags,
+                                               .cs          = (uint16_t) r.cs,
+                                               .gs          = (uint16_t) r.gs,
+                                               .fs          = (uint16_t) r.fs,
+                                               .ss          = (uint16_t) r.ss,
+                                               .vectors     = vectors,
+                                               .mask        = loan->mask};
 }
 
-// Writes the frame and reads it back through the thread, which may have called exec since its
+// Writes the frame and reads it back through the thread, which may have called exec after its
 // memory was opened.
 static bool write_frame(struct loan * loan) {
     struct frame frame;
@@ -420,7 +420,7 @@ static bool wait_for_others(struct loan * loan) {
         if (!ggs_tracee_read(loan->tracee, loan->library->unused, words, sizeof(words))) break;
         under_way    = words[0] != 0;
         uint8_t byte = 0;
-        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue; // its region exists
+        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue;
         under_way = false;
         size_t n  = ggs_tracee_threads(loan->tracee, threads, THREADS_MOST);
         for (size_t i = 0; !under_way && i < n; i++) under_way = is_on_its_way(loan, threads[i].id);

@@ -113,7 +113,7 @@ int ggs_device_readahead(struct ggs_device_settings * devices, const char * file
 void ggs_device_restore(struct ggs_device_settings * devices) {
     for (unsigned i = 0; i < devices->n; i++) {
         struct ggs_device_setting * device = &devices->list[i];
-        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else the next start tries again
+        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else kept
         close(device->fd);
     }
     devices->n = 0;

@@ -1,4 +1,4 @@
-// The requests of a recording, for a server to answer again.
+// Requests of a recording that are sent to a server again.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ struct tokens {
     size_t    n, capacity;
 };
 
-// What the cells of a sequence hold, by position; what a request adds is in them once it is told.
+// Contents of the cells of a sequence, by position. A request's own tokens are added once they are
+// known.
 struct replay {
     struct tokens * slots; // by sequence
     struct tokens * prompts;
@@ -24,7 +25,7 @@ struct replay {
 };
 
 static bool set_token(struct tokens * tokens, int64_t position, int64_t token) {
-    if (position < 0 || position >= MOST_TOKENS) return true; // damage
+    if (position < 0 || position >= MOST_TOKENS) return true; // damaged trace
     while ((int64_t) tokens->n <= position)
         if (!ggs_array_push(tokens->list, tokens->n, tokens->capacity, -1)) return false;
     tokens->list[position] = token;
@@ -58,7 +59,7 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     return 0;
 }
 
-// How many drafted tokens stayed is in the list of requests.
+// The list of requests says how many drafted tokens were accepted.
 static void settle(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     (void) owner, (void) verify, (void) settled;
 }

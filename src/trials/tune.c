@@ -29,12 +29,12 @@ struct tune {
     } words[GGS_TUNE_PARTS + GGS_TUNE_VALUES + 2];
     unsigned              n_words;
     struct ggs_own_option own[GGS_TUNE_PARTS];
-    // A server: its words with a port, and what it is asked.
+    // A server: its command line with a port, and its requests.
     struct ggs_traffic traffic;
-    const char **      server; // NULL: the program is none
+    const char **      server; // NULL if the program is no server
     unsigned           port;
     char               port_text[24];
-    bool               own_port;                   // chosen here, and no part of the answer
+    bool               own_port;                   // chosen here, and not part of the result
     char               names[GGS_TUNE_VALUES][16]; // of variants
 };
 
@@ -63,7 +63,7 @@ static int add_plain(struct tune * tune, const char * name, unsigned * number, s
     return status < 0 ? status : 0;
 }
 
-// The kept parts except one; `without` beyond the last: all of them.
+// The kept parts without one; all of them if `without` is beyond the last.
 static unsigned settings_of(const struct ggs_tuned * tuned, unsigned without, struct ggs_knob_setting * settings) {
     unsigned n = 0;
     for (unsigned i = 0; i < tuned->n; i++)
@@ -85,7 +85,7 @@ static char * command_of(const struct tune * tune, unsigned without) {
     return command_with(tune, settings, n);
 }
 
-// Takes the command.
+// Takes ownership of `command`.
 static int add_command(struct tune * tune, const char * name, char * command, unsigned * number,
                        struct ggs_error * error) {
     struct words * words = &tune->words[tune->n_words];
@@ -132,7 +132,7 @@ static void take_part(struct tune * tune, const char * finding, const struct ggs
     ggs_text_release(&text);
 }
 
-// An option that a remedy sets, too, is the knob's: what was asked for by name comes first.
+// True if a knob of the user sets the same option as a remedy. The user's knob wins.
 static bool is_own(const struct tune * tune, const struct ggs_knob_setting * setting) {
     struct ggs_text text  = {0};
     bool            found = false;
@@ -198,7 +198,7 @@ static bool has_failed(const struct tune * tune, unsigned variant, char * said) 
     return false;
 }
 
-// ---- knobs of the program's own ----
+// ---- knobs of the user ----
 
 static struct ggs_knob_setting setting_of(const struct tune * tune, unsigned knob, unsigned value) {
     struct ggs_knob_setting setting = {.knob = (enum ggs_knob)(GGS_KNOBS + (int) knob)};
@@ -210,7 +210,7 @@ static int add_value(struct tune * tune, unsigned knob, unsigned value, struct g
     struct ggs_tuned *      tuned   = tune->tuned;
     struct ggs_knob_setting setting = setting_of(tune, knob, value);
     const char *            has     = ggs_invocation_value(&tune->program, setting.knob);
-    if (has != NULL && strcmp(has, setting.value) == 0) return 0; // that is the program as it is
+    if (has != NULL && strcmp(has, setting.value) == 0) return 0; // the program's own value
     if (tuned->n_values == GGS_TUNE_VALUES)
         return ggs_fail(error, GGS_USAGE, "all knobs together have more than %d values", GGS_TUNE_VALUES);
     struct ggs_tune_value * v    = &tuned->value[tuned->n_values];
@@ -243,7 +243,7 @@ static void take_best(struct tune * tune, unsigned knob) {
     }
 }
 
-// Each value alone; the best of each knob is a part of what follows.
+// Tries each value alone. The best of each knob joins the remedies.
 static int try_values(struct tune * tune, struct ggs_error * error) {
     struct ggs_tuned * tuned = tune->tuned;
     char               said[GGS_TRIAL_SAID];
@@ -302,7 +302,7 @@ static bool same_file(const char * a, const char * b) {
     return same;
 }
 
-// Finds what a variant wrote in the first round that it was part of. Rounds are counted over all
+// Finds the output of a variant in the first round that it was part of. Rounds are counted over all
 // variants.
 static bool find_output(const struct tune * tune, const char * name, char path[PATH_MAX]) {
     const char * file = tune->server != NULL ? "answers.txt" : "stdout.txt";
@@ -389,7 +389,7 @@ static unsigned port_of(const struct ggs_tune_options * options) {
     return 0;
 }
 
-// What it is asked, and where it listens: where its command line says, else where nobody does.
+// Prepares the requests, and the port: from the command line, else an unused one.
 static int prepare_server(struct tune * tune, struct ggs_error * error) {
     const struct ggs_tune_options * options = tune->options;
     int status = options->replay != NULL ? ggs_traffic_replay(&tune->traffic, options->replay, error)

@@ -2,15 +2,15 @@
 // results arrived.
 //
 //     device-hooks.c     this folder                          what it shows
-//     graph_compute ---> ggs_device_begin, ggs_device_end     the submitting call of this thread's run
+//     graph_compute ---> ggs_device_begin, ggs_device_end     this thread's run is submitted
 //     ggml_is_empty ---> ggs_device_node                      the node whose commands come next
 //                        backend-kind.h: vulkan.c, cuda.c     device times of its commands
 //     synchronize   ---> ggs_device_results                   all earlier submissions have results
 //     events        ---> ggs_device_event_*                   so have those before the event
 //     backend_free  ---> ggs_device_remove_*                  pending runs never get results
 //
-// A backend submits and returns; times are known later. So a run is kept here until its results have
-// arrived and its times are read, and is written to the journal in one record:
+// A backend submits and returns; times are known later. So a run is kept here until its results
+// have arrived and its times are read, and is written to the journal in one record:
 // GGS_JOURNAL_DEVICE_RUN.
 //
 // The node: in their loop over a graph the backends call ggml_is_empty(node), through the dynamic

@@ -76,7 +76,7 @@ static bool returns_cpu(uint64_t function) {
     if (code == NULL) return false;
     const uint8_t * c = code;
     if (c[0] == 0xf3 && c[1] == 0x0f && c[2] == 0x1e && c[3] == 0xfa) c += 4;  // endbr64
-    bool frame = c[0] == 0x55 && c[1] == 0x48 && c[2] == 0x89 && c[3] == 0xe5; // push %rbp; mov %rsp, %rbp
+    bool frame = c[0] == 0x55 && c[1] == 0x48 && c[2] == 0x89 && c[3] == 0xe5; // push rbp; mov rbp
     if (frame) c += 4;
     bool relative = c[0] == 0x48 && c[1] == 0x8d && c[2] == 0x05; // lea text(%rip), %rax
     bool absolute = c[0] == 0xb8;                                 // mov $text, %eax

@@ -11,10 +11,10 @@
 enum ggs_fault_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
 
 // AArch64: a signal frame ends with records, each with a magic number and its size, up to one of
-// magic 0. The record of the exception syndrome may be missing: emulators omit it. (Compiled
-// everywhere, so that it is tested everywhere.)
+// magic 0. The record of the exception syndrome (ESR_MAGIC) may be missing: emulators
+// omit it. (Compiled everywhere, so that it is tested everywhere.)
 static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * records, size_t size) {
-    enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 }; // ESR_MAGIC
+    enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 };
     struct {
         uint32_t magic, size;
     } head;
@@ -38,7 +38,8 @@ static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * record
 static inline enum ggs_fault_access ggs_fault_access(const void * context) {
     const ucontext_t * user = context;
 #if defined(__x86_64__)
-    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE : GGS_ACCESS_READ; // bit 1 of the error code
+    // Bit 1 of a page fault's error code is set for a write.
+    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE : GGS_ACCESS_READ;
 #elif defined(__aarch64__)
     return ggs_fault_access_aarch64(user->uc_mcontext.__reserved, sizeof(user->uc_mcontext.__reserved));
 #else

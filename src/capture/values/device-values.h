@@ -8,8 +8,8 @@
 //     2nd call        [ ]. . . .     fuses with node 0. ggml_is_empty returns true for the node
 //     3rd call          [  ]. . .    after that group and all later ones: it computes no more.
 //
-// The engine's own ggml_graph_view makes the pieces, as for its eval callback. The callback itself is
-// not used, so the program's stays in place. The whole is one graph run in the recording.
+// The engine's own ggml_graph_view makes the pieces, as for its eval callback. The callback itself
+// is not used, so the program's stays in place. The whole is one graph run in the recording.
 #pragma once
 
 #include <stdbool.h>
