@@ -70,7 +70,7 @@ static int take_snapshot(const struct arguments * arguments, struct ggs_error * 
         return status;
     }
     snprintf(line, sizeof(line), "mark snapshot %s", out);
-    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // notifies the recorder, if there is one
+    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // notifies a live recorder
     printf("%s\n", out);
     return 0;
 }

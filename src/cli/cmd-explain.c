@@ -13,7 +13,7 @@
 #include "cli/scaffold/explained.h"
 #include "cli/scaffold/verb.h"
 
-// A bound on what a finding may gain: "gain > 5 %".
+// A limit on the gain of findings: "gain > 5 %".
 struct gate {
     bool   there;
     double most; // a share

@@ -54,7 +54,7 @@ static bool take_length(void * member, const char * text, double unit, const cha
     return true;
 }
 
-// "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
+// Parses "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
 static bool take_width(void * member, const char * text) {
     size_t       length = strlen(text);
     const char * end    = length > 2 ? text + length - 2 : text;
@@ -92,7 +92,7 @@ static const struct ggs_option options[] = {
     GGS_OPTION_DAMAGED(4),
     {0}};
 
-// Chooses by the file name's extension. NULL: neither.
+// Selects the output by the file name's extension; NULL if neither fits.
 static const struct ggs_canvas_output * output_of(const char * path) {
     const char * dot = strrchr(path, '.');
     return dot == NULL ? NULL : ggs_canvas_output_named(dot + 1);

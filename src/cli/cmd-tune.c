@@ -1,4 +1,4 @@
-// ggscope tune -- PROGRAM: which settings make it faster?
+// ggscope tune -- PROGRAM: finds settings that make it faster.
 #include <argp.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ struct arguments {
     struct knobs {
         struct ggs_own_knob list[GGS_TUNE_PARTS];
         unsigned            n;
-        const char *        wrong; // the first text that is none
-        const char *        what;  // and why
+        const char *        wrong; // the first invalid knob
+        const char *        what;  // its error
     } knobs;
 };
 #define AT(member) offsetof(struct arguments, member)
@@ -48,7 +48,7 @@ static bool take_time(void * member, const char * text) {
     return ggs_parse_time(text, member);
 }
 
-// What is wrong with it is said by check(), which can say it in full.
+// check() reports errors: it can use whole sentences.
 static bool take_knob(void * member, const char * text) {
     struct knobs * knobs = member;
     const char *   what  = "there are more than 8 knobs";

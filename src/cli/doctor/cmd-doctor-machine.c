@@ -92,7 +92,7 @@ static void check_io(struct ggs_findings * report) {
     }
 }
 
-// Made and removed again: what is permitted shows best when it is tried.
+// Makes a limit and removes it: only that shows whether it is permitted.
 static void check_limit(struct ggs_findings * report) {
     struct ggs_limit limit;
     struct ggs_error error = {0};
@@ -107,7 +107,8 @@ static void check_limit(struct ggs_findings * report) {
     }
 }
 
-// Measures if that is asked for, or was asked for on a busy machine. False if nothing can be kept.
+// Measures if asked to, or if an earlier request found a busy machine. False if nothing can be
+// stored.
 static bool measure_limits(struct ggs_findings * report, bool asked) {
     struct ggs_limits limits;
     struct ggs_error  error = {0}, kept = {0};

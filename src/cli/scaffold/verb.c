@@ -118,7 +118,8 @@ static void take_option(const struct parsing * parsing, int key, const char * te
         if (parsing->known[k].option->letter == key) i = k;
     }
     const struct ggs_option * option = parsing->known[i].option;
-    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
+    // Both end the program.
+    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
     if (option == &common[COMMON_USAGE]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
     void * member = (char *) parsing->arguments + parsing->known[i].offset;
     if (option->take == NULL) {
@@ -163,8 +164,8 @@ static error_t parse(int key, char * text, struct argp_state * state) {
     }
 }
 
-// getopt only reports an unknown option: scans the words likewise and suggests the one that was
-// probably meant.
+// getopt reports an unknown option without a suggestion: scans the words likewise and suggests the
+// nearest name.
 static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char * word = argv[i];
@@ -176,8 +177,8 @@ static void check_names(const struct argp_option * table, int n, bool in_order, 
             for (const char * letter = word + 1; *letter != '\0'; letter++) {
                 int k = 0;
                 while (k < n && table[k].key != *letter) k++;
-                if (k == n || table[k].arg == NULL) continue; // getopt's message suffices for letters
-                i += letter[1] == '\0';                       // its value is the next word, or the rest of this one
+                if (k == n || table[k].arg == NULL) continue; // getopt reports letters
+                i += letter[1] == '\0';                       // its value may follow
                 break;
             }
             continue;
@@ -210,7 +211,7 @@ static int parse_command_line(struct parsing * parsing, int argc, char ** argv) 
     check_names(parsing->table, parsing->n_table, in_order, argc, argv);
     struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
                         parsing->verb->help, NULL};
-    // --help has a letter that people try first.
+    // argp's help option has another letter than the one people try first.
     int status = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
     for (int i = 0; i < parsing->n; i++) ggs_text_release(&parsing->help[i]);
     return status;
@@ -251,12 +252,12 @@ static int take_newest(struct ggs_input * input, struct ggs_error * error) {
     return 0;
 }
 
-// Finds the path in a sentence: a whole word, followed by a quote, a colon, more of a path or
-// nothing.
+// Finds the path in a sentence: a whole word, followed by a quote, a colon, more of a path or the
+// end.
 static const char * find_path(const char * text, const char * path) {
     for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
         bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
-        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // also matches the end of the text
+        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // or the end
     }
     return NULL;
 }
@@ -293,7 +294,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (status == 0) status = verb->run(arguments, traces, error);
     if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
     input->out = NULL;
-    // Writers fail without a sentence, which is always the same.
+    // All writers share this sentence.
     bool unwritten = ggs_file_flush(stdout) != 0;
     if (!unwritten) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))

@@ -33,7 +33,7 @@ static struct ggs_word by_words(unsigned i) {
     return (struct ggs_word){ggs_groupings[i].name, ggs_groupings[i].text};
 }
 
-// Measures this machine's limits with the recorded number of threads and stores them beside the
+// Measures this machine's limits with the recorded number of threads and stores them with the
 // experiment.
 static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
     char              path[PATH_MAX];
@@ -67,7 +67,7 @@ static int show_roofline(const struct arguments * arguments, struct ggs_trace * 
     return status;
 }
 
-// Lines fit the terminal.
+// Prints lines that fit the terminal.
 static int show_text(const struct ggs_stats * stats, unsigned by, struct ggs_error * error) {
     unsigned width    = ggs_terminal_limit(stdout);
     FILE *   terminal = stdout;
