@@ -46,6 +46,6 @@ static inline bool ggs_recording_is_attached(const struct ggs_recording_attempt 
     return attempt->recording->process != NULL;
 }
 
-// Seals the recording of a program that has ended, and reports what could not be seen. Returns 0, or
-// 1 if the recording is empty or could not be sealed.
+// Seals the recording of a program that has ended, and reports what could not be seen. Returns 0,
+// or 1 if the recording is empty or could not be sealed.
 int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status);

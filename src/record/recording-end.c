@@ -63,7 +63,8 @@ static void add_engine(struct ggs_findings * report, const struct ggs_libraries 
     ggs_elf_close(&elf);
 }
 
-// Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
+// Says what could not be seen of the libraries that the program really loaded, and that nothing was
+// computed.
 static void tell_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
     struct ggs_libraries   capture = {0}, engine = {0};
     struct ggs_findings    report = {0};

@@ -57,7 +57,8 @@ int ggs_recording_resolve(struct ggs_recording * recording, struct ggs_error * e
     return status != 0 ? status : ggs_memory_size_resolve(&recording->streaming.budget, model, "--budget", error);
 }
 
-// A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell minds.
+// A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell
+// minds.
 static void make_subject(char * subject, size_t size, const char * path) {
     snprintf(subject, size, "%s", ggs_file_name(path));
     size_t length = strlen(subject);
@@ -494,7 +495,8 @@ static void release(struct ggs_recording_attempt * attempt) {
     ggs_experiment_release(&attempt->experiment);
 }
 
-// If one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
+// If one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the
+// program's output with it.
 static void open_standard_files(void) {
     int fd;
     do {

@@ -42,7 +42,8 @@ static int check_state(const struct ggs_tracee * tracee, struct ggs_error * erro
     return 0;
 }
 
-// The library may be there from an earlier time. It is the same if its first page is, which holds its build id.
+// The library may be there from an earlier time. It is the same if its first page is, which holds
+// its build id.
 static bool find_loaded(struct ggs_attach * attach) {
     static const char * const names[] = {"libggscope-capture.so", "memfd:ggscope_attach"};
     uint8_t                   own[4096], theirs[4096];
@@ -62,7 +63,8 @@ static bool find_loaded(struct ggs_attach * attach) {
     return false;
 }
 
-// A process with other mounts does not see the file, and one of another user may not be permitted to read it.
+// A process with other mounts does not see the file, and one of another user may not be permitted
+// to read it.
 static bool sees_library(const struct ggs_attach * attach) {
     return !attach->tracee.other_root && (attach->tracee.user == geteuid() || access(attach->library, R_OK) == 0);
 }

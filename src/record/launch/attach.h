@@ -47,8 +47,8 @@ struct ggs_attach_settings {
 // ggs_attach_close either way.
 int ggs_attach_open(struct ggs_attach * attach, const char * word, struct ggs_error * error);
 
-// For a process with other mounts: finds a folder for the spool that both can write to, `wanted` (as
-// the process sees it) or its /dev/shm or /tmp.
+// For a process with other mounts: finds a folder for the spool that both can write to, `wanted`
+// (as the process sees it) or its /dev/shm or /tmp.
 int ggs_attach_find_parent(struct ggs_attach * attach, const char * wanted, struct ggs_error * error);
 
 // Loads the library. Returns 0 when calls of the process lead to it.
@@ -68,8 +68,8 @@ enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, 
 // library finishes by itself. GGS_IO if the recording ended before, with the reason.
 int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, struct ggs_error * error);
 
-// If root attaches to the process of another user: gives that user the folder and what is in it, and
-// in the recordings of children.
+// If root attaches to the process of another user: gives that user the folder and what is in it,
+// and in the recordings of children.
 void ggs_attach_chown(const struct ggs_attach * attach, const char * folder);
 
 void ggs_attach_close(struct ggs_attach * attach);

@@ -25,5 +25,6 @@ struct ggs_cold {
 // Drops the files of a GGUF model, every one of a split model's.
 int ggs_cold_drop(struct ggs_cold * cold, const char * model, struct ggs_error * error);
 
-// The opposite: reads all files of a model, so that they are in the page cache as far as it has room.
+// The opposite: reads all files of a model, so that they are in the page cache as far as it has
+// room.
 int ggs_cold_warm(const char * model, struct ggs_error * error);

@@ -15,8 +15,8 @@ struct ggs_memory_size {
 bool ggs_set_memory(void * member, const char * text);
 #define GGS_EXPECTS_MEMORY "a size of at least 16M such as 512M or 2G, or a share of the model's files such as 25%"
 
-// Makes bytes of a share: of all files of a split model, rounded down to pages. `option` is what the
-// user wrote it for, such as "--memory". Fails if the model is not known (NULL) or cannot be read,
-// and if less than 16 MiB come of it.
+// Makes bytes of a share: of all files of a split model, rounded down to pages. `option` is what
+// the user wrote it for, such as "--memory". Fails if the model is not known (NULL) or cannot be
+// read, and if less than 16 MiB come of it.
 int ggs_memory_size_resolve(struct ggs_memory_size * size, const char * model, const char * option,
                             struct ggs_error * error);

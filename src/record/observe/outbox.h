@@ -1,7 +1,8 @@
 // What has ended, on its way into the spool in the order of its begins.
 //
-// A fault or a request is known when it ends, but the trace has them by their begins. (Times without
-// a CPU may last as long as the program: the trace has them by their ends.) So a record waits here until nothing that began before it is under way any more. Too many of them do not
+// A fault or a request is known when it ends, but the trace has them by their begins. (Times
+// without a CPU may last as long as the program: the trace has them by their ends.) So a record
+// waits here until nothing that began before it is under way any more. Too many of them do not
 // wait: a single read that takes seconds must not hold up all others.
 #pragma once
 

@@ -71,5 +71,6 @@ void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context
 void ggs_rings_start(const struct ggs_rings * rings);
 // Nothing more is counted or written from here on.
 void ggs_rings_stop(const struct ggs_rings * rings);
-// How many times an event of this kind happened without a sample that arrived here. Stop and drain first.
+// How many times an event of this kind happened without a sample that arrived here. Stop and drain
+// first.
 uint64_t ggs_rings_lost(const struct ggs_rings * rings, unsigned kind);

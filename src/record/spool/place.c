@@ -87,7 +87,8 @@ static int make_folder(struct ggs_spool_place * place, struct ggs_error * error)
 static int make_elsewhere(struct ggs_spool_place * place, const char * directory, const char * id, const char * parent,
                           struct ggs_error * error) {
     char absolute[PATH_MAX], link[PATH_MAX];
-    // A folder of another mount namespace, by a descriptor of ours: the kernel would give its name there.
+    // A folder of another mount namespace, by a descriptor of ours: the kernel would give its name
+    // there.
     if (strncmp(parent, "/proc/", 6) == 0)
         snprintf(absolute, sizeof(absolute), "%s", parent);
     else if (realpath(parent, absolute) == NULL)

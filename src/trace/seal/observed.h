@@ -1,5 +1,5 @@
-// Page faults, context switches and block requests: joins what the kernel said with what the engine's threads were
-// doing. Part of sealing.
+// Page faults, context switches and block requests: joins what the kernel said with what the
+// engine's threads were doing. Part of sealing.
 //
 // Both sides come in order of time: the machine's records by their times, the units of each lane
 // by theirs. So one look at each lane suffices, at the last op that began by then. A run's step is

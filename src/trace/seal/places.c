@@ -296,8 +296,8 @@ void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_fill
     if (fill.file != 0) put_fill(places, &fill);
 }
 
-// The file and offset that a tensor at `address` was read from; file 0 if the program wrote over it.
-// Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
+// The file and offset that a tensor at `address` was read from; file 0 if the program wrote over
+// it. Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
 static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
                            uint64_t bytes, struct ggs_place * place) {
     enum { COMPUTE = 2 };

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-// Tokens may be looked up in one graph run of a scheduler call, and positions be read in another: so
-// they are told apart from both.
+// Tokens may be looked up in one graph run of a scheduler call, and positions be read in another:
+// so they are told apart from both.
 static void learn_positions(struct ggs_runs * runs, const struct ggs_run * row, uint64_t n, const void * payload) {
     if (!ggs_writer_reserve(runs->writer, runs->positions, runs->positions_capacity, n)) return;
     for (uint64_t i = 0; i < n; i++) {
