@@ -290,7 +290,7 @@ static bool begin_clone(const struct loan * loan) {
 
 // After the clone. Usually the thread is released and restores itself. If the kernel knows the rest
 // of a timeout, the registers are set to continue with that.
-static bool give_back(const struct loan * loan) {
+static bool release_thread(const struct loan * loan) {
     long long why;
     if (was_interrupted(&loan->registers, &why) && why == RESTART_BLOCK) {
         if (ptrace(PTRACE_SYSCALL, loan->thread, 0, 0) != 0) return false;
@@ -337,8 +337,8 @@ static enum outcome examine(struct loan * loan, struct ggs_error * error) {
             ggs_fail(error, GGS_USAGE, "process %d (%s) is being stopped: continue it first (kill -CONT %d)",
                      (int) loan->tracee->pid, loan->tracee->name, (int) loan->tracee->pid);
         else if (errno == EPERM)
-            ggs_fail(error, GGS_USAGE, "not permitted to trace process %d (%s)", (int) loan->tracee->pid,
-                     loan->tracee->name);
+            ggs_fail(error, GGS_USAGE, "not permitted to trace process %d (%s): run ggscope as root (CAP_SYS_PTRACE)",
+                     (int) loan->tracee->pid, loan->tracee->name);
         return errno == EBUSY || errno == EPERM ? REFUSED : UNSUITABLE;
     }
     loan->stopped_ns = ggs_clock_now();
@@ -377,7 +377,7 @@ static enum outcome try_thread(struct loan * loan, struct ggs_borrowed * borrowe
         explain_no_clone(loan, status, error);
         return DAMAGED;
     }
-    bool back          = give_back(loan);
+    bool back          = release_thread(loan);
     borrowed->stood_ns = ggs_clock_now() - loan->stopped_ns;
     if (!back || ggs_trace_wait((pid_t) child, PATIENCE_NS) < 0) {
         ggs_fail(error, GGS_IO, "process %d (%s) ended, or became another program, while ggscope attached to it",

@@ -34,7 +34,8 @@ struct request {
     char who[128]; // the attaching process
 };
 
-static bool take(const char * line, size_t length, struct ggs_capture_settings * settings, struct request * request) {
+static bool parse_line(const char * line, size_t length, struct ggs_capture_settings * settings,
+                       struct request * request) {
     const char * equals = memchr(line, '=', length);
     if (equals == NULL) return false;
     size_t       key = (size_t) (equals - line), size = length - key - 1;
@@ -64,7 +65,7 @@ static bool parse(const char * text, struct ggs_capture_settings * settings, str
     *request  = (struct request){0};
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
-        if (!take(text, length, settings, request)) return false;
+        if (!parse_line(text, length, settings, request)) return false;
         text += length + (text[length] == '\n');
     }
     return settings->spool[0] == '/';
@@ -87,7 +88,7 @@ static struct ggs_spool_attach * open_words(const char * spool) {
     return NULL;
 }
 
-static void tell(struct ggs_spool_attach * words, uint32_t state) {
+static void set_state(struct ggs_spool_attach * words, uint32_t state) {
     __atomic_store_n(&words->state, state, __ATOMIC_RELEASE);
     syscall(SYS_futex, &words->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -146,14 +147,14 @@ static void * record(void * unused) {
     if (!request.quiet)
         ggs_capture_warn("process %d is being recorded%s%s, prompts included", (int) getpid(),
                          request.who[0] == '\0' ? "" : " by ", request.who);
-    tell(words, GGS_ATTACH_ATTACHED);
+    set_state(words, GGS_ATTACH_ATTACHED);
     attend(ggs_capture_is_watched);
-    tell(words, GGS_ATTACH_ENDING);
+    set_state(words, GGS_ATTACH_ENDING);
     ggs_capture_end(restore);
     snprintf(words->text, sizeof(words->text), "%s", ggs_capture_problem());
     struct ggs_spool_attach * told = words;
     words                          = NULL;
-    tell(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
+    set_state(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
     munmap(told, sizeof(*told));
     busy = false;
     return unused;

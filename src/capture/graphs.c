@@ -453,7 +453,7 @@ static struct variant * describe_graph(const struct abi_graph * graph, uint64_t 
 }
 
 // Checks weights that the program may have overwritten after reading them from a file.
-static void look_at_fills(const struct variant * v, const struct tensors * all, const struct abi_functions * f) {
+static void check_fills(const struct variant * v, const struct tensors * all, const struct abi_functions * f) {
     for (uint32_t i = v->graph.n_nodes; i < all->n; i++) {
         const struct abi_tensor * leaf = all->tensor[i];
         if (leaf->op == ops.none && leaf->view_src == NULL && leaf->data != NULL && leaf->buffer != NULL &&
@@ -467,7 +467,7 @@ static struct variant * define(const struct abi_graph * graph, uint64_t hash, co
     struct variant * v   = collect_tensors(&all, graph) ? describe_graph(graph, hash, &all, f) : NULL;
     bool             ok  = v != NULL;
     if (ok) {
-        look_at_fills(v, &all, f);
+        check_fills(v, &all, f);
         struct variant ** newest = &topologies[v->topology % BUCKETS];
         if (same_but_moved(*newest, v)) {
             ok = emit_delta(v, *newest, all.n) && share_with_base(v, *newest);

@@ -25,7 +25,7 @@ static void prepare(void) {
     if (!ggs_capture_recording()) return;
     ggs_segment_prepare(SPARES_PER_STREAM * (ggs_slots_lanes() + 1)); // the journal is one more
     ggs_capture_warn(
-        "the program restricts its system calls: recording ends when the segments that are ready now are full");
+        "the program restricts its system calls: recording ends when the segments that were made ahead are full");
     __atomic_store_n(&ggs_sandbox_, true, __ATOMIC_RELEASE);
 }
 

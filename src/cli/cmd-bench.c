@@ -140,7 +140,7 @@ static bool is_decided(const struct bench * bench) {
            ggs_trials_decided(bench->trials, bench->a, bench->b, bench->again, (unsigned) figure, SAME);
 }
 
-static void tell_load(const struct bench * bench) {
+static void print_load(const struct bench * bench) {
     struct ggs_trials_load load = ggs_trials_load(bench->trials);
     if (load.repeated == 0) return;
     fprintf(stderr, "ggscope: %u run%s repeated because other programs kept the machine busy", load.repeated,
@@ -168,7 +168,7 @@ static int measure_all(struct bench * bench, struct ggs_error * error) {
         bench->rounds += status == 0;
     }
     ggs_progress_finish(&bench->progress);
-    if (status == 0) tell_load(bench);
+    if (status == 0) print_load(bench);
     return status;
 }
 
@@ -264,7 +264,7 @@ static void print_decision(const struct bench * bench, const struct ggs_bench_fi
     double control = 100 * (best->control.high - best->control.low) / 2;
     printf("\n%s decides on tokens (A/A within %.1f %%): ", best->figure->name, control);
     if (!best->differs)
-        printf("differences below %.1f %% cannot be told here\n", control);
+        printf("differences below %.1f %% cannot be told from noise here\n", control);
     else
         printf("B takes %.1f %% %s\n", 100 * fabs(best->ratio.value - 1), best->ratio.value > 1 ? "longer" : "less");
 }

@@ -116,7 +116,7 @@ static void close_after_requests(struct ggs_control * control, uint64_t ns) {
 }
 
 // True if the window has ended by itself. `ended`: the program has ended.
-static void look(struct ggs_control * control, bool ended) {
+static void check_window(struct ggs_control * control, bool ended) {
     const struct ggs_control_settings * settings = &control->settings;
     if (!control->recording) return;
     uint64_t steps_ended = __atomic_load_n(&control->words->ended_ns, __ATOMIC_ACQUIRE), ns = ggs_clock_now();
@@ -148,7 +148,7 @@ static int until_next(const struct ggs_control * control) {
 // ---- commands: under the lock ----
 
 static bool set_recording(struct ggs_control * control, bool on, char answer[LINE]) {
-    look(control, false);
+    check_window(control, false);
     if (control->recording == on) {
         snprintf(answer, LINE, "error it is %s already\n", on ? "recording" : "paused");
         return false;
@@ -169,7 +169,7 @@ static void obey(struct ggs_control * control, const char * line, char answer[LI
     } else if (strcmp(line, "toggle") == 0) {
         set_recording(control, !control->recording, answer);
     } else if (strcmp(line, "status") == 0) {
-        look(control, false);
+        check_window(control, false);
         snprintf(answer, LINE, "ok %s\n", control->recording ? "recording" : "paused");
     } else if (strncmp(line, "mark ", 5) == 0 && line[5] != '\0') {
         bool kept = add_entry(control, GGS_WINDOW_MARK, ggs_clock_now(), line + 5) != 0;
@@ -240,7 +240,7 @@ static void * attend(void * context) {
     for (;;) {
         struct pollfd fds[2] = {{.fd = control->stop, .events = POLLIN}, {.fd = control->socket, .events = POLLIN}};
         pthread_mutex_lock(&control->lock);
-        look(control, false);
+        check_window(control, false);
         int wait = until_next(control);
         pthread_mutex_unlock(&control->lock);
         if (poll(fds, 2, wait) < 0 && errno != EINTR) break;
@@ -361,7 +361,7 @@ void ggs_control_close(struct ggs_control * control) {
         pthread_join(control->thread, NULL);
     }
     if (control->words != NULL) {
-        look(control, true);
+        check_window(control, true);
         munmap(control->words, file_size());
     }
     ggs_live_requests_close(control->requests);
@@ -427,7 +427,7 @@ int ggs_control_ask(const char * directory, const char * line, char * answer, si
     int status = fd < 0 ? ggs_fail_errno(error, "cannot make a socket") : 0;
     if (status == 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0) {
         status = errno == ENOENT || errno == ECONNREFUSED
-                     ? ggs_fail(error, GGS_ABSENT, "no ggscope record is at work in %s", directory)
+                     ? ggs_fail(error, GGS_ABSENT, "nothing is being recorded into %s", directory)
                      : ggs_fail_errno(error, "cannot reach the ggscope record of %s", directory);
     }
     if (status == 0 && (send(fd, text, (size_t) length, MSG_NOSIGNAL) != length || !read_line(fd, reply)))

@@ -93,7 +93,7 @@ static int move(const char * from, const char * to, struct ggs_error * error) {
         ggs_experiment_files_path(new, to, entry->d_name);
         if (rename(old, new) != 0) status = ggs_fail_errno(error, "cannot move %s to %s", old, new);
     }
-    if (folder == NULL) return ggs_fail_errno(error, "cannot look into %s", from);
+    if (folder == NULL) return ggs_fail_errno(error, "cannot read the folder %s", from);
     closedir(folder);
     return status;
 }

@@ -92,7 +92,7 @@ static int absolute(struct ggs_experiment_json * experiment, const char * path, 
 
 static int is_empty(const char * directory, bool * empty, struct ggs_error * error) {
     DIR * folder = opendir(directory);
-    if (folder == NULL) return ggs_fail_errno(error, "cannot look into %s", directory);
+    if (folder == NULL) return ggs_fail_errno(error, "cannot read the folder %s", directory);
     const struct dirent * entry;
     *empty = true;
     while ((entry = readdir(folder)) != NULL) {
@@ -142,7 +142,7 @@ static int empty_existing(const char * directory, bool force, struct ggs_error *
 
 // Makes the directory if it is missing, and takes it. GGS_ABSENT: it was removed by its maker
 // meanwhile.
-static int make_and_take(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
+static int make_and_claim(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
     experiment->made = mkdir(experiment->directory, 0700) == 0;
     if (!experiment->made && (must_make || errno != EEXIST))
         return ggs_fail_errno(error, "cannot create the directory %s", experiment->directory);
@@ -160,7 +160,7 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
     if (status == 0) status = make_parents(experiment, error);
     if (status != 0) return status;
     for (int attempts = 0; attempts < 100; attempts++) {
-        status = make_and_take(experiment, false, error);
+        status = make_and_claim(experiment, false, error);
         if (status != GGS_ABSENT) break;
     }
     struct stat info;
@@ -187,7 +187,7 @@ static int create_unnamed(struct ggs_experiment_json * experiment, const char * 
         int status = absolute(experiment, path, error);
         if (status == 0) status = make_parents(experiment, error);
         if (status != 0) return status;
-        status = make_and_take(experiment, true, error);
+        status = make_and_claim(experiment, true, error);
         if (status == 0) return 0;
         if (access(experiment->directory, F_OK) != 0 || i == 10000) return status;
         snprintf(suffix, sizeof(suffix), "-%d", i);
@@ -407,7 +407,7 @@ static bool is_key(const struct ggs_engine_line * line, const char * key) {
 
 // The library that computes on the CPU, of those that the engine may choose from:
 // "libggml-cpu-haswell.so".
-static void note_cpu_library(struct json_object * engine, struct json_object * path) {
+static void add_cpu_library(struct json_object * engine, struct json_object * path) {
     const char * name = path == NULL ? "" : ggs_file_name(json_object_get_string(path));
     if (strncmp(name, "libggml-cpu", 11) == 0) json_object_object_add(engine, "cpu_library", ggs_json_text(name));
 }
@@ -425,7 +425,7 @@ static struct json_object * engine_json(const char * text) {
             struct json_object * path = value_json(&line);
             json_object_object_add(library, "path", path);
             json_object_array_add(libraries, library);
-            note_cpu_library(engine, path);
+            add_cpu_library(engine, path);
         } else if (is_key(&line, "build_id")) {
             if (library != NULL) json_object_object_add(library, "build_id", value_json(&line));
         } else if (is_key(&line, "ggml_version")) {

@@ -25,24 +25,24 @@ static void remove_spool(const struct ggs_recording_attempt * attempt) {
 }
 
 // What was computed was computed by others. False if there were none.
-static bool tell_children(const struct ggs_recording_attempt * attempt) {
+static bool report_children(const struct ggs_recording_attempt * attempt) {
     const struct ggs_children_found * started = &attempt->started;
     if (started->n > 0)
         fprintf(
             stderr,
             "ggscope: the program computed no graph itself: %u program%s that it started ran an engine (%s, process "
-            "%d), not recorded: --follow\n",
+            "%d); record it with --follow\n",
             started->n, started->n == 1 ? "" : "s", started->name, (int) started->first);
     else if (attempt->children > 0)
         fprintf(stderr,
-                "ggscope: the program computed no graph itself: %u forked child%s did, not recorded: --follow\n",
+                "ggscope: the program computed no graph itself: %u forked child%s did; record them with --follow\n",
                 attempt->children, attempt->children == 1 ? "" : "ren");
     return started->n > 0 || attempt->children > 0;
 }
 
-static void tell_nothing_seen(const struct ggs_recording_attempt * attempt, int wait_status) {
+static void report_nothing_seen(const struct ggs_recording_attempt * attempt, int wait_status) {
     struct ggs_text reason = {0};
-    if (tell_children(attempt)) return;
+    if (report_children(attempt)) return;
     if (ggs_recording_is_attached(attempt)) {
         fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached\n",
                 (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
@@ -65,7 +65,7 @@ static void add_engine(struct ggs_findings * report, const struct ggs_libraries 
 
 // Says what could not be seen of the libraries that the program really loaded, and that nothing was
 // computed.
-static void tell_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
+static void report_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
     struct ggs_libraries   capture = {0}, engine = {0};
     struct ggs_findings    report = {0};
     struct ggs_engine_line line;
@@ -84,7 +84,7 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct gg
     }
     if (facts->runs == 0 && attempt->recording->paused)
         fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
-    else if (facts->runs == 0 && !tell_children(attempt) && !attempt->recording->follow)
+    else if (facts->runs == 0 && !report_children(attempt) && !attempt->recording->follow)
         fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
@@ -111,7 +111,7 @@ static int complete(void * context, const struct ggs_spool_facts * facts, struct
     bool                           failed  = WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) != 0;
     ending->discard                        = facts->runs == 0 && attempt->recording->discard && failed;
     if (facts->runs == 0 && ggs_experiment_files_are_aside(attempt->experiment.directory)) {
-        if (facts->seen) tell_blindness(facts, attempt);
+        if (facts->seen) report_blindness(facts, attempt);
         ending->discard = true;
     }
     if (ending->discard) return GGS_ABSENT;
@@ -124,7 +124,7 @@ static int complete(void * context, const struct ggs_spool_facts * facts, struct
     ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
     int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
     if (status == 0) explain_assertion(attempt, ending->wait_status, facts);
-    if (status == 0 && facts->seen) tell_blindness(facts, attempt);
+    if (status == 0 && facts->seen) report_blindness(facts, attempt);
     return status;
 }
 
@@ -138,7 +138,7 @@ static void discard(struct ggs_recording_attempt * attempt) {
 }
 
 // Names the recordings of programs that were followed. False if there are none.
-static bool tell_followed(const char * directory) {
+static bool report_followed(const char * directory) {
     char   pattern[PATH_MAX];
     glob_t found;
     if (snprintf(pattern, sizeof(pattern), "%s/process-*/trace.ggs", directory) >= (int) sizeof(pattern) ||
@@ -158,7 +158,7 @@ static int finish_empty(struct ending * ending) {
     struct ggs_error               error;
     int                            status = complete(ending, &nothing, &error);
     if (ending->discard) {
-        if (!attempt->recording->discard) tell_nothing_seen(attempt, ending->wait_status);
+        if (!attempt->recording->discard) report_nothing_seen(attempt, ending->wait_status);
         discard(attempt);
         return 1;
     }
@@ -166,9 +166,9 @@ static int finish_empty(struct ending * ending) {
     remove_spool(attempt);
     if (attempt->recording->follow) {
         ggs_sealer_recover_followed(attempt->experiment.directory, attempt->recording->quiet);
-        if (tell_followed(attempt->experiment.directory)) return 0;
+        if (report_followed(attempt->experiment.directory)) return 0;
     }
-    tell_nothing_seen(attempt, ending->wait_status);
+    report_nothing_seen(attempt, ending->wait_status);
     return 1;
 }
 
@@ -198,6 +198,6 @@ int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status
     ggs_experiment_files_remove_aside(directory);
     if (attempt->recording->follow) ggs_sealer_recover_followed(directory, quiet);
     if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
-    if (!quiet && attempt->recording->follow) tell_followed(directory);
+    if (!quiet && attempt->recording->follow) report_followed(directory);
     return 0;
 }

@@ -333,7 +333,7 @@ static int watch_ends(struct ggs_recording_attempt * attempt, int * signals, str
     return *signals < 0 || attempt->stop < 0 ? ggs_fail_errno(error, "cannot watch signals") : 0;
 }
 
-static void tell_attached(const struct ggs_recording_attempt * attempt) {
+static void report_attached(const struct ggs_recording_attempt * attempt) {
     const struct ggs_attach * attach  = &attempt->attach;
     char                      all[64] = "";
     if (attempt->recording->quiet) return;
@@ -396,7 +396,7 @@ static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_err
         struct ggs_error reason;
         on_started(attempt, attempt->attach.tracee.pid);
         ggs_control_start(attempt->control);
-        tell_attached(attempt);
+        report_attached(attempt);
         ggs_attach_wait(&attempt->attach, attempt->stop, signals);
         if (ggs_attach_finish(&attempt->attach, signals, &pending, &reason) != 0)
             fprintf(stderr, "ggscope: %s\n", reason.text);

@@ -111,8 +111,8 @@ static bool has_type(enum ggs_value_kind kind, struct json_object * value) {
 }
 
 // `key`: the name that the file has for the setting.
-static int take_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
-                      const char * path, struct ggs_error * error) {
+static int set_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
+                     const char * path, struct ggs_error * error) {
     static const char * const wanted[] = {
         [GGS_VALUE_TEXT] = "a string",   [GGS_VALUE_PATH] = "a string (a path)", [GGS_VALUE_WHOLE] = "a whole number",
         [GGS_VALUE_NUMBER] = "a number", [GGS_VALUE_SWITCH] = "true or false",
@@ -139,8 +139,8 @@ static int take_value(struct ggs_settings * settings, int setting, const char * 
     return settings->values[setting] == NULL ? ggs_fail_memory(error) : 0;
 }
 
-static int take_section(struct ggs_settings * settings, const char * section, struct json_object * object,
-                        const char * path, struct ggs_error * error) {
+static int set_section(struct ggs_settings * settings, const char * section, struct json_object * object,
+                       const char * path, struct ggs_error * error) {
     if (!json_object_is_type(object, json_type_object))
         return ggs_fail(error, GGS_FORMAT, "%s: %s must be an object, not %s", path, section, type_name(object));
     struct json_object_iterator at = json_object_iter_begin(object), end = json_object_iter_end(object);
@@ -155,14 +155,14 @@ static int take_section(struct ggs_settings * settings, const char * section, st
         if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0)
             continue; // trace_bin: the trace itself is elsewhere
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
-        int status = take_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
+        int status = set_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
     }
     return 0;
 }
 
-static int take_all(struct ggs_settings * settings, struct json_object * root, const char * path,
-                    struct ggs_error * error) {
+static int set_all(struct ggs_settings * settings, struct json_object * root, const char * path,
+                   struct ggs_error * error) {
     if (!json_object_is_type(root, json_type_object))
         return ggs_fail(error, GGS_FORMAT, "%s must hold an object, not %s", path, type_name(root));
     struct json_object_iterator at = json_object_iter_begin(root), end = json_object_iter_end(root);
@@ -173,7 +173,7 @@ static int take_all(struct ggs_settings * settings, struct json_object * root, c
         if (strcmp(key, TEMPORARY) == 0 && !json_object_is_type(value, json_type_object)) continue;
         if (strcmp(key, EXPERIMENT) != 0 && strcmp(key, PATHS) != 0 && strcmp(key, TEMPORARY) != 0)
             return unknown_key(path, NULL, key, error);
-        if ((status = take_section(settings, key, value, path, error)) != 0) return status;
+        if ((status = set_section(settings, key, value, path, error)) != 0) return status;
     }
     return 0;
 }
@@ -280,7 +280,7 @@ int ggs_settings_read(struct ggs_settings * settings, const char * path, struct 
     } else {
         status = parse_text(&root, &file, path, error);
     }
-    if (status == 0) status = take_all(settings, root, path, error);
+    if (status == 0) status = set_all(settings, root, path, error);
     if (status == 0) status = resolve(settings, path, error);
     json_object_put(root);
     ggs_mapping_close(&file);

@@ -402,3 +402,7 @@ const char * ggs_reader_experiment(struct ggs_reader * reader) {
     free(scratch.data);
     return text;
 }
+
+bool ggs_reader_run_is_remote(struct ggs_reader * reader, const struct ggs_run * run) {
+    return strncmp(ggs_reader_string(reader, run->backend), "RPC", 3) == 0;
+}

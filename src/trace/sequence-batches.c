@@ -71,7 +71,7 @@ static bool gather(struct ggs_sequences * s, struct ggs_sequence_context * conte
             q->tokens = q->outputs = q->reads = 0;
             q->first                          = position;
         }
-        q->last_read = !batch->told ? GGS_READ_NOT_KNOWN : batch->read == NULL ? GGS_READ_NEVER : batch->read[i];
+        q->last_read = !batch->reads_known ? GGS_READ_NOT_KNOWN : batch->read == NULL ? GGS_READ_NEVER : batch->read[i];
         q->reads += q->reads == q->tokens && q->last_read == GGS_READ_BY_PROGRAM;
         q->tokens++;
         q->outputs += batch->output[i] != 0;
@@ -206,17 +206,17 @@ static void keep_recent(struct ggs_sequence * q, const struct ggs_sequence_batch
 
 static struct ggs_verify verify_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
                                    const struct ggs_sequence_batch * batch, uint64_t request, int64_t branches) {
-    return (struct ggs_verify){.request  = request,
-                               .context  = context->number,
-                               .sequence = q->number,
-                               .step     = batch->step,
-                               .decode   = batch->decode,
-                               .first    = q->first,
-                               .tokens   = q->tokens,
-                               .left     = q->tokens,
-                               .reads    = q->reads,
-                               .told     = batch->told,
-                               .branches = branches};
+    return (struct ggs_verify){.request     = request,
+                               .context     = context->number,
+                               .sequence    = q->number,
+                               .step        = batch->step,
+                               .decode      = batch->decode,
+                               .first       = q->first,
+                               .tokens      = q->tokens,
+                               .left        = q->tokens,
+                               .reads       = q->reads,
+                               .reads_known = batch->reads_known,
+                               .branches    = branches};
 }
 
 static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {

@@ -77,7 +77,7 @@ void ggs_sequence_settle(struct ggs_sequences * s, struct ggs_sequence * q, int6
     uint64_t                  own = v->branches < 0, drafted = v->tokens - own;
     if (v->tokens == 0) return;
     if (kept < 0 && own == 0) kept = 0;
-    if (kept < 0 && v->told && v->reads > 0) kept = (int64_t) v->reads;
+    if (kept < 0 && v->reads_known && v->reads > 0) kept = (int64_t) v->reads;
     if (kept < 0) {
         settled.unsettled = drafted;
     } else if (kept == 0 && own > 0) { // it was taken back as a whole, and is done again
@@ -90,7 +90,7 @@ void ggs_sequence_settle(struct ggs_sequences * s, struct ggs_sequence * q, int6
     if (s->settle != NULL) s->settle(s->owner, v, &settled);
     // The newest token is the last one that stayed.
     if (own > 0 && kept >= 0)
-        q->read = !v->told || kept == 0         ? GGS_READ_NOT_KNOWN
+        q->read = !v->reads_known || kept == 0  ? GGS_READ_NOT_KNOWN
                   : v->reads >= (uint64_t) kept ? GGS_READ_BY_PROGRAM
                                                 : GGS_READ_NEVER;
     q->verify.tokens = 0;
@@ -131,8 +131,8 @@ bool ggs_sequence_is_verify(struct ggs_sequences * s, struct ggs_sequence * q) {
 static bool checked_drafts(const struct ggs_verify * maybe, int64_t from, int64_t last) {
     if (maybe->tokens == 0 || from < maybe->first || from > last) return false;
     uint64_t kept = (uint64_t) (from - maybe->first);
-    if (kept == 0) return maybe->told && maybe->reads > 0 && maybe->reads < maybe->tokens;
-    return !maybe->told || maybe->reads == kept;
+    if (kept == 0) return maybe->reads_known && maybe->reads > 0 && maybe->reads < maybe->tokens;
+    return !maybe->reads_known || maybe->reads == kept;
 }
 
 static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * context, struct ggs_sequence * q,

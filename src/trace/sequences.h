@@ -67,12 +67,12 @@ struct ggs_verify {
     int64_t  sequence;
     int64_t  step;
     uint64_t decode;
-    int64_t  first;    // position
-    uint64_t tokens;   // 0: none is waiting
-    uint64_t left;     // of a branch: tokens that were not removed
-    uint64_t reads;    // outputs that were read, from the first on without a gap
-    bool     told;     // they are known
-    int64_t  branches; // sequence that the branch begins in, -1 if it is none
+    int64_t  first;       // position
+    uint64_t tokens;      // 0: none is waiting
+    uint64_t left;        // of a branch: tokens that were not removed
+    uint64_t reads;       // outputs that were read, from the first on without a gap
+    bool     reads_known; // `reads` is known
+    int64_t  branches;    // sequence that the branch begins in, -1 if it is none
 };
 
 // What became of it.
@@ -142,8 +142,8 @@ struct ggs_sequence_batch {
     uint64_t        decode; // 0 if the call was not seen
     int64_t         step;   // -1 for none
     bool            encode, warmup, embeddings;
-    bool            verify; // drafted tokens are checked together with the last token of a prompt
-    bool            told;   // outputs that are read are told: by `read`, or with ggs_sequences_read after the batch
+    bool            verify;      // drafted tokens are checked together with the last token of a prompt
+    bool            reads_known; // by `read`, or by ggs_sequences_read after the batch
     uint64_t        n;
     const int64_t * token;
     const int64_t * position;
@@ -157,11 +157,11 @@ struct ggs_sequence_context {
     uint64_t              target; // number + 1 of the context that it drafts for
     uint64_t              found;  // the same, as the batches so far tell
     bool                  no_memory;
-    bool                  told;       // outputs of it that are read are known; for the owner
-    bool                  never_read; // the program reads none
-    bool                  branched;   // it has had branches
-    bool                  unseen;     // changes that were not seen
-    struct ggs_map        numbers;    // sequence -> index + 1
+    bool                  reads_known; // for the owner
+    bool                  never_read;  // the program reads none
+    bool                  branched;    // it has had branches
+    bool                  unseen;      // changes that were not seen
+    struct ggs_map        numbers;     // sequence -> index + 1
     struct ggs_sequence * sequences;
     size_t                n_sequences, capacity;
     uint64_t              recent[GGS_RECENT_BATCHES]; // hashes

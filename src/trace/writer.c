@@ -120,7 +120,7 @@ static void * help(void * argument) {
     return NULL;
 }
 
-static void take_failure(struct ggs_writer * writer, const struct ggs_packer * packer) {
+static void keep_failure(struct ggs_writer * writer, const struct ggs_packer * packer) {
     if (packer->status == 0 || writer->status != 0) return;
     writer->status = packer->status;
     writer->error  = packer->error;
@@ -133,7 +133,7 @@ static void await_helper(struct ggs_writer * writer) {
     pthread_mutex_lock(&helper->lock);
     while (helper->busy) pthread_cond_wait(&helper->changed, &helper->lock);
     pthread_mutex_unlock(&helper->lock);
-    take_failure(writer, &helper->packer);
+    keep_failure(writer, &helper->packer);
 }
 
 static void hand_over(struct ggs_writer * writer, struct ggs_block * block) {
@@ -158,7 +158,7 @@ void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table) {
         hand_over(writer, block);
     } else if (table == GGS_TABLE_OP_RUNS || !writer->op_runs_only) {
         pack(writer, &writer->packer, block, table, writer->rows[table]);
-        take_failure(writer, &writer->packer);
+        keep_failure(writer, &writer->packer);
     }
     writer->rows[table] += rows;
     block->rows    = 0;

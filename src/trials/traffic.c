@@ -199,7 +199,7 @@ static void ask_all(struct ggs_traffic_run * run) {
     unsigned  n = 0, most = run->traffic->at_once < MOST_AT_ONCE ? run->traffic->at_once : MOST_AT_ONCE;
     run->first_ns = ggs_clock_now();
     while (n < most && pthread_create(&threads[n], NULL, work, run) == 0) n++;
-    if (n == 0) fail(run, "there are no threads to be had", 0, 0);
+    if (n == 0) fail(run, "cannot start a thread", 0, 0);
     for (unsigned i = 0; i < n; i++) pthread_join(threads[i], NULL);
     uint64_t sum = 0;
     for (unsigned i = 0; i < run->traffic->n; i++) sum += run->took[i];
@@ -230,7 +230,7 @@ bool ggs_traffic_start(struct ggs_traffic_run * run, const struct ggs_traffic * 
         return false;
     }
     run->running = pthread_create(&run->thread, NULL, follow, run) == 0;
-    if (!run->running) fail(run, "there are no threads to be had", 0, 0);
+    if (!run->running) fail(run, "cannot start a thread", 0, 0);
     return run->running;
 }
 

@@ -97,7 +97,7 @@ int ggs_trials_add(struct ggs_trials * trials, const struct ggs_variant * varian
 // Stops trying the variant; its figures stay.
 void ggs_trials_retire(struct ggs_trials * trials, unsigned variant);
 // Adds a finished trial from a journal, which is not repeated.
-int ggs_trials_know(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error);
+int ggs_trials_add_finished(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error);
 
 // Runs one more round. 0: complete; 1: ended by a signal or `after`.
 int ggs_trials_round(struct ggs_trials * trials, struct ggs_error * error);

@@ -38,13 +38,13 @@ struct tune {
     char               names[GGS_TUNE_VALUES][16]; // of variants
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const char * format, ...) {
+__attribute__((format(printf, 2, 3))) static void report(struct tune * tune, const char * format, ...) {
     char    text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (tune->options->tell != NULL) tune->options->tell(tune->options->context, text);
+    if (tune->options->progress != NULL) tune->options->progress(tune->options->context, text);
 }
 
 // ---- variants ----
@@ -111,7 +111,7 @@ static int add_changed(struct tune * tune, const char * name, unsigned without, 
 
 // ---- choosing remedies ----
 
-static void take_part(struct tune * tune, const char * finding, const struct ggs_knob_setting * setting) {
+static void add_part(struct tune * tune, const char * finding, const struct ggs_knob_setting * setting) {
     struct ggs_tuned * tuned = tune->tuned;
     for (unsigned i = 0; i < tuned->n; i++)
         if (tuned->part[i].setting.knob == setting->knob) return; // the larger gain comes first
@@ -165,7 +165,7 @@ static int explain(struct tune * tune, const char * directory, struct ggs_error 
             const struct ggs_reason * reason = &explanation.finding[i];
             for (unsigned k = 0; k < sizeof(reason->settings) / sizeof(reason->settings[0]); k++)
                 if (reason->settings[k].knob != GGS_KNOB_NONE && !is_own(tune, &reason->settings[k]))
-                    take_part(tune, reason->name, &reason->settings[k]);
+                    add_part(tune, reason->name, &reason->settings[k]);
         }
         ggs_explanation_release(&explanation);
     }
@@ -225,7 +225,7 @@ static int add_value(struct tune * tune, unsigned knob, unsigned value, struct g
     return status;
 }
 
-static void take_best(struct tune * tune, unsigned knob) {
+static void add_best(struct tune * tune, unsigned knob) {
     struct ggs_tuned *            tuned = tune->tuned;
     const struct ggs_tune_value * best  = NULL;
     for (unsigned i = 0; i < tuned->n_values; i++) {
@@ -238,7 +238,7 @@ static void take_best(struct tune * tune, unsigned knob) {
         struct ggs_knob_setting setting = setting_of(tune, knob, i);
         struct ggs_text         text    = {0};
         ggs_invocation_say(&tune->program, &setting, &text);
-        if (strcmp(ggs_text_string(&text), best->said) == 0) take_part(tune, "", &setting);
+        if (strcmp(ggs_text_string(&text), best->said) == 0) add_part(tune, "", &setting);
         ggs_text_release(&text);
     }
 }
@@ -251,7 +251,8 @@ static int try_values(struct tune * tune, struct ggs_error * error) {
     for (unsigned i = 0; status == 0 && i < tune->options->n_knobs; i++)
         for (unsigned k = 0; status == 0 && k < tune->options->knobs[i].n; k++) status = add_value(tune, i, k, error);
     if (status == 0 && tuned->n_values > 0)
-        tell(tune, "%u values of knobs to try, each alone, in rounds of %u runs", tuned->n_values, tuned->n_values + 1);
+        report(tune, "%u values of knobs to try, each alone, in rounds of %u runs", tuned->n_values,
+               tuned->n_values + 1);
     for (unsigned i = 0; status == 0 && i < VALUE_ROUNDS && i < tune->options->rounds && !is_over(tune); i++) {
         if (tuned->n_values == 0) break;
         status = ggs_trials_round(tune->trials, error);
@@ -265,7 +266,7 @@ static int try_values(struct tune * tune, struct ggs_error * error) {
         v->ratio                  = ggs_trials_ratio(tune->trials, tune->base, v->variant, tune->figure);
         ggs_trials_retire(tune->trials, v->variant);
     }
-    for (unsigned i = 0; i < tune->options->n_knobs; i++) take_best(tune, i);
+    for (unsigned i = 0; i < tune->options->n_knobs; i++) add_best(tune, i);
     return 0;
 }
 
@@ -276,9 +277,9 @@ static int try_all(struct tune * tune, struct ggs_error * error) {
     while (status == 0 && tuned->rounds < most && !is_over(tune)) {
         status = ggs_trials_round(tune->trials, error);
         tuned->rounds += status == 0;
-        tell(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
-             ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure).value,
-             ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure).value);
+        report(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
+               ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure).value,
+               ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure).value);
         if (status == 0 && ggs_trials_decided(tune->trials, tune->base, tune->all, tune->control, tune->figure, SAME))
             break;
         if (has_failed(tune, tune->all, tuned->said)) break;
@@ -400,7 +401,7 @@ static int prepare_server(struct tune * tune, struct ggs_error * error) {
     for (unsigned i = 0; i < options->n; i++) tune->server[i] = options->program[i];
     tune->port = port_of(options);
     if (tune->port != 0 && ggs_traffic_is_taken(tune->port))
-        return ggs_fail(error, GGS_USAGE, "somebody answers at port %u already: end that server, or name another port",
+        return ggs_fail(error, GGS_USAGE, "another server answers at port %u: end it, or name another port",
                         tune->port);
     if (tune->port != 0) return 0;
     tune->own_port = true;
@@ -408,7 +409,7 @@ static int prepare_server(struct tune * tune, struct ggs_error * error) {
     snprintf(tune->port_text, sizeof(tune->port_text), " --port %u", tune->port);
     tune->server[options->n]     = "--port";
     tune->server[options->n + 1] = tune->port_text + strlen(" --port ");
-    return tune->port == 0 ? ggs_fail_errno(error, "there is no port to be had") : 0;
+    return tune->port == 0 ? ggs_fail_errno(error, "there is no free port") : 0;
 }
 
 static void release(struct tune * tune) {
@@ -448,7 +449,8 @@ int ggs_tune(struct ggs_tuned * tuned, const struct ggs_tune_options * options, 
     for (unsigned i = 0; i < options->n_knobs; i++) tune.own[i] = options->knobs[i].option;
     if (status == 0) status = explain(&tune, first, error);
     if (status == 0) status = try_values(&tune, error);
-    if (status == 0) tell(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
+    if (status == 0)
+        report(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
     if (status == 0 && tuned->n > 0) status = add_variants(&tune, error);
     if (status == 0 && tuned->n > 0) status = try_all(&tune, error);
     if (status == 0 && tuned->n > 0) status = conclude(&tune, error);

@@ -24,7 +24,7 @@ struct ggs_tune_options {
     const char *                replay;  // GGS_TUNE_SERVER: replay this recording; NULL: built-in
     const struct ggs_own_knob * knobs;   // defined by the user
     unsigned                    n_knobs;
-    void (*tell)(void * context, const char * text); // progress, one sentence each
+    void (*progress)(void * context, const char * text); // progress, one sentence each
     void * context;
 };
 

@@ -103,7 +103,7 @@ test("what cannot be joined is a sentence", () => {
         [["join", a, joined, "-o", scratch("x")], 1, /the same recording/],
         [["join", a, scratch("nothing"), "-o", scratch("x")], 1, /nothing/],
         [["join", a, `=${b}`, "-o", scratch("x")], 1, /the name of a host/],
-        [["join", a, "there=", "-o", scratch("x")], 1, /there=: the recording that is to stand behind = is missing/],
+        [["join", a, "there=", "-o", scratch("x")], 1, /there=: the recording after = is missing/],
         [["join", a, b, "-o", joined], 1, /exists already/],
     ]) {
         const answer = run(ggscope, words);

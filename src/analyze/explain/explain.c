@@ -127,7 +127,7 @@ void ggs_reasons_apply(struct ggs_explanation * explanation, const struct ggs_ex
 
 // ---- what is left ----
 
-static void tell_rest(struct ggs_explanation * explanation, const struct ggs_explain_facts * f) {
+static void explain_rest(struct ggs_explanation * explanation, const struct ggs_explain_facts * f) {
     const struct ggs_phase_facts * g          = &f->generate;
     double                         gigabytes  = g->wall_ns > 0 ? (double) g->read / (double) g->wall_ns : 0;
     bool                           none       = explanation->n == 0;
@@ -152,7 +152,7 @@ int ggs_explain_compute(struct ggs_explanation * explanation, struct ggs_trace *
     int status   = ggs_explain_facts_gather(&facts, trace, totals, error);
     if (status < 0) return status;
     ggs_reasons_apply(explanation, &facts);
-    tell_rest(explanation, &facts);
+    explain_rest(explanation, &facts);
     explanation->program = facts.program;
     facts.program        = (struct ggs_invocation){0};
     ggs_explain_facts_release(&facts);

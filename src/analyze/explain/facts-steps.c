@@ -87,7 +87,7 @@ static int read_runs(struct ggs_trace * trace, struct steps * steps, struct ggs_
     return more < 0 ? more : fine ? 0 : ggs_fail_memory(error);
 }
 
-static void take_medians(struct ggs_phase_facts * phase, struct steps * steps, unsigned which) {
+static void set_medians(struct ggs_phase_facts * phase, struct steps * steps, unsigned which) {
     phase->step_ns    = ggs_quantiles_at(&steps->whole[which], 50);
     phase->outside_ns = ggs_quantiles_at(&steps->outside[which], 50);
     phase->before_ns  = ggs_quantiles_at(&steps->before[which], 50);
@@ -187,8 +187,8 @@ int ggs_explain_facts_steps(struct ggs_explain_facts * facts, struct ggs_trace *
                                   step->ns > step->run_ns ? step->ns - step->run_ns : 0, 1);
     }
     if (status == 0 && !fine) status = ggs_fail_memory(error);
-    take_medians(&facts->prompt, &steps, 0);
-    take_medians(&facts->generate, &steps, 1);
+    set_medians(&facts->prompt, &steps, 0);
+    set_medians(&facts->generate, &steps, 1);
     facts->device.first_run_ns  = steps.first_device_ns;
     facts->device.median_run_ns = ggs_quantiles_at(&steps.device, 50);
     ggs_quantiles_release(&steps.device);

@@ -183,7 +183,8 @@ int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run,
     uint64_t tensor = ggs_value_leaf_tensor(graph, value);
     uint32_t index  = tensor == 0 ? 0 : leaf_of(ops, tensor);
     if (index == 0)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+        return ggs_fail(error, GGS_FORMAT,
+                        "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) value->run);
     struct ggs_value_leaf * leaf   = &ops->leafs[index - 1];
     uint64_t                finite = value->elements - value->nan - value->inf;

@@ -137,7 +137,7 @@ static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, st
                                        .largest  = v->max > -v->min ? v->max : -v->min,
                                        .token    = -1};
     if (v->node >= p->ops->n_index || v->nan > v->elements || v->inf > v->elements - v->nan || v->row > INT32_MAX - 1)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
+        return ggs_fail(error, GGS_FORMAT, "the trace is damaged: op_values has an invalid row of graph run %llu",
                         (unsigned long long) v->run);
     if (v->length == sizeof(row.sketch)) memcpy(row.sketch, v->sketch, sizeof(row.sketch));
     row.op                           = p->ops->index[v->node];
@@ -166,7 +166,8 @@ static int read_ahead(struct ggs_value_passes * p, struct ggs_error * error) {
         while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
         if (found < 0) p->more = found;
         if (p->more > 0 && p->run.run != p->value.run)
-            p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
+            p->more = ggs_fail(error, GGS_FORMAT,
+                               "the trace is damaged: op_values names graph run %llu, which does not exist",
                                (unsigned long long) p->value.run);
         // Weights may be read during warm-up.
         if (p->more > 0 && p->value.flags != 0 && (p->value.flags & GGS_OP_VALUE_INPUT) == 0)

@@ -129,7 +129,8 @@ static int add_leaf(struct work * w, const struct ggs_op_value * row, struct ggs
     unsigned bits   = SEEN | (row->nan > 0 ? HAS_NAN : 0u) | (row->inf > 0 && weight ? HAS_INF : 0u);
     uint64_t tensor = ggs_value_leaf_tensor(w->graph, row);
     if (tensor == 0)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+        return ggs_fail(error, GGS_FORMAT,
+                        "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) row->run);
     uint64_t * known = ggs_map_put(&w->leafs, leaf_key(w->trace, tensor));
     if (known == NULL) return ggs_fail_memory(error);
@@ -337,7 +338,7 @@ static bool is_wanted(const struct work * w) {
 static int add_value(struct work * w, const struct ggs_op_value * value, struct ggs_error * error) {
     int status = 0;
     if (value->node >= w->graph->n_nodes || value->nan > value->elements || value->inf > value->elements - value->nan)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
+        return ggs_fail(error, GGS_FORMAT, "the trace is damaged: op_values has an invalid row of graph run %llu",
                         (unsigned long long) value->run);
     if (w->n_rows > 0 && w->rows[0].node != value->node) status = end_output(w, error);
     if (status == 0 && !ggs_array_push(w->rows, w->n_rows, w->rows_capacity, *value)) status = ggs_fail_memory(error);
@@ -476,8 +477,8 @@ int ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace 
     if (status == 0) status = walk(&w, error);
     if (status == 0) status = find(&w, error);
     if (status == 0 && report->n_ops == 0)
-        status = ggs_fail(error, GGS_ABSENT,
-                          "of these ops no values were recorded: see which there are with ggscope values");
+        status =
+            ggs_fail(error, GGS_ABSENT, "no values of these ops were recorded; ggscope values lists those that were");
     leave_graph(&w);
     ggs_map_release(&w.ops);
     ggs_map_release(&w.roots);

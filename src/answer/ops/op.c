@@ -106,7 +106,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
 }
 
 // Reads the fate of the run's nodes. A fused op includes the nodes that it absorbed.
-static int look_at_run(struct card * card, struct ggs_error * error) {
+static int read_run(struct card * card, struct ggs_error * error) {
     struct ggs_run * runs;
     uint64_t         n;
     int              status = ggs_graph_runs(card->trace, -1, card->run, &runs, &n, error);
@@ -217,7 +217,7 @@ struct waiting {
     bool                summed; // only for the run as a whole
 };
 
-static void see_wait(void * context, const struct ggs_disk_wait * wait) {
+static void add_wait(void * context, const struct ggs_disk_wait * wait) {
     struct waiting *           waiting = context;
     const struct ggs_op_seen * op      = &waiting->card->op;
     if (wait->run != waiting->card->run) return;
@@ -257,7 +257,7 @@ static int find_held_up(struct card * card, struct ggs_error * error) {
     if (status == 0 && switches) status = find_off_cpu(card, held->off, error);
     struct waiting waiting = {.card = card, .waits = held->waits};
     if (status == 0 && streamed)
-        status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, see_wait, &waiting, error);
+        status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, add_wait, &waiting, error);
     if (waiting.summed) {
         free(held->waits);
         held->waits = NULL;
@@ -547,7 +547,7 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
     if (ggs_overview_find(overview, run) == NULL)
         return ggs_fail(error, GGS_ABSENT, "there is no graph run %" PRIu64, run);
     int status = follow_to_server(&card, error);
-    if (status == 0) status = look_at_run(&card, error);
+    if (status == 0) status = read_run(&card, error);
     if (status < 0) return status;
     status = find_op(&card, error);
     if (status == 0) status = find_held_up(&card, error);

@@ -253,7 +253,7 @@ static void * open_cupti(void) {
 static const char * load_functions(void) {
     void * library = open_cupti();
     void * driver  = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    if (library == NULL) return "libcupti is not there (package cuda-cupti, or nvidia-cuda-cupti)";
+    if (library == NULL) return "libcupti is missing (package cuda-cupti, or nvidia-cuda-cupti)";
 #define LOOK_UP(type, name, parameters)                     \
     cuda.name = (type(*) parameters) dlsym(library, #name); \
     if (cuda.name == NULL) return "libcupti lacks " #name;

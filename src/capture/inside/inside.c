@@ -213,7 +213,7 @@ static void apply(struct inside * inside, const struct ggs_patch * patches, cons
 // Who may be executing the code that is changed.
 enum who { NOBODY, NOBODY_YET, ANYBODY };
 
-static void note_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
+static void add_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct ggs_code_entry * entry = &patches[i].entry;
         struct ggs_code_place         place = {.at = entry->at, .length = entry->length};
@@ -262,7 +262,7 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
     n_found++; // hooks may run from here on
     ggs_resolve_inside = &resolve;
     if (who == ANYBODY) {
-        note_places(inside, patches, ways, n);
+        add_places(inside, patches, ways, n);
         return true;
     }
     apply(inside, patches, ways, n, who == NOBODY);
@@ -385,7 +385,7 @@ static bool pin(const struct candidate * candidate, void ** handle) {
     return false;
 }
 
-static void look(enum who who) {
+static void search_objects(enum who who) {
     enum { MOST = 1024 };
     struct candidates candidates = {.capacity = MOST, .items = calloc(MOST, sizeof(struct candidate))};
     if (candidates.items == NULL) return;
@@ -408,7 +408,7 @@ void ggs_inside_begin(void) {
 #ifdef __x86_64__
     begun = true;
     ggs_exports_read();
-    look(NOBODY);
+    search_objects(NOBODY);
 #endif
 }
 
@@ -417,7 +417,7 @@ size_t ggs_inside_attach(const struct ggs_code_place ** places) {
     size_t                       n = 0;
 #ifdef __x86_64__
     ggs_exports_read();
-    look(ANYBODY);
+    search_objects(ANYBODY);
     for (unsigned i = 0; i < n_found; i++)
         for (size_t k = 0; !found[i].gone && k < found[i].n_places && n < GGS_CODE_PLACES_MOST; k++)
             all[n++] = found[i].places[k];
@@ -426,12 +426,12 @@ size_t ggs_inside_attach(const struct ggs_code_place ** places) {
     return n;
 }
 
-void ggs_inside_look_again(void) {
+void ggs_inside_search_new(void) {
     unsigned long long now = 0;
     if (!begun) return;
     ggs_objects_visit(count, &now);
     if (now == n_seen) return;
     if (pthread_mutex_trylock(&lock) != 0) return; // another thread, or one of before a fork
-    if (now != n_seen) look(NOBODY_YET);
+    if (now != n_seen) search_objects(NOBODY_YET);
     pthread_mutex_unlock(&lock);
 }

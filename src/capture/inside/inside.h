@@ -11,7 +11,7 @@
 // Searches the loaded objects. Runs before main, while there is one thread.
 void ggs_inside_begin(void);
 // Searches objects that were loaded since. No thread may be calling their functions yet.
-void ggs_inside_look_again(void);
+void ggs_inside_search_new(void);
 
 // The same for a running program, without changes: returns the places where its code must be
 // changed while all threads are stopped (base/code/entry.h). They live until the next call.

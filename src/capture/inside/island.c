@@ -13,7 +13,7 @@ enum { ISLAND_SIZE = 32 << 10, STEP = 1 << 20, REACH = 0x70000000, ALIGNMENT = 1
 
 // ---- memory ----
 
-static bool try_place(struct ggs_island * island, uintptr_t at) {
+static bool try_address(struct ggs_island * island, uintptr_t at) {
     void * place = mmap((void *) at, ISLAND_SIZE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (place == MAP_FAILED) return false;
@@ -31,8 +31,8 @@ bool ggs_island_open(struct ggs_island * island, uintptr_t low, uintptr_t high) 
     *island = (struct ggs_island){0};
     if (high - low > REACH / 2) return false;
     for (uintptr_t away = ISLAND_SIZE; away < REACH - (high - low); away += STEP) {
-        if (from > away + STEP && try_place(island, from - away)) return true;
-        if (away > STEP * 16 && try_place(island, to + away)) return true;
+        if (from > away + STEP && try_address(island, from - away)) return true;
+        if (away > STEP * 16 && try_address(island, to + away)) return true;
     }
     return false;
 }

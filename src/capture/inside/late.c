@@ -18,7 +18,7 @@ __attribute__((visibility("hidden"), used)) void * ggs_late_enter(void * handle)
         function = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         __atomic_store_n(&real, function, __ATOMIC_RELAXED);
     }
-    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) ggs_inside_look_again();
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) ggs_inside_search_new();
     return function;
 }
 

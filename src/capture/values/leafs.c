@@ -101,7 +101,7 @@ void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, 
 // ---- graphs ----
 
 // Returns true if the weight must be written; `rows`: the sums of its copy, which the caller frees.
-static bool take_weight(const struct abi_tensor * t, struct copied ** rows) {
+static bool claim_weight(const struct abi_tensor * t, struct copied ** rows) {
     pthread_mutex_lock(&lock);
     uint64_t * place = ggs_map_put(&known, key_of(t));
     bool       fresh = place != NULL && *place != WRITTEN;
@@ -136,7 +136,7 @@ void ggs_values_leafs(struct ggs_slot * slot, struct ggs_values_run * run, const
         const struct ggs_values_leaf * leaf = &plan->leafs[i];
         const struct abi_tensor *      t    = graph->nodes[leaf->node]->src[leaf->source];
         struct copied *                rows = NULL;
-        if (t == NULL || (!leaf->input && (!weights || !take_weight(t, &rows)))) continue;
+        if (t == NULL || (!leaf->input && (!weights || !claim_weight(t, &rows)))) continue;
         write_leaf(slot, leaf, rows != NULL ? rows : read_leaf(run, t, fetch));
     }
 }

@@ -16,7 +16,7 @@ static uint64_t                every = 1;
 static struct ggs_values_run   runs[GGS_SLOTS];
 
 // Returns false if an expression is invalid.
-static bool take_pattern(const char * name, regex_t * pattern, bool * wanted) {
+static bool compile_pattern(const char * name, regex_t * pattern, bool * wanted) {
     const char * text = getenv(name);
     if (text == NULL || text[0] == '\0') return true;
     *wanted = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB) == 0;
@@ -29,8 +29,8 @@ void ggs_values_configure(void) {
     every                 = ggs_environment_number("GGSCOPE_VALUES_EVERY", 1);
     ggs_values_unfused    = getenv("GGSCOPE_VALUES_UNFUSED") != NULL;
     ggs_values_no_weights = getenv("GGSCOPE_VALUES_NO_WEIGHTS") != NULL || getenv("GGSCOPE_PROVE") != NULL;
-    if (!take_pattern("GGSCOPE_VALUES", &asked.pattern, &asked.some)) return;
-    if (!take_pattern("GGSCOPE_VALUES_DUMP", &asked.dump, &asked.dumps)) return;
+    if (!compile_pattern("GGSCOPE_VALUES", &asked.pattern, &asked.some)) return;
+    if (!compile_pattern("GGSCOPE_VALUES_DUMP", &asked.dump, &asked.dumps)) return;
     ggs_values_kernel_init(false);
     ggs_values_wanted = true;
 }

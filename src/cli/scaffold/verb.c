@@ -112,7 +112,7 @@ static void add_options(struct parsing * parsing) {
     }
 }
 
-static void take_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
+static void set_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
     int i = key - FIRST_KEY;
     for (int k = 0; i < 0 && k < parsing->n; k++) {
         if (parsing->known[k].option->letter == key) i = k;
@@ -122,9 +122,9 @@ static void take_option(const struct parsing * parsing, int key, const char * te
     if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
     if (option == &common[COMMON_USAGE]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
     void * member = (char *) parsing->arguments + parsing->known[i].offset;
-    if (option->take == NULL) {
+    if (option->set == NULL) {
         *(bool *) member = true;
-    } else if (!option->take(member, text)) {
+    } else if (!option->set(member, text)) {
         struct ggs_text words = {0};
         if (option->words != NULL) ggs_words_append(&words, option->words);
         argp_error(state, "--%s takes %s, not '%s'", option->name,
@@ -159,7 +159,7 @@ static error_t parse(int key, char * text, struct argp_state * state) {
         case ARGP_KEY_FINI:
             return ARGP_ERR_UNKNOWN;
         default:
-            take_option(parsing, key, text, state);
+            set_option(parsing, key, text, state);
             return 0;
     }
 }
@@ -242,7 +242,7 @@ const struct ggs_option * ggs_verb_next_option(const struct ggs_verb * verb, uns
 
 // ---- running ----
 
-static int take_newest(struct ggs_input * input, struct ggs_error * error) {
+static int use_newest(struct ggs_input * input, struct ggs_error * error) {
     int status = ggs_newest_find(input->newest, error);
     if (status != 0) return status;
     if (!input->quiet) fprintf(stderr, "ggscope: %s, the newest recording here\n", input->newest);
@@ -281,7 +281,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     struct ggs_trace traces[MOST_TRACES] = {{0}};
     unsigned         opened              = 0;
     int              status              = 0;
-    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
+    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = use_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = ggs_verb_open(&traces[opened], input->paths[opened], input, error);
     for (unsigned i = 0; status == 0 && i < opened; i++)

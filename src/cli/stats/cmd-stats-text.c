@@ -113,7 +113,7 @@ static void print_weights(const struct ggs_weights * weights) {
                ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
     }
     if (weights->unread > 0)
-        puts("cold: not known, because the model's file is not there any more");
+        puts("cold: not known, because the model's file is gone");
     else
         print_cold(weights);
 }

@@ -24,7 +24,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_by(void * member, const char * text) {
+static bool set_by(void * member, const char * text) {
     return ggs_groupings_parse(text, member);
 }
 
@@ -113,7 +113,7 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_stats(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        GGS_OPTION_OF("by", 0, "WHAT,...", "Sum up by these", 1, AT(by), take_by, by_words),
+        GGS_OPTION_OF("by", 0, "WHAT,...", "Sum up by these", 1, AT(by), set_by, by_words),
         GGS_OPTION("token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_set_tokens,
                    GGS_EXPECTS_TOKENS),
         GGS_OPTION("gap", 0, "SIZE", "What a read may pass over and still be sequential; a page if not given", 1,

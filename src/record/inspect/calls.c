@@ -128,20 +128,20 @@ struct search {
     struct functions         callers;
 };
 
-static void see_stub(void * context, uint64_t at, enum branch kind, uint64_t to) {
+static void add_stub(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
     if (kind == JUMP_THROUGH && has_slot(search->target, to) && search->target->n_stubs < MOST_STUBS)
         search->target->stubs[search->target->n_stubs++] = at;
 }
 
-static void see_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
+static void add_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
     bool            direct = (kind == CALL || kind == JUMP) && has_stub(search->target, to);
     if (direct || (kind == CALL_THROUGH && has_slot(search->target, to)))
         add(&search->callers, function_of(search->elf, at));
 }
 
-static void see_own_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
+static void add_own_call(void * context, uint64_t at, enum branch kind, uint64_t to) {
     struct search * search = context;
     if (kind == CALL && has(search->callees, to)) add(&search->callers, function_of(search->elf, at));
 }
@@ -151,8 +151,8 @@ static struct functions callers_of(const struct ggs_elf * elf, const char * name
     struct target target = {.n_slots = 0};
     target.n_slots       = ggs_elf_slots(elf, name, target.slots, MOST_SLOTS);
     struct search search = {.elf = elf, .target = &target};
-    each_branch(elf, see_stub, &search);
-    each_branch(elf, see_call, &search);
+    each_branch(elf, add_stub, &search);
+    each_branch(elf, add_call, &search);
     return search.callers;
 }
 
@@ -161,7 +161,7 @@ enum ggs_elf_answer ggs_elf_calls_beside(const struct ggs_elf * elf, const char 
     struct functions loop = callers_of(elf, marker);
     if (loop.n == 0) return GGS_ELF_NOT_KNOWN;
     struct search search = {.elf = elf, .callees = &loop};
-    each_branch(elf, see_own_call, &search);
+    each_branch(elf, add_own_call, &search);
     struct functions callers = callers_of(elf, function);
     for (unsigned i = 0; i < callers.n; i++)
         if (has(&loop, callers.found[i]) || has(&search.callers, callers.found[i])) return GGS_ELF_YES;

@@ -111,7 +111,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
         "build llama.cpp without -Bsymbolic-functions and without link-time optimisation (cmake -DGGML_LTO=OFF), as shared libraries";
     if (not [0] != '\0') {
         ggs_findings_add(report, loss->level, loss->topic, fix,
-                         "%s cannot be taken over in %s, which calls it directly: %s", function, not, loss->lost);
+                         "%s cannot be hooked in %s, which calls it directly: %s", function, not, loss->lost);
     } else if (where[0] != '\0') {
         ggs_findings_add(report, GGS_FINDING_OK, loss->topic, NULL, "%s: in %s, called by %s%s%s", function, where, by,
                          programs && !alone && by[0] != '\0' ? " and " : "", programs && !alone ? "programs" : "");

@@ -254,7 +254,7 @@ int ggs_attach_start(struct ggs_attach * attach, const struct ggs_attach_setting
 
 // ---- while it records ----
 
-static bool take_signal(int signals) {
+static bool read_signal(int signals) {
     struct signalfd_siginfo info;
     bool                    came = false;
     while (read(signals, &info, sizeof(info)) == (ssize_t) sizeof(info)) came = true;
@@ -267,7 +267,7 @@ enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, 
         struct pollfd fds[] = {{.fd = stop, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
         poll(fds, 2, LOOK_MS);
         if ((fds[0].revents & POLLIN) != 0) return GGS_ATTACH_WANTED;
-        if ((fds[1].revents & POLLIN) != 0 && take_signal(signals)) return GGS_ATTACH_SIGNAL;
+        if ((fds[1].revents & POLLIN) != 0 && read_signal(signals)) return GGS_ATTACH_SIGNAL;
         if (!is_there(attach)) return GGS_ATTACH_EXITED;
         if (state_of(attach) >= GGS_ATTACH_ENDING) return GGS_ATTACH_STOPPED;
     }
@@ -285,7 +285,7 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
         struct ggs_error problem;
         if (change_code(attach, &problem) != 0) fprintf(stderr, "ggscope: %s\n", problem.text);
         struct pollfd fd = {.fd = signals, .events = POLLIN};
-        if (poll(&fd, 1, LOOK_MS) > 0 && take_signal(signals)) {
+        if (poll(&fd, 1, LOOK_MS) > 0 && read_signal(signals)) {
             *pending = true;
             return 0;
         }
@@ -296,7 +296,7 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
     return state_of(attach) == GGS_ATTACH_FAILED ? fail_reason(attach, error) : 0;
 }
 
-static bool give(int folder, uid_t user, gid_t group) {
+static bool chown_folder(int folder, uid_t user, gid_t group) {
     const struct dirent * entry;
     DIR *                 listing = fdopendir(folder);
     bool                  good    = listing != NULL;
@@ -305,7 +305,7 @@ static bool give(int folder, uid_t user, gid_t group) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         bool child = strncmp(entry->d_name, "process-", 8) == 0;
         int inner = child ? openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-        good      = inner >= 0 ? give(inner, user, group)
+        good      = inner >= 0 ? chown_folder(inner, user, group)
                                : fchownat(dirfd(listing), entry->d_name, user, group, AT_SYMLINK_NOFOLLOW) == 0;
     }
     good = good && fchown(dirfd(listing), user, group) == 0;
@@ -317,7 +317,7 @@ void ggs_attach_chown(const struct ggs_attach * attach, const char * folder) {
     uid_t user = attach->tracee.user;
     if (geteuid() != 0 || user == 0) return;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || !give(fd, user, attach->tracee.group))
+    if (fd < 0 || !chown_folder(fd, user, attach->tracee.group))
         fprintf(stderr, "ggscope: cannot give %s to user %u: %s\n", folder, (unsigned) user, strerror(errno));
 }
 

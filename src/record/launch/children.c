@@ -51,7 +51,7 @@ static struct child * find(struct ggs_children * children, pid_t pid) {
     return NULL;
 }
 
-static void look_into(struct child * child) {
+static void inspect(struct child * child) {
     struct ggs_maps       maps;
     struct ggs_maps_entry entry;
     char                  pid[16];
@@ -75,7 +75,7 @@ static void add(struct ggs_children * children, pid_t pid, unsigned depth) {
         child = &children->list[children->n - 1];
     }
     child->round = children->round;
-    if (child->recorder == 0) look_into(child);
+    if (child->recorder == 0) inspect(child);
     visit(children, pid, depth + 1);
 }
 
@@ -145,7 +145,7 @@ static void judge(struct ggs_children * children, struct child * child, bool fre
     if (children->found.n++ == 0) name_first(children, child->pid);
 }
 
-static void look(struct ggs_children * children) {
+static void search(struct ggs_children * children) {
     size_t known = children->n;
     children->round++;
     visit(children, children->program, 0);
@@ -156,7 +156,7 @@ static void look(struct ggs_children * children) {
 static void * run(void * context) {
     struct ggs_children * children = context;
     struct pollfd         stop     = {.fd = children->stop, .events = POLLIN};
-    while (poll(&stop, 1, PERIOD_MS) == 0) look(children);
+    while (poll(&stop, 1, PERIOD_MS) == 0) search(children);
     return NULL;
 }
 

@@ -26,7 +26,7 @@ static void warn_of_copies(const struct ggs_memory_conditions * conditions) {
         copies->no_mmap ? "leave --no-mmap out" : "--no-repack leaves them where they are");
 }
 
-static int look_at_model(struct ggs_memory_conditions * conditions, struct ggs_error * error) {
+static int check_model(struct ggs_memory_conditions * conditions, struct ggs_error * error) {
     struct ggs_model * model;
     struct ggs_error   reason;
     if (ggs_model_open(&model, conditions->model, &reason) != 0)
@@ -46,7 +46,7 @@ int ggs_memory_conditions_check(struct ggs_memory_conditions * conditions, struc
         return ggs_fail(
             error, GGS_USAGE,
             "--cold needs to know the model, and the command names none with -m FILE: name it with --cold=FILE");
-    if (conditions->model != NULL) status = look_at_model(conditions, error);
+    if (conditions->model != NULL) status = check_model(conditions, error);
     if (status == 0) status = ggs_limit_make(&conditions->limit, conditions->memory, error);
     if (status != 0 || conditions->memory == 0) return status;
     if (conditions->model != NULL) {
@@ -60,7 +60,7 @@ int ggs_memory_conditions_check(struct ggs_memory_conditions * conditions, struc
     return 0;
 }
 
-static void tell_what_stayed(const struct ggs_memory_conditions * conditions) {
+static void report_what_stayed(const struct ggs_memory_conditions * conditions) {
     const struct ggs_cold * found = &conditions->found;
     char                    bytes[GGS_NUMBER_LENGTH];
     const char *            so = conditions->memory > 0 ? "; that does not count against the limit" : "";
@@ -93,7 +93,7 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
     if (status == 0 && conditions->model != NULL && (conditions->cold || conditions->memory > 0)) {
         status              = ggs_cold_drop(&conditions->found, conditions->model, error);
         conditions->dropped = status == 0;
-        if (conditions->dropped) tell_what_stayed(conditions);
+        if (conditions->dropped) report_what_stayed(conditions);
     }
     getrusage(RUSAGE_CHILDREN, &conditions->children);
     return status;

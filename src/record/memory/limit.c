@@ -58,7 +58,7 @@ static int start_guardian(struct ggs_limit * limit, const char * group, struct g
     if (limit->guardian > 0) return 0;
     close(limit->leash);
     limit->leash = -1;
-    return ggs_fail_errno(error, "cannot start a process that looks after the memory limit");
+    return ggs_fail_errno(error, "cannot start the process that removes the memory limit");
 }
 
 // It ends by itself; if that is soon (the group is gone, or was empty) nothing of it is left for

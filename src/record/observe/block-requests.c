@@ -111,7 +111,7 @@ static char kind_of(const struct ggs_trace_field * field, const uint8_t * data, 
     return text[0] == 'F' && (text[1] == 'W' || text[1] == 'R') ? text[1] : text[0];
 }
 
-static void see_sample(void * context, const struct ggs_ring_record * record) {
+static void add_sample(void * context, const struct ggs_ring_record * record) {
     struct drain *                 drain = context;
     const struct ggs_trace_point * point = &drain->requests->points[record->event->kind];
     struct sample                  sample;
@@ -135,7 +135,7 @@ static void see_sample(void * context, const struct ggs_ring_record * record) {
 
 void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events) {
     struct drain drain = {requests, events};
-    ggs_rings_drain(&requests->rings, see_sample, &drain);
+    ggs_rings_drain(&requests->rings, add_sample, &drain);
 }
 
 // ---- pairing ----

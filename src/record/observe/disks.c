@@ -42,15 +42,15 @@ static int find_disk(struct ggs_disk_file * file, dev_t device, const char * pat
     char * folder = major(device) == 0 ? NULL : realpath(name, NULL);
     if (folder == NULL)
         return ggs_fail(error, GGS_UNSUPPORTED,
-                        "%s: its filesystem lies on no block device of its own, so requests cannot be told back to it",
+                        "%s: its filesystem lies on no block device of its own, so requests cannot be attributed to it",
                         path);
     snprintf(name, sizeof(name), "%s/slaves", folder);
     int  status    = 0;
     bool partition = false;
     if (has_entries(name))
-        status =
-            ggs_fail(error, GGS_UNSUPPORTED, "%s: its disk %s is made of others, so requests cannot be told back to it",
-                     path, strrchr(folder, '/') + 1);
+        status = ggs_fail(error, GGS_UNSUPPORTED,
+                          "%s: its disk %s is made of others, so requests cannot be attributed to it", path,
+                          strrchr(folder, '/') + 1);
     snprintf(name, sizeof(name), "%s/partition", folder);
     if (status == 0 && (partition = read_line(name, line, sizeof(line)))) {
         snprintf(name, sizeof(name), "%s/start", folder);
@@ -69,9 +69,9 @@ static int by_place(const void * a, const void * b) {
     return x->physical < y->physical ? -1 : x->physical > y->physical;
 }
 
-static int look_at(struct ggs_disk_file * file, const char * path, struct ggs_error * error) {
+static int find_extents(struct ggs_disk_file * file, const char * path, struct ggs_error * error) {
     struct stat info;
-    if (stat(path, &info) != 0) return ggs_fail_errno(error, "%s: cannot be looked at", path);
+    if (stat(path, &info) != 0) return ggs_fail_errno(error, "%s: cannot read its attributes", path);
     int status = find_disk(file, info.st_dev, path, error);
     if (status == 0) status = ggs_extents_init(&file->extents, path, error);
     if (status != 0) {
@@ -88,7 +88,7 @@ static int look_at(struct ggs_disk_file * file, const char * path, struct ggs_er
 
 int ggs_disks_check(const char * path, struct ggs_error * error) {
     struct ggs_disk_file file   = {0};
-    int                  status = look_at(&file, path, error);
+    int                  status = find_extents(&file, path, error);
     ggs_extents_release(&file.extents);
     return status;
 }
@@ -112,7 +112,7 @@ static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, 
         free(file.path);
         return NULL;
     }
-    look_at(&disks->files[i], path, NULL); // without a disk none of the requests are its own
+    find_extents(&disks->files[i], path, NULL); // without a disk none of the requests are its own
     return &disks->files[i];
 }
 

@@ -163,16 +163,16 @@ struct drain {
     struct ggs_events * events;
 };
 
-static void see_record(void * context, const struct ggs_ring_record * record) {
+static void add_record(void * context, const struct ggs_ring_record * record) {
     static const uint32_t kinds[EVENTS] = {
         [BEGIN] = GGS_EVENT_FAULT, [MAJOR] = GGS_EVENT_MAJOR, [MINOR] = GGS_EVENT_MINOR};
     const struct drain * drain  = context;
     uint32_t             source = record->event->source;
     struct sample        sample;
     if (record->event->kind == SWITCH)
-        ggs_switches_see(drain->events, record->misc, source, record->body, record->bytes);
+        ggs_switches_decode(drain->events, record->misc, source, record->body, record->bytes);
     if (record->event->kind == NEXT)
-        ggs_switches_see_point(&drain->faults->switches, drain->events, source, record->body, record->bytes);
+        ggs_switches_decode_point(&drain->faults->switches, drain->events, source, record->body, record->bytes);
     if (record->event->kind >= EVENTS || record->bytes < sizeof(sample)) return;
     memcpy(&sample, record->body, sizeof(sample));
     struct ggs_event found = {.ns        = sample.ns,
@@ -186,7 +186,7 @@ static void see_record(void * context, const struct ggs_ring_record * record) {
 
 void ggs_faults_drain(struct ggs_faults * faults, struct ggs_events * events) {
     struct drain drain = {faults, events};
-    ggs_rings_drain(&faults->rings, see_record, &drain);
+    ggs_rings_drain(&faults->rings, add_record, &drain);
 }
 
 // ---- pairing ----

@@ -63,5 +63,5 @@ int ggs_machine_spool_close(struct ggs_machine_spool * spool, struct ggs_error *
     pthread_mutex_destroy(&spool->lock);
     if (spool->failed == 0) return 0;
     errno = spool->failed;
-    return ggs_fail_errno(error, "what the kernel said could not all be kept");
+    return ggs_fail_errno(error, "some kernel events could not be written");
 }

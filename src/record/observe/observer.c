@@ -153,7 +153,7 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
     return watch->running ? 0 : ggs_fail_errno(error, "cannot start a thread");
 }
 
-static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
+static void emit_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
     struct ggs_journal_loss loss = {.reason = reason, .count = count};
     if (count > 0)
         ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, ggs_clock_now(), &loss, sizeof(loss));
@@ -175,9 +175,9 @@ void ggs_observer_end(struct ggs_observer * watch) {
         uint64_t faults   = ggs_faults_finish(&watch->faults, &watch->outbox);
         uint64_t requests = ggs_block_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
-        tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
-        tell_loss(watch, GGS_LOSS_SWITCHES, watch->faults.switches.lost + watch->outbox.refused_off_cpu);
-        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
+        emit_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
+        emit_loss(watch, GGS_LOSS_SWITCHES, watch->faults.switches.lost + watch->outbox.refused_off_cpu);
+        emit_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
     ggs_block_requests_close(&watch->requests);

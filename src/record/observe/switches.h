@@ -50,9 +50,9 @@ void ggs_switches_release(struct ggs_switches * switches); // a zeroed struct is
 void ggs_switches_describe(const struct ggs_switches * switches, const struct perf_event_attr * base,
                            struct perf_event_attr attributes[2]);
 // A PERF_RECORD_SWITCH: `body` is what follows its header.
-void ggs_switches_see(struct ggs_events * events, uint32_t misc, uint32_t source, const void * body, size_t bytes);
+void ggs_switches_decode(struct ggs_events * events, uint32_t misc, uint32_t source, const void * body, size_t bytes);
 // A sample of the trace point: `body` is what follows its identifier.
-void ggs_switches_see_point(const struct ggs_switches * switches, struct ggs_events * events, uint32_t source,
+void ggs_switches_decode_point(const struct ggs_switches * switches, struct ggs_events * events, uint32_t source,
                             const void * body, size_t bytes);
 
 // Pairs them; events in order of time.

@@ -49,7 +49,7 @@ struct ggs_follow_private {
 
 // ---- the journal ----
 
-static void take_ops(struct ggs_follow * follow, const struct ggs_record * record) {
+static void read_ops(struct ggs_follow * follow, const struct ggs_record * record) {
     const char * at = record->text;
     for (unsigned i = 0; i < GGS_FOLLOW_OPS && at < record->text + record->text_length; i++) {
         size_t       left = (size_t) (record->text + record->text_length - at);
@@ -71,7 +71,7 @@ static void add_graph(struct ggs_follow_private * own, struct ops_of_graph graph
     if (graph.own) free(graph.op);
 }
 
-static void take_graph(struct ggs_follow_private * own, const struct ggs_record * record) {
+static void read_graph(struct ggs_follow_private * own, const struct ggs_record * record) {
     const struct ggs_journal_graph *  header  = record->body;
     const struct ggs_journal_tensor * tensors = (const void *) (header + 1);
     if (header->nodes > (record->length - sizeof(*header)) / sizeof(*tensors)) return;
@@ -85,13 +85,13 @@ static void take_graph(struct ggs_follow_private * own, const struct ggs_record 
     add_graph(own, graph);
 }
 
-static void take_delta(struct ggs_follow_private * own, const struct ggs_record * record) {
+static void read_delta(struct ggs_follow_private * own, const struct ggs_record * record) {
     const struct ggs_journal_delta * delta = record->body;
     const struct ops_of_graph *      base  = find_graph(own, delta->base);
     if (base != NULL) add_graph(own, (struct ops_of_graph){delta->id, base->n, base->op, false});
 }
 
-static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_t ns) {
+static void read_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_t ns) {
     if (own->first_ns == 0) {
         own->first_ticks = ticks, own->first_ns = ns;
     } else if (ticks > own->first_ticks && ns > own->first_ns) {
@@ -99,7 +99,7 @@ static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_
     }
 }
 
-static void take_decode(struct ggs_follow * follow, const struct ggs_record * record) {
+static void read_decode(struct ggs_follow * follow, const struct ggs_record * record) {
     struct ggs_follow_sums * sums = &follow->now;
     struct ggs_decode_arrays arrays;
     if (!ggs_decode_arrays(&arrays, record->body, record->length)) return;
@@ -119,19 +119,19 @@ static void add_record(struct ggs_follow * follow, const struct ggs_record * rec
             follow->pid      = process->pid;
             own->tick_is_ns  = process->tick_is_ns != 0;
             own->ns_per_tick = own->tick_is_ns ? 1 : 0;
-            if (!own->tick_is_ns) take_anchor(own, process->ticks, process->monotonic_ns);
+            if (!own->tick_is_ns) read_anchor(own, process->ticks, process->monotonic_ns);
             break;
         case GGS_JOURNAL_OPS:
-            take_ops(follow, record);
+            read_ops(follow, record);
             break;
         case GGS_JOURNAL_GRAPH:
-            take_graph(own, record);
+            read_graph(own, record);
             break;
         case GGS_JOURNAL_GRAPH_DELTA:
-            take_delta(own, record);
+            read_delta(own, record);
             break;
         case GGS_JOURNAL_RUN:
-            if (!own->tick_is_ns) take_anchor(own, run->ticks, run->monotonic_ns);
+            if (!own->tick_is_ns) read_anchor(own, run->ticks, run->monotonic_ns);
             own->runs[run->run % RUNS].run   = run->run;
             own->runs[run->run % RUNS].graph = run->graph;
             own->newest_run                  = run->run;
@@ -140,7 +140,7 @@ static void add_record(struct ggs_follow * follow, const struct ggs_record * rec
             follow->now.graph_runs++;
             break;
         case GGS_JOURNAL_DECODE:
-            take_decode(follow, record);
+            read_decode(follow, record);
             break;
         case GGS_JOURNAL_DECODE_END:
             follow->now.decodes++;

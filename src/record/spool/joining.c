@@ -91,7 +91,7 @@ static const char * path_of_source(struct json_object * row) {
 // Replaces the last recording, if it was joined and its parts still exist, by these parts. Joining
 // a joined experiment with others thus equals joining all parts. Host names stay, numbers are
 // assigned again.
-static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
+static int split_joined(struct ggs_joined * joined, struct ggs_error * error) {
     struct ggs_joining_private last = joined->own[joined->n - 1];
     struct json_object *       list, *row;
     if (!json_object_object_get_ex(last.json, "joined", &list) || !json_object_is_type(list, json_type_array)) return 0;
@@ -137,18 +137,17 @@ static int add_all(struct ggs_joined * joined, const char * path, const char * h
         return status;
     }
     if (status == 0) status = add(joined, path, host, host_length, error);
-    return status < 0 ? status : take_apart(joined, error);
+    return status < 0 ? status : split_joined(joined, error);
 }
 
-static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
+static int add_inputs(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
     int status = 0;
     for (uint32_t i = 0; status == 0 && i < joining->n; i++) {
         const char * input  = joining->inputs[i];
         const char * equals = access(input, F_OK) == 0 ? NULL : strchr(input, '=');
-        if (equals == input)
-            return ggs_fail(error, GGS_USAGE, "%s: what stands before = is the name of a host, and it is empty", input);
+        if (equals == input) return ggs_fail(error, GGS_USAGE, "%s: the name of the host before = is empty", input);
         if (equals != NULL && equals[1] == '\0')
-            return ggs_fail(error, GGS_USAGE, "%s: the recording that is to stand behind = is missing", input);
+            return ggs_fail(error, GGS_USAGE, "%s: the recording after = is missing", input);
         status = equals == NULL ? add_all(joined, input, NULL, 0, error)
                                 : add_all(joined, equals + 1, input, (size_t) (equals - input), error);
     }
@@ -283,7 +282,7 @@ static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_js
 
 int ggs_joined_make(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
     *joined    = (struct ggs_joined){0};
-    int status = take_inputs(joined, joining, error);
+    int status = add_inputs(joined, joining, error);
     if (status < 0) return status;
     describe(joined);
     status = ggs_join_open(&joined->join, joined->sources, joined->n, error);

@@ -55,7 +55,7 @@ static struct request * find(struct ggs_live_requests * requests, uint64_t numbe
 }
 
 // What the decode that was just made part of the sequences does for requests.
-static bool take_parts(struct ggs_live_requests * requests) {
+static bool read_parts(struct ggs_live_requests * requests) {
     const struct ggs_sequences * sequences = &requests->survey.sequences;
     for (size_t i = 0; i < sequences->n_parts; i++) {
         const struct ggs_sequence_part * part  = &sequences->parts[i];
@@ -79,7 +79,7 @@ static bool add_record(struct ggs_live_requests * requests, const struct ggs_rec
         requests->newest = ((const struct ggs_journal_decode *) record->body)->decode;
     }
     if (record->type == GGS_JOURNAL_DECODE_END) requests->ended++;
-    return ggs_survey_add(&requests->survey, record) && (requests->survey.decode == 0 || take_parts(requests));
+    return ggs_survey_add(&requests->survey, record) && (requests->survey.decode == 0 || read_parts(requests));
 }
 
 void ggs_live_requests_read(struct ggs_live_requests * requests, bool ended) {

@@ -69,7 +69,7 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
     // Segments go when the trace has its name.
     if (status == 0 && has_trace(directory)) {
         unlink(path);
-        status = ggs_fail(error, GGS_ABSENT, "the recording has ended meanwhile: %s is whole", directory);
+        status = ggs_fail(error, GGS_ABSENT, "the recording has ended: %s is complete", directory);
     }
     return status;
 }

@@ -86,10 +86,6 @@ static int sign_graphs(struct graphs * g, struct ggs_reader * reader, bool deriv
 
 // ---- sides ----
 
-static bool is_remote(struct ggs_reader * reader, const struct ggs_run * run) {
-    return strncmp(ggs_reader_string(reader, run->backend), "RPC", 3) == 0;
-}
-
 int ggs_join_side_read(struct ggs_join_side * side, struct ggs_reader * reader, struct ggs_error * error) {
     struct graphs       graphs = {0};
     struct ggs_cursor * cursor = NULL;
@@ -110,7 +106,7 @@ int ggs_join_side_read(struct ggs_join_side * side, struct ggs_reader * reader, 
                                    .flags       = run.flags,
                                    .signature   = ggs_map_get(&graphs.signatures, ggs_map_key_number(run.graph)),
                                    .peer_source = UINT32_MAX,
-                                   .remote      = is_remote(reader, &run),
+                                   .remote      = ggs_reader_run_is_remote(reader, &run),
                                    .step        = run.step,
                                    .context     = run.context,
                                    .phase       = run.phase,

@@ -59,7 +59,7 @@ static void name_process(struct ggs_join_part * part, const struct ggs_process *
                     (unsigned long long) row->pid);
 }
 
-static bool take_process(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_process(struct ggs_join_part * part, const void * before, void * row) {
     const struct ggs_join_source * source  = part->source;
     struct ggs_process *           process = row;
     (void) before;
@@ -140,7 +140,7 @@ static int number_names(struct ggs_join_part * part, enum ggs_trace_table table,
 
 // ---- lanes ----
 
-static bool take_lane(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_lane(struct ggs_join_part * part, const void * before, void * row) {
     const struct ggs_lane * lane = before;
     struct ggs_lane *       to   = row;
     struct ggs_process      process;
@@ -154,7 +154,7 @@ static bool take_lane(struct ggs_join_part * part, const void * before, void * r
     return true;
 }
 
-static bool take_tensor(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_tensor(struct ggs_join_part * part, const void * before, void * row) {
     struct ggs_tensor * tensor = row;
     uint64_t            old    = ((const struct ggs_tensor *) before)->tensor;
     if (part->origins == NULL || old == 0 || old > part->n_tensors || part->origins[old - 1].file == 0) return true;
@@ -186,12 +186,12 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
         size_t               base;
         take_row             take; // NULL: the table goes by time, and is written later
     } tables[] = {
-        {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), take_process},
+        {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), map_process},
         {GGS_TABLE_GRAPHS, offsetof(struct ggs_join_part, graph), NULL},
-        {GGS_TABLE_TENSORS, offsetof(struct ggs_join_part, tensor), take_tensor},
+        {GGS_TABLE_TENSORS, offsetof(struct ggs_join_part, tensor), map_tensor},
         {GGS_TABLE_BUFFERS, offsetof(struct ggs_join_part, buffer), NULL},
         {GGS_TABLE_DEVICES, offsetof(struct ggs_join_part, device), NULL},
-        {GGS_TABLE_LANES, offsetof(struct ggs_join_part, lane), take_lane},
+        {GGS_TABLE_LANES, offsetof(struct ggs_join_part, lane), map_lane},
         {GGS_TABLE_LOADS, offsetof(struct ggs_join_part, load), NULL},
         {GGS_TABLE_SCHEDULES, offsetof(struct ggs_join_part, schedule), NULL},
         {GGS_TABLE_DECODES, offsetof(struct ggs_join_part, decode), NULL},

@@ -155,8 +155,8 @@ static void number_runs(struct writing * w) {
 }
 
 // A server's run belongs to the step of its client's run.
-static void place_run(const struct writing * w, const struct ggs_join_part * part, const struct ggs_join_run * known,
-                      struct ggs_run * row) {
+static void assign_step(const struct writing * w, const struct ggs_join_part * part, const struct ggs_join_run * known,
+                        struct ggs_run * row) {
     if (known->peer_source == UINT32_MAX) return;
     const struct ggs_join_part * other = &w->parts[known->peer_source];
     const struct ggs_join_run *  peer  = &other->side->runs[known->peer_run];
@@ -245,7 +245,7 @@ static int write_run(struct writing * w, struct ggs_join_part * part, struct ahe
     const struct ggs_join_run * known = ggs_join_side_find(part->side, old);
     ggs_join_translate(part, GGS_TABLE_RUNS, &row);
     uint64_t process = w->writer.process;
-    if (known != NULL) place_run(w, part, known, &row);
+    if (known != NULL) assign_step(w, part, known, &row);
     leave_out(&row);
     int status = copy_ops(w, part, &ahead[1], old, &row, error);
     for (unsigned t = 2; status == 0 && t < BY_RUN; t++) status = copy_rows(part, by_run[t], &ahead[t], old, error);

@@ -91,7 +91,7 @@ static void read_anchors(struct ggs_incremental * seal) {
 }
 
 // Lists the folder again; all streams are where they were.
-static int look_again(struct ggs_incremental * seal, struct ggs_error * error) {
+static int list_again(struct ggs_incremental * seal, struct ggs_error * error) {
     struct ggs_seal_state * state = &seal->state;
     struct ggs_part_lane *  lanes = NULL;
     size_t                  n     = state->spool.n_lanes;
@@ -205,7 +205,7 @@ int ggs_incremental_step(struct ggs_incremental * seal, uint64_t until_ns, uint6
                          struct ggs_error * error) {
     struct ggs_seal_state * state = &seal->state;
     struct ggs_record       record;
-    int                     status = look_again(seal, error);
+    int                     status = list_again(seal, error);
     if (status == GGS_ABSENT) return 0; // the program has not begun
     if (status == 0 && seal->n_lanes > 0) remove_segments(seal);
     if (status == 0 && (state->clock.n_anchors < 2 || state->clock.anchors[1].ns >= until_ns)) return 0;

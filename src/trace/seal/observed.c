@@ -72,8 +72,8 @@ void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct
 
 // ---- who was doing what ----
 
-static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_unit * unit,
-                    int64_t begin_ns) {
+static void enter_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_unit * unit,
+                     int64_t begin_ns) {
     lane->op.os_thread = lane->op.next_thread;
     lane->op.run       = unit->run;
     lane->op.node      = unit->node;
@@ -93,7 +93,7 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
         } else if (unit->type == GGS_UNIT_OP) {
             int64_t begin_ns = ggs_clock_ns(&observed->clock, unit->begin);
             if (begin_ns > ns) return;
-            take_op(observed, lane, unit, begin_ns);
+            enter_op(observed, lane, unit, begin_ns);
         }
         ggs_spool_stream_skip(&lane->stream);
     }

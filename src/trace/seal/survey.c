@@ -158,7 +158,7 @@ static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed)
     return good;
 }
 
-static void see_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
+static void add_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
     struct ggs_life * life = find_life(survey, context);
     if (life == NULL) return;
     const struct ggs_seal_batch * batch   = &life->batch;
@@ -174,7 +174,7 @@ static void see_output_read(struct ggs_survey * survey, uint64_t context, int64_
 
 // ---- contexts and their memory ----
 
-static bool see_change(struct ggs_survey * survey, uint64_t object, struct ggs_memory_change change) {
+static bool add_change(struct ggs_survey * survey, uint64_t object, struct ggs_memory_change change) {
     bool all = change.kind == GGS_MEMORY_CLEAR || (change.kind == GGS_MEMORY_REMOVE && change.sequence < 0);
     for (size_t i = survey->n_lives; object != 0 && i-- > 0;) {
         struct ggs_life * life = &survey->lives[i];
@@ -186,8 +186,8 @@ static bool see_change(struct ggs_survey * survey, uint64_t object, struct ggs_m
     return true;
 }
 
-static bool see_memory(struct ggs_survey * survey, const struct ggs_journal_memory * memory) {
-    return see_change(survey, memory->object,
+static bool add_memory(struct ggs_survey * survey, const struct ggs_journal_memory * memory) {
+    return add_change(survey, memory->object,
                       (struct ggs_memory_change){.kind     = memory->kind,
                                                  .sequence = memory->sequence,
                                                  .other    = memory->other,
@@ -198,14 +198,14 @@ static bool see_memory(struct ggs_survey * survey, const struct ggs_journal_memo
 
 // An address that is used again is a new context. One that existed before the recording has
 // computed: its first decode here is no warm-up.
-static bool see_context(struct ggs_survey * survey, uint64_t context, uint64_t memory, bool existed) {
+static bool add_context(struct ggs_survey * survey, uint64_t context, uint64_t memory, bool existed) {
     struct ggs_memory_change cleared = {.context = context, .kind = GGS_MEMORY_CLEAR};
     struct ggs_life *        life    = add_life(survey, context, memory);
     if (life != NULL) life->over = existed;
     return life != NULL && ggs_sequences_change(&survey->sequences, &cleared);
 }
 
-static bool see_embeddings(struct ggs_survey * survey, uint64_t context) {
+static bool add_embeddings(struct ggs_survey * survey, uint64_t context) {
     const struct ggs_life * life = find_life(survey, context);
     return life == NULL || life->newest == 0 || mark(&survey->embeddings, life->newest, true);
 }
@@ -221,15 +221,15 @@ bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record
     survey->sequences.owner                  = survey;
     switch (record->type) {
         case GGS_JOURNAL_CONTEXT:
-            return see_context(survey, number->value[0], number->value[2], number->value[3] != 0);
+            return add_context(survey, number->value[0], number->value[2], number->value[3] != 0);
         case GGS_JOURNAL_CLEAR:
-            return see_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
+            return add_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
         case GGS_JOURNAL_MEMORY:
-            return see_memory(survey, record->body);
+            return add_memory(survey, record->body);
         case GGS_JOURNAL_EMBEDDINGS:
-            return see_embeddings(survey, number->value[0]);
+            return add_embeddings(survey, number->value[0]);
         case GGS_JOURNAL_OUTPUT_READ:
-            see_output_read(survey, ((const struct ggs_journal_output_read *) record->body)->context,
+            add_output_read(survey, ((const struct ggs_journal_output_read *) record->body)->context,
                             ((const struct ggs_journal_output_read *) record->body)->index);
             return true;
         case GGS_JOURNAL_DECODE:

@@ -41,7 +41,7 @@ int ggs_seal_batch_read(struct ggs_seal_batch * batch, struct ggs_journal_decode
     batch->encode       = decode->encode != 0;
     batch->has_position = (decode->has & GGS_DECODE_HAS_POSITIONS) != 0;
     batch->has_output   = (decode->has & GGS_DECODE_HAS_OUTPUTS) != 0;
-    batch->told         = (decode->has & GGS_DECODE_READS_RECORDED) != 0;
+    batch->reads_known  = (decode->has & GGS_DECODE_READS_RECORDED) != 0;
     for (uint64_t i = 0; i < n; i++) {
         batch->token[i]    = decode->has & GGS_DECODE_HAS_TOKENS ? arrays.tokens[i] : -1;
         batch->position[i] = arrays.positions[i];
@@ -112,15 +112,15 @@ void ggs_seal_batch_guess(struct ggs_seal_batch * batch, const struct ggs_seal_g
 }
 
 struct ggs_sequence_batch ggs_seal_batch_fed(const struct ggs_seal_batch * batch) {
-    return (struct ggs_sequence_batch){.decode   = batch->decode,
-                                       .step     = -1,
-                                       .encode   = batch->encode,
-                                       .told     = batch->told,
-                                       .n        = batch->n,
-                                       .token    = batch->token,
-                                       .position = batch->position,
-                                       .sequence = batch->sequence,
-                                       .output   = batch->output};
+    return (struct ggs_sequence_batch){.decode      = batch->decode,
+                                       .step        = -1,
+                                       .encode      = batch->encode,
+                                       .reads_known = batch->reads_known,
+                                       .n           = batch->n,
+                                       .token       = batch->token,
+                                       .position    = batch->position,
+                                       .sequence    = batch->sequence,
+                                       .output      = batch->output};
 }
 
 // Pairs come by token; those of one further sequence become ranges.

@@ -14,7 +14,7 @@ struct ggs_seal_batch {
     uint64_t  decode; // 0 if the call was not seen
     bool      encode;
     bool      has_position, has_output; // they were given
-    bool      told;                     // outputs that are read are told
+    bool      reads_known;              // outputs that are read are told
     uint64_t  n;
     int64_t * token;
     int64_t * position;

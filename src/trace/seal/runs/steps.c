@@ -210,7 +210,7 @@ static struct ggs_open_step * assign_step(struct ggs_steps * steps, struct ggs_s
                                                             .sequence = batch->sequence[i],
                                                             .output   = batch->output[i],
                                                             .decode   = batch->decode,
-                                                            .read     = batch->told && batch->output[i] != 0};
+                                                            .read     = batch->reads_known && batch->output[i] != 0};
     struct ggs_memory_change change;
     for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
         change.step     = step->row.step;
@@ -235,7 +235,7 @@ static void learn_reading(struct ggs_steps * steps, struct ggs_seal_context * co
                           const struct ggs_seal_batch * batch) {
     bool                          read = ggs_map_get(&steps->survey.readers, ggs_map_key_number(batch->decode)) != 0;
     struct ggs_sequence_context * sequence = ggs_sequences_context(&steps->sequences, context->number);
-    if (!batch->told) return;
+    if (!batch->reads_known) return;
     context->read = read ? GGS_READ_BY_PROGRAM : GGS_READ_NEVER;
     if (sequence != NULL) sequence->never_read = !read;
 }
@@ -291,7 +291,7 @@ static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t n
     return NULL;
 }
 
-static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
+static void assign_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
     if (decode->taken) return;
     decode->taken = true;
     ggs_seal_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
@@ -313,7 +313,7 @@ void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t number, int64_t sta
     decode->row.status = status;
     decode->row.end_ns = ns;
     // One that failed before it computed anything fed no tokens: it will be tried again.
-    if (status == 0) take_decode(steps, decode);
+    if (status == 0) assign_decode(steps, decode);
     end_decode(steps, decode);
 }
 
@@ -322,7 +322,7 @@ void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t number, int64_t sta
 bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run) {
     struct ggs_open_decode * decode = find_decode(steps, run->decode);
     if (decode == NULL) return false;
-    take_decode(steps, decode);
+    assign_decode(steps, decode);
     if (decode->step != NULL) add_run(decode->step, run);
     return true;
 }
