@@ -12,11 +12,9 @@
 //     number, name                   GGS_BY_number; --by name, by_name in JSON
 //     key, form                      of a group in JSON: answer/ops/stats-write.c has the forms
 //     order                          NUMBER: groups ascend by number; TIME: longest first
-//     by                             what decides: the NODE; the RUN, also of a backend that is
-// seen as a
-//                                    whole; the BACKEND; OTHER: see compute
-//     find                           the group of the walk's current op; NULL: compute has its own
-// pass
+//     by                             what decides: the NODE; the RUN, also of a backend without
+//                                    op times; the BACKEND; OTHER: see compute
+//     find                           the group of the walk's current op; NULL if compute is set
 //     text                           half a line
 #define GGS_GROUPINGS(ROW)                                                                                         \
     ROW(OP, op, "op", NAMED, TIME, NODE, find_op, NULL, "operation (the default)")                                 \

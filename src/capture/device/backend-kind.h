@@ -1,8 +1,8 @@
 // A kind of ggml backend that is not treated as an unknown device: one file each, and a row in
-// backend-kinds.c. Nothing else tests for a backend's name.
+// GGS_BACKEND_KINDS. Nothing else tests for a backend's name.
 //
-// Functions are called in this order, on the thread that computes but for read and drop; each may
-// be NULL:
+// Functions are called in this order, on the thread that computes except for read and drop; each
+// may be NULL:
 //
 //     begin -> (node -> commands)* -> submitted -> read, or drop if the run ends otherwise
 #pragma once
@@ -34,7 +34,11 @@ struct ggs_backend_kind {
     void (*generating)(void);
 };
 
-extern const struct ggs_backend_kind ggs_backend_kind_cuda, ggs_backend_kind_rpc, ggs_backend_kind_vulkan;
+#define GGS_BACKEND_KINDS(ROW) ROW(cuda) ROW(rpc) ROW(vulkan)
+
+#define ROW(name_) extern const struct ggs_backend_kind ggs_backend_kind_##name_;
+GGS_BACKEND_KINDS(ROW)
+#undef ROW
 
 extern const struct ggs_backend_kind * const ggs_backend_kinds[]; // ends with NULL
 

@@ -288,9 +288,8 @@ static bool starts_with(const char * string, const char * start) {
 
 // Rules for all architectures:
 // - Layers are scaled so that all of them together add about as much to the residual stream as the
-//   embedding. The text then depends on the last token and on earlier ones, and does not converge
-// to
-//   one token.
+//   embedding. The text then depends on the last token and on earlier ones, and does not
+//   converge to one token.
 // - Every second layer has its value and down projections at more bits, like common quantization
 //   mixes.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {
