@@ -81,7 +81,7 @@ int ggs_experiment_files_remove(const char * directory, struct ggs_error * error
 
 // ---- setting aside ----
 
-// Moves an experiment's files. Stops at the first that cannot be moved.
+// Moves an experiment's files. Stops at the first failure.
 static int move(const char * from, const char * to, struct ggs_error * error) {
     int                   status = 0;
     DIR *                 folder = opendir(from);

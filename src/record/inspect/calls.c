@@ -1,9 +1,8 @@
-// Which function calls which, as far as machine code shows without being disassembled: calls are
-// found by where they lead to.
+// Which function calls which, found without disassembling: by the targets of calls.
 //
 // A call through the dynamic linker goes to a stub of the PLT, which jumps through the function's
-// slot in the global offset table, or straight through that slot. Where functions begin is in the
-// table of unwind information, which stripped files have too.
+// slot in the global offset table, or directly through that slot. The table of unwind information
+// has the beginnings of functions, also in stripped files.
 #include <elf.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ enum { MOST_SLOTS = 8, MOST_STUBS = 16, MOST_CALLERS = 64, STUB_HEAD = 5 };
 struct target {
     uint64_t slots[MOST_SLOTS]; // addresses in the global offset table
     unsigned n_slots;
-    uint64_t stubs[MOST_STUBS]; // addresses of the stubs' jumps; a stub begins up to STUB_HEAD bytes before
+    uint64_t stubs[MOST_STUBS]; // addresses of their jumps, up to STUB_HEAD bytes into a stub
     unsigned n_stubs;
 };
 
@@ -38,9 +37,10 @@ static uint64_t frame_begin(const struct ggs_elf * elf, uint64_t i) {
            (uint64_t) (int64_t) word_at(elf, elf->frames.offset + FRAMES_HEADER + i * FRAMES_ENTRY);
 }
 
-// Where the function begins that has the address; 0 if that is not known. The table is sorted.
+// Returns the beginning of the function that contains the address; 0 if unknown. The table is
+// sorted.
 static uint64_t function_of(const struct ggs_elf * elf, uint64_t address) {
-    static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b}; // what every linker writes: 4-byte offsets from the table
+    static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b}; // 4-byte offsets from the table
     struct ggs_elf_table frames      = elf->frames;
     if (frames.size < FRAMES_HEADER || memcmp(elf->mapping.data + frames.offset, expected, sizeof(expected)) != 0)
         return 0;
@@ -97,8 +97,8 @@ static uint64_t extend(uint64_t word, unsigned bits) {
     return (uint64_t) ((int64_t) (word << (64 - bits)) >> (64 - bits));
 }
 
-// bl and b reach 26 bits of words. A stub is "adrp x16, the slot's page; ldr x17, [x16, in the
-// page]; ...; br x17".
+// bl and b reach 26 bits of words. A stub is "adrp x16, page of the slot; ldr x17, [x16, offset];
+// ...; br x17".
 static void each_branch_aarch64(const struct ggs_elf * elf, branch_seen * see, void * context) {
     for (uint64_t i = 0; i + 8 <= elf->code.size; i += 4) {
         uint64_t at   = elf->code_address + i;
@@ -113,7 +113,7 @@ static void each_branch_aarch64(const struct ggs_elf * elf, branch_seen * see, v
     }
 }
 
-// Calls `see` for every place that may be a branch.
+// Calls `see` for every possible branch.
 static void each_branch(const struct ggs_elf * elf, branch_seen * see, void * context) {
     if (elf->machine == EM_X86_64)
         each_branch_x86_64(elf, see, context);
@@ -146,7 +146,7 @@ static void add_own_call(void * context, uint64_t at, enum branch kind, uint64_t
     if (kind == CALL && has(search->callees, to)) add(&search->callers, function_of(search->elf, at));
 }
 
-// The functions that call `name` through the dynamic linker.
+// Finds the functions that call `name` through the dynamic linker.
 static struct functions callers_of(const struct ggs_elf * elf, const char * name) {
     struct target target = {.n_slots = 0};
     target.n_slots       = ggs_elf_slots(elf, name, target.slots, MOST_SLOTS);

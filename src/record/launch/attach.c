@@ -42,8 +42,8 @@ static int check_state(const struct ggs_tracee * tracee, struct ggs_error * erro
     return 0;
 }
 
-// The library may be there from an earlier time. It is the same if its first page is, which holds
-// its build id.
+// The library may be loaded from an earlier attach. It is the same if its first page, which has its
+// build id, is the same.
 static bool find_loaded(struct ggs_attach * attach) {
     static const char * const names[] = {"libggscope-capture.so", "memfd:ggscope_attach"};
     uint8_t                   own[4096], theirs[4096];
@@ -63,8 +63,7 @@ static bool find_loaded(struct ggs_attach * attach) {
     return false;
 }
 
-// A process with other mounts does not see the file, and one of another user may not be permitted
-// to read it.
+// A process with other mounts may not see the file, and one of another user may not read it.
 static bool sees_library(const struct ggs_attach * attach) {
     return !attach->tracee.other_root && (attach->tracee.user == geteuid() || access(attach->library, R_OK) == 0);
 }
@@ -103,7 +102,7 @@ int ggs_attach_open(struct ggs_attach * attach, const char * word, struct ggs_er
     return status;
 }
 
-// ---- a spool that both see ----
+// ---- a shared spool ----
 
 static bool holds_spools(const char * path) {
     struct stat info;
@@ -131,7 +130,7 @@ int ggs_attach_find_parent(struct ggs_attach * attach, const char * wanted, stru
 
 // ---- loading ----
 
-// What the two sides tell each other. The process must be permitted to write to it.
+// Makes the file by which the two sides communicate. The process must be able to write to it.
 static int make_state(struct ggs_attach * attach, const char * folder, struct ggs_error * error) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", folder, GGS_SPOOL_ATTACH) >= (int) sizeof(path))
@@ -185,13 +184,13 @@ static int fail_reason(const struct ggs_attach * attach, struct ggs_error * erro
                     text[0] == '\0' ? "the recording ended by itself" : text);
 }
 
-// False once the process has ended, or has become another program: its memory is gone then.
+// False once the process has ended or called exec: its memory is gone.
 static bool is_there(const struct ggs_attach * attach) {
     uint8_t byte;
     return ggs_tracee_lives(&attach->tracee) && ggs_tracee_read(&attach->tracee, attach->c_library.munmap, &byte, 1);
 }
 
-// Changes code of the process if the library asks for it. What it names is checked there.
+// Changes code of the process at the library's request, which is checked there.
 static int change_code(struct ggs_attach * attach, struct ggs_error * error) {
     static struct ggs_code_place places[GGS_CODE_PLACES_MOST];
     struct ggs_spool_attach *    state  = attach->state;
@@ -252,7 +251,7 @@ int ggs_attach_start(struct ggs_attach * attach, const struct ggs_attach_setting
     return status == 0 ? await_slots(attach, error) : status;
 }
 
-// ---- while it records ----
+// ---- recording ----
 
 static bool read_signal(int signals) {
     struct signalfd_siginfo info;

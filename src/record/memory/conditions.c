@@ -12,7 +12,7 @@
 #include "gguf/gguf-split.h"
 #include "trace/spool.h"
 
-// ---- before ----
+// ---- preparation ----
 
 static void warn_of_copies(const struct ggs_memory_conditions * conditions) {
     const struct ggs_copies * copies = &conditions->copies;
@@ -87,8 +87,8 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
                                 struct ggs_error * error) {
     int status = ggs_ahead_start(&conditions->ahead, spool, segments_ahead(conditions, spool, max_bytes),
                                  conditions->memory == 0, error);
-    if (conditions->memory == 0) status = 0; // then the library makes its own
-    // The kernel charges a page to the group that touched it first: cached pages would cost the
+    if (conditions->memory == 0) status = 0; // the library makes its own
+    // The kernel charges a page to the group that touches it first: cached pages would cost the
     // program nothing.
     if (status == 0 && conditions->model != NULL && (conditions->cold || conditions->memory > 0)) {
         status              = ggs_cold_drop(&conditions->found, conditions->model, error);
@@ -99,7 +99,7 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
     return status;
 }
 
-// ---- while it runs, and after ----
+// ---- the run and its end ----
 
 void ggs_memory_conditions_join(struct ggs_memory_conditions * conditions, pid_t program) {
     struct ggs_error error;
@@ -149,7 +149,7 @@ void ggs_memory_conditions_annotate_end(const struct ggs_memory_conditions * con
         add(machine, "read_bytes", (uint64_t) (children.ru_inblock - conditions->children.ru_inblock) * 512);
 }
 
-// An estimate of what the program needs: the predicted copies, or twice the limit.
+// Estimates what the program needs: the predicted copies, or twice the limit.
 static uint64_t suggest(const struct ggs_memory_conditions * conditions) {
     const uint64_t step   = 64ull << 20;
     uint64_t       copied = conditions->copies.bytes, need = 2 * conditions->memory;
