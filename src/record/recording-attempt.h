@@ -34,7 +34,7 @@ struct ggs_recording_attempt {
     struct ggs_sealer *          sealer;
     struct ggs_attach            attach;   // the process to attach to, if one is given
     char * const *               command;  // of the program
-    int                          stop;     // eventfd: a window of an attached recording was closed; -1
+    int                          stop;     // eventfd: the window was closed; -1 unless attached
     struct ggs_children *        watched;  // programs started by the program
     struct ggs_children_found    started;  // of those: ran engines, unrecorded
     uint32_t                     children; // forked processes that computed, unrecorded

@@ -24,7 +24,7 @@ static void remove_spool(const struct ggs_recording_attempt * attempt) {
     ggs_spool_remove(path, NULL);
 }
 
-// What was computed was computed by others. False if there were none.
+// Reports that other processes computed. Returns false if none did.
 static bool report_children(const struct ggs_recording_attempt * attempt) {
     const struct ggs_children_found * started = &attempt->started;
     if (started->n > 0)
@@ -63,7 +63,7 @@ static void add_engine(struct ggs_findings * report, const struct ggs_libraries 
     ggs_elf_close(&elf);
 }
 
-// Says what could not be seen of the libraries that the program really loaded, and that nothing was
+// Reports what could not be recorded of the libraries that the program loaded, and that nothing was
 // computed.
 static void report_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
     struct ggs_libraries   capture = {0}, engine = {0};
@@ -98,11 +98,11 @@ static void explain_assertion(const struct ggs_recording_attempt * attempt, int 
     ggs_assertion_explain(path, wait_status, attempt->command, facts->layout);
 }
 
-// The program has ended: what its journal says goes into experiment.json.
+// Copies facts of the journal into experiment.json after the program's end.
 struct ending {
     struct ggs_recording_attempt * attempt;
     int                            wait_status;
-    bool                           discard; // the program failed before it computed anything, and has said why
+    bool                           discard; // the program failed before it computed, and said why
 };
 
 static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
@@ -128,7 +128,7 @@ static int complete(void * context, const struct ggs_spool_facts * facts, struct
     return status;
 }
 
-// Nothing was recorded. An experiment that was to be replaced stays.
+// Discards an empty recording. An experiment that was to be replaced stays.
 static void discard(struct ggs_recording_attempt * attempt) {
     bool replaces = ggs_experiment_files_are_aside(attempt->experiment.directory);
     ggs_experiment_discard(&attempt->experiment);
@@ -137,7 +137,7 @@ static void discard(struct ggs_recording_attempt * attempt) {
                 attempt->experiment.directory);
 }
 
-// Names the recordings of programs that were followed. False if there are none.
+// Lists the recordings of followed programs. Returns false if there are none.
 static bool report_followed(const char * directory) {
     char   pattern[PATH_MAX];
     glob_t found;
@@ -151,7 +151,7 @@ static bool report_followed(const char * directory) {
     return true;
 }
 
-// Nothing of ggml was seen: an experiment that is empty, and why.
+// Ends a recording without any ggml activity: an empty experiment, and the reason.
 static int finish_empty(struct ending * ending) {
     struct ggs_recording_attempt * attempt = ending->attempt;
     struct ggs_spool_facts         nothing = {0};

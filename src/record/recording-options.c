@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "record/recording.h"
 
-// Less than this holds no recording: the journal and the first lane take a segment each.
+// A recording needs at least this: the journal and the first lane take a segment each.
 static const uint64_t LEAST_SIZE = 4u << 20;
 
 static bool set_max_size(void * member, const char * text) {
@@ -64,7 +64,7 @@ static bool set_dump(void * member, const char * text) {
     return true;
 }
 
-// Of --faults and --no-faults the last one counts.
+// The last of --faults and --no-faults counts.
 static bool set_faults(void * member, const char * text) {
     struct ggs_recording * recording = member;
     (void) text;

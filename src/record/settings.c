@@ -20,7 +20,7 @@
 
 enum { MOST_FILE = 16 << 20 };
 
-// Those of the runner are in its own table.
+// Settings of the runner are in its own table.
 static const struct {
     const char * section;
     const char * key;
@@ -42,7 +42,7 @@ static const char * section_of(int setting) {
     return setting < GGS_RUN_OPTIONS ? EXPERIMENT : keys[setting].section;
 }
 
-// What llama.cpp's own programs call them.
+// Names in llama.cpp's own programs.
 static const struct {
     const char *           key;
     enum ggs_runner_option setting;
@@ -53,7 +53,7 @@ static const struct {
 
 // ---- values ----
 
-// All that are not the runner's are paths.
+// All settings that are not the runner's are paths.
 static enum ggs_value_kind kind_of(int setting) {
     return setting < GGS_RUN_OPTIONS ? ggs_runner_forms[setting].kind : GGS_VALUE_PATH;
 }
@@ -110,7 +110,7 @@ static bool has_type(enum ggs_value_kind kind, struct json_object * value) {
     return false;
 }
 
-// `key`: the name that the file has for the setting.
+// `key`: the name of the setting in the file.
 static int set_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
                      const char * path, struct ggs_error * error) {
     static const char * const wanted[] = {
@@ -152,8 +152,7 @@ static int set_section(struct ggs_settings * settings, const char * section, str
             if (strcmp(aliases[i].key, key) == 0 && strcmp(section, EXPERIMENT) == 0)
                 setting = (int) aliases[i].setting;
         }
-        if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0)
-            continue; // trace_bin: the trace itself is elsewhere
+        if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0) continue; // trace_bin
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
         int status = set_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
@@ -215,8 +214,8 @@ static int resolve(struct ggs_settings * settings, const char * path, struct ggs
 
 // ---- the file ----
 
-// A copy without comments: blanks from // to the end of the line, so that places stay what they
-// are. The caller frees.
+// Returns a copy without comments: blanks from // to the end of the line, so that positions stay
+// the same. The caller frees it.
 static char * without_comments(const struct ggs_mapping * file) {
     char * text   = malloc(file->size);
     bool   string = false, comment = false;
@@ -288,7 +287,7 @@ int ggs_settings_read(struct ggs_settings * settings, const char * path, struct 
     return status;
 }
 
-// ---- the user's own ----
+// ---- the user's config file ----
 
 static bool config_path(char path[PATH_MAX]) {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

@@ -223,7 +223,8 @@ struct entrance {
 };
 
 // The guardian must not be a child of the program, which may wait for all its children: another
-// process makes the group, moves this one into it and ends.
+// process makes the group, moves this one into it and ends. The page stays mapped, because `prefix`
+// points into it.
 int ggs_limit_enter(uint64_t bytes, const char ** prefix, struct ggs_error * error) {
     struct entrance * e  = mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t             us = getpid(), child = e == MAP_FAILED ? -1 : fork();

@@ -34,7 +34,7 @@ static bool has_entries(const char * path) {
     return found;
 }
 
-// The whole disk under a device, and where on it the device begins.
+// Finds the whole disk under a device, and where on it the device begins.
 static int find_disk(struct ggs_disk_file * file, dev_t device, const char * path, struct ggs_error * error) {
     char     name[PATH_MAX], line[64];
     unsigned numbers[2];
@@ -102,8 +102,7 @@ void ggs_disks_release(struct ggs_disks * disks) {
     *disks = (struct ggs_disks){0};
 }
 
-// The same list with more at its end, most of the time: files are numbered as the recording meets
-// them.
+// Mostly the same list with more at its end: files are numbered as the recording finds them.
 static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, const char * path) {
     if (i < disks->n_files) return strcmp(disks->files[i].path, path) == 0 ? &disks->files[i] : NULL;
     if (i > disks->n_files) return NULL;
@@ -112,11 +111,11 @@ static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, 
         free(file.path);
         return NULL;
     }
-    find_extents(&disks->files[i], path, NULL); // without a disk none of the requests are its own
+    find_extents(&disks->files[i], path, NULL); // without a disk it has no requests
     return &disks->files[i];
 }
 
-// The last extent that begins at the offset or before; `next` is where the one behind it begins.
+// Returns the last extent that begins at the offset or before; `next` is the begin of the next one.
 static const struct ggs_extent * extent_at(const struct ggs_extents * extents, uint64_t offset, uint64_t * next) {
     size_t behind = ggs_search(extents->n_extents, at, extents->extents[at].physical <= offset);
     *next         = behind < extents->n_extents ? extents->extents[behind].physical : UINT64_MAX;

@@ -16,7 +16,7 @@
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
-enum { RUNS = 1 << 16 }; // of which the graph is remembered: ops of older ones are told late by nobody
+enum { RUNS = 1 << 16 }; // with a known graph; older ones need none
 
 struct place { // in a stream
     uint32_t lane, sequence;
@@ -27,7 +27,7 @@ struct ops_of_graph {
     uint64_t   graph;
     uint32_t   n;
     uint16_t * op;
-    bool       own; // else it is another graph's
+    bool       own; // false if it is another graph's
 };
 
 struct ggs_follow_private {
@@ -41,7 +41,7 @@ struct ggs_follow_private {
         uint64_t run, graph;
     } runs[RUNS];
     uint64_t newest_run;
-    // the clock
+    // Clock:
     bool     tick_is_ns;
     uint64_t first_ticks, first_ns;
     double   ns_per_tick;
@@ -193,9 +193,9 @@ static void read_lane(struct ggs_follow * follow, struct ggs_spool_stream * lane
     if (place->position > 0) ggs_spool_stream_seek(lane, place->sequence, place->position);
     while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
         struct ggs_unit copy = *unit;
-        if (copy.run > follow->own->newest_run) return; // the journal tells of it next time
+        if (copy.run > follow->own->newest_run) return; // not in the journal yet
         ggs_spool_stream_skip(lane);
-        // The last one may be under way still: then it is read again next time.
+        // The last one may be in progress; it is read again next time.
         bool     open = copy.type == GGS_UNIT_OP && (copy.flags & GGS_OP_RUN_ENDED) == 0;
         uint32_t sequence;
         uint64_t position = ggs_spool_stream_tell(lane, &sequence);
@@ -228,7 +228,7 @@ static void read_process(struct ggs_follow * follow) {
     char                     text[4096];
     sums->alive = follow->pid != 0 && read_text("/proc/%u/stat", follow->pid, text, sizeof(text));
     if (!sums->alive) return;
-    const char * at    = strrchr(text, ')'); // the name before it may hold anything
+    const char * at    = strrchr(text, ')'); // the name before it may contain anything
     char         state = 0;
     uint64_t     minor = 0, major = 0;
     if (at != NULL &&
@@ -245,7 +245,7 @@ static void read_process(struct ggs_follow * follow) {
     sums->written_bytes = number_after(text, "\nwrite_bytes: ");
 }
 
-// ---- all of it ----
+// ---- reading ----
 
 static struct ggs_follow * make(struct ggs_error * error) {
     struct ggs_follow * follow = calloc(1, sizeof(*follow));
@@ -256,7 +256,7 @@ static struct ggs_follow * make(struct ggs_error * error) {
     return NULL;
 }
 
-// Of segments that are gone: what they took more than what they have become, and that.
+// Estimates bytes of removed segments: what they took beyond their sealed form, and that form.
 static uint64_t sealed_bytes(const char * directory, const struct ggs_spool_control * control) {
     char        path[PATH_MAX];
     struct stat info;

@@ -16,11 +16,11 @@
 #include "record/sealer.h"
 #include "trace/schema.h"
 
-// What belongs to a source, beside what joining needs of it.
+// Further data of a source.
 struct ggs_joining_private {
     char *               path;
     char *               host;
-    struct json_object * json; // its experiment.json; an empty object if there is none
+    struct json_object * json; // its experiment.json, or an empty object
 };
 
 static const char * text_of(struct json_object * json, const char * key) {
@@ -34,7 +34,7 @@ static struct json_object * member(struct json_object * json, const char * key) 
     return json_object_object_get_ex(json, key, &value) ? json_object_get(value) : NULL;
 }
 
-// ---- what is joined ----
+// ---- sources ----
 
 static int add(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                struct ggs_error * error) {
@@ -73,10 +73,10 @@ static bool is_directory(const char * path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// ---- one that was joined already ----
+// ---- sources that were joined ----
 
-// Where a recording lies that another one was joined from; NULL if it is not there any more. `row`
-// is what source_json wrote.
+// Returns the path of a recording that another one was joined from; NULL if it is gone. `row` was
+// written by source_json.
 static const char * path_of_source(struct json_object * row) {
     const char *        path = text_of(row, "path");
     struct ggs_reader * reader;
@@ -97,7 +97,7 @@ static int split_joined(struct ggs_joined * joined, struct ggs_error * error) {
     if (!json_object_object_get_ex(last.json, "joined", &list) || !json_object_is_type(list, json_type_array)) return 0;
     size_t n = json_object_array_length(list);
     for (size_t i = 0; i < n; i++)
-        if (path_of_source(json_object_array_get_idx(list, i)) == NULL) return 0; // it is refused as it is
+        if (path_of_source(json_object_array_get_idx(list, i)) == NULL) return 0; // refused as a whole
     ggs_reader_close(joined->sources[--joined->n].reader);
     int status = 0, number, end;
     for (size_t i = 0; status == 0 && i < n; i++) {
@@ -112,8 +112,7 @@ static int split_joined(struct ggs_joined * joined, struct ggs_error * error) {
     return status;
 }
 
-// The experiment, sealed if it was not, and those of the programs that it started and that were
-// followed.
+// Adds the experiment, sealed if necessary, and those of followed programs.
 static int add_all(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                    struct ggs_error * error) {
     char   pattern[PATH_MAX];
@@ -157,7 +156,7 @@ static int add_inputs(struct ggs_joined * joined, const struct ggs_joining * joi
     return status;
 }
 
-// Takes pointers only once the arrays have stopped growing.
+// Sets pointers, once the arrays no longer grow.
 static void describe(struct ggs_joined * joined) {
     for (uint32_t i = 0; i < joined->n; i++) {
         struct ggs_join_source * source = &joined->sources[i];
@@ -170,7 +169,7 @@ static void describe(struct ggs_joined * joined) {
     }
 }
 
-// Machines have the name that somebody gave one of their recordings; else a number.
+// A machine has the name given to one of its recordings, else a number.
 static int name_hosts(struct ggs_joined * joined, struct ggs_error * error) {
     for (uint32_t i = 0; i < joined->n; i++) {
         uint64_t machine = joined->sources[i].machine;
@@ -241,7 +240,7 @@ static int64_t end_of(const struct ggs_joined * joined) {
     return end;
 }
 
-// That of the recording whose clock it has, with what is true of all.
+// That of the recording with the common clock, and what holds for all.
 static struct json_object * joined_json(const struct ggs_joined * joined, const char * id) {
     const struct ggs_join_source * reference = &joined->sources[joined->join.reference];
     struct json_object *           json      = json_object_new_object();
@@ -264,7 +263,7 @@ static struct json_object * joined_json(const struct ggs_joined * joined, const 
     return json;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_json * experiment,
                             struct ggs_error * error) {
