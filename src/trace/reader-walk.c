@@ -11,8 +11,8 @@ static int by_table(const void * a, const void * b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-// Collects the chunks that are whole; returns how many, or UINT64_MAX when out of memory. *end is
-// where the walk stopped.
+// Collects intact chunks; returns their number, or UINT64_MAX when out of memory. *end is where the
+// walk stopped.
 static uint64_t collect(struct ggs_reader * reader, uint64_t * end) {
     uint64_t n = 0, capacity = 0, offset = sizeof(struct ggs_trace_header);
     for (;;) {

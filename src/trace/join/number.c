@@ -51,7 +51,7 @@ static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_ro
 
 // ---- processes ----
 
-// The process's name and number, and its host if there are several.
+// Formats the process's name and number, and its host if there are several.
 static void name_process(struct ggs_join_part * part, const struct ggs_process * row, struct ggs_text * text) {
     const char * path  = ggs_reader_string(part->reader, row->executable);
     const char * slash = strrchr(path, '/');
@@ -76,7 +76,7 @@ static bool map_process(struct ggs_join_part * part, const void * before, void *
 
 // ---- files, ops, types ----
 
-// The same file in two processes of a machine is one.
+// A file that two processes of a machine have opened is one.
 static int number_files(struct ggs_join_part * part, struct ggs_map * known, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_file     row;
@@ -107,8 +107,8 @@ static int number_files(struct ggs_join_part * part, struct ggs_map * known, str
     return status < 0 ? status : 0;
 }
 
-// Ops and types have the numbers of their engine, and engines differ: names decide. Numbers of the
-// first recording stay. Rows of both tables begin with a number and a name.
+// Numbers of ops and types depend on the engine, so names decide. Numbers of the first recording
+// stay. Rows of both tables begin with a number and a name.
 static int number_names(struct ggs_join_part * part, enum ggs_trace_table table, uint64_t ** list, uint64_t * n,
                         struct ggs_map * known, uint64_t * next, struct ggs_error * error) {
     enum { MOST = 4096 };
@@ -164,7 +164,7 @@ static bool map_tensor(struct ggs_join_part * part, const void * before, void * 
     return true;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int number_slots(struct ggs_join_part * part, int64_t * next, struct ggs_error * error) {
     int64_t most = -1;
@@ -184,7 +184,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
     static const struct {
         enum ggs_trace_table table;
         size_t               base;
-        take_row             take; // NULL: the table goes by time, and is written later
+        take_row             take; // NULL: in time order, written later
     } tables[] = {
         {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), map_process},
         {GGS_TABLE_GRAPHS, offsetof(struct ggs_join_part, graph), NULL},
