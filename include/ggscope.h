@@ -55,7 +55,7 @@ enum ggs_status {
     GGS_MEMORY      = -3, // out of memory
     GGS_USAGE       = -4, // the caller asked for something impossible
     GGS_UNSUPPORTED = -5, // fine input, but this version cannot read it
-    GGS_ABSENT      = -6, // what was asked for is not there
+    GGS_ABSENT      = -6, // it does not exist
 };
 
 struct ggs_error {
@@ -132,7 +132,7 @@ struct ggs_schema {
     const struct ggs_column * columns;
     uint32_t                  n_columns;
     uint32_t                  n_words; // members of the row struct: one more than columns if there are bytes
-    int32_t                   key;     // the column that ggs_cursor_keys looks at, -1 for none
+    int32_t                   key;     // the column of ggs_cursor_keys, -1 for none
     uint8_t                   sorted;  // rows ascend by key
 };
 
@@ -527,7 +527,7 @@ enum ggs_loss_reason {
     GGS_LOSS_DAMAGED        = 5, // the spool's bytes were wrong
     GGS_LOSS_FAULTS         = 6, // page faults: the kernel's ring was full
     GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: likewise
-    GGS_LOSS_PAGES          = 8, // ops whose touched pages could not be told
+    GGS_LOSS_PAGES          = 8, // ops whose touched pages are incomplete
     GGS_LOSS_SWITCHES       = 9, // context switches: the kernel's ring was full
     GGS_LOSS_COUNT          = 10,
 };
@@ -628,7 +628,7 @@ struct ggs_submit {
     uint64_t run;
     uint64_t node;
     int64_t  submit_ns;
-    uint64_t host_ns; // until it came to the next one, or the call that submits returned
+    uint64_t host_ns; // until the next one, or the return of the submitting call
 };
 
 // ---- when it was recorded ----
@@ -707,7 +707,7 @@ enum ggs_off_cpu_kind {
 };
 
 enum ggs_off_cpu_other {
-    GGS_OTHER_UNSEEN  = 0, // the kernel did not tell
+    GGS_OTHER_UNSEEN  = 0, // unknown
     GGS_OTHER_IDLE    = 1, // nobody ran
     GGS_OTHER_OWN     = 2, // another thread of the same process
     GGS_OTHER_PROGRAM = 3, // another program, or the kernel
@@ -774,7 +774,7 @@ struct ggs_residency {
 // A request to the disk under a file.
 struct ggs_block_request {
     int64_t  begin_ns;    // issued to the device
-    uint64_t duration_ns; // until it was completed; 0 if the kernel did not tell of that
+    uint64_t duration_ns; // until completion; 0 if that is unknown
     uint64_t device;      // major << 20 | minor
     uint64_t sector;      // of 512 bytes
     uint64_t bytes;
@@ -782,13 +782,13 @@ struct ggs_block_request {
     uint64_t os_thread; // that issued it
     uint64_t file;      // 0 if it is no file of the recording
     uint64_t file_offset;
-    uint64_t run; // under way at begin_ns, on that thread if it computes, else on any; run 0 for none
+    uint64_t run; // in progress at begin_ns: of that thread, else of any; 0 for none
     uint64_t node;
     int64_t  step;    // -1 for none
     uint64_t process; // that issued it, 0 if it is none of the recording
 };
 
-enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be told
+enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be recorded
 
 // Pages of a mapped file that an op really touched: recordings with --prove only, and all their
 // times are distorted.

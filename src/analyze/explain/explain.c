@@ -16,7 +16,7 @@ const char * ggs_reason_part_name(uint64_t part) {
     return part < GGS_PARTS ? names[part] : "";
 }
 
-// ---- for the functions of findings ----
+// ---- helpers of findings ----
 
 #define FILL(name_, member_)                                                     \
     void ggs_reason_##name_(struct ggs_reason * out, const char * format, ...) { \
@@ -44,7 +44,7 @@ void ggs_reason_set_number(struct ggs_reason * out, enum ggs_knob knob, uint64_t
     ggs_reason_set(out, knob, text);
 }
 
-// ---- what is the same for all ----
+// ---- common to all ----
 
 enum { SETTINGS = sizeof(((struct ggs_reason *) 0)->settings) / sizeof(struct ggs_knob_setting) };
 
@@ -85,7 +85,7 @@ static char * verify_of(const struct ggs_explain_facts * facts, const struct ggs
     return text_end(&text);
 }
 
-// Conditions first, then by what they gain, then what saves memory.
+// Conditions come first, time gains next by size, memory last.
 static int by_gain(const void * a, const void * b) {
     const struct ggs_reason *x = a, *y = b;
     if (x->condition != y->condition) return x->condition ? -1 : 1;
@@ -125,7 +125,7 @@ void ggs_reasons_apply(struct ggs_explanation * explanation, const struct ggs_ex
     }
 }
 
-// ---- what is left ----
+// ---- the rest ----
 
 static void explain_rest(struct ggs_explanation * explanation, const struct ggs_explain_facts * f) {
     const struct ggs_phase_facts * g          = &f->generate;

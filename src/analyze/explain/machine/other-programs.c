@@ -1,11 +1,11 @@
-// Other programs on the CPUs: every time of the recording is longer for it.
+// Other programs on the CPUs: all times of the recording are longer.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
 #include "base/number.h"
 
-// What is lost at most, if context switches were not recorded: what threads had to do with fewer
-// CPUs than they are.
+// A bound of the loss if context switches were not recorded: the work of the threads on the
+// remaining CPUs.
 static uint64_t guess(const struct ggs_explain_facts * f, double left) {
     double wanted = (double) f->threads;
     if (left >= wanted) return 0;
