@@ -29,7 +29,7 @@
     ROW(DEVICE, device, "device", NAMED, TIME, BACKEND, find_device, NULL,                                         \
         "the CPU, or what the engine calls a GPU: Vulkan0, CUDA0; also backend")                                   \
     ROW(KERNEL, kernel, "kernel", KERNELS, TIME, OTHER, NULL, compute_kernels,                                     \
-        "kernel of a device; times only, and CUDA tells them")                                                     \
+        "kernel of a device; times only, on CUDA")                                                                 \
     ROW(CONTEXT, context, "context", NUMBERED, NUMBER, RUN, find_context, NULL,                                    \
         "context of the engine, with what drafts cost and saved in the whole recording")                           \
     ROW(PROCESS, process, "process", PROCESSES, NUMBER, RUN, find_process, NULL, "process of a joined experiment") \
