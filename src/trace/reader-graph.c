@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "trace/reader-private.h"
 
 void ggs_graph_free(struct ggs_graph * graph) {
@@ -21,14 +22,10 @@ static int collect(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     if (status != 0) return status;
     ggs_cursor_keys(cursor, (int64_t) graph, (int64_t) graph);
     while ((more = ggs_cursor_next(cursor, row, error)) > 0) {
-        if (*n == capacity) {
-            capacity      = capacity == 0 ? 1024 : 2 * capacity;
-            void * bigger = realloc(*array, capacity * element);
-            if (bigger == NULL) {
-                more = ggs_fail_memory(error);
-                break;
-            }
-            *array = bigger;
+        *array = ggs_array_grow(*array, &capacity, *n + 1, element);
+        if (capacity < *n + 1) {
+            more = ggs_fail_memory(error);
+            break;
         }
         memcpy((char *) *array + (*n)++ * element, row, element);
     }
