@@ -44,13 +44,13 @@ const char * ggs_check_word(uint64_t status) {
     return status < GGS_CHECK_STATUSES ? words[status] : "";
 }
 
-// Calls `see` for every row of a table. Negative if the table cannot be read.
-static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row),
-                void * state, struct ggs_error * error) {
+// Calls `visit` for every row of a table. Negative if the table cannot be read.
+static int each(struct context * c, enum ggs_trace_table table, void * row,
+                void (*visit)(void * state, const void * row), void * state, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     int                 status = ggs_cursor_open(&cursor, c->trace->reader, table, error);
     if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, row, error)) > 0) see(state, row);
+    while ((status = ggs_cursor_next(cursor, row, error)) > 0) visit(state, row);
     ggs_cursor_close(cursor);
     return status;
 }

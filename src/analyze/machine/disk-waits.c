@@ -16,12 +16,12 @@ struct op {
 };
 
 struct state {
-    struct ggs_cursor *streamed, *op_runs;
-    bool               sums;
-    ggs_disk_waits_see see;
-    void *             context;
-    struct op *        ops; // of the run, by node
-    size_t             n, capacity;
+    struct ggs_cursor *   streamed, *op_runs;
+    bool                  sums;
+    ggs_disk_wait_visitor visit;
+    void *                context;
+    struct op *           ops; // of the run, by node
+    size_t                n, capacity;
 };
 
 static int by_node(const void * a, const void * b) {
@@ -65,7 +65,7 @@ static void add_sum(struct state * s, const struct ggs_run * run, uint64_t sum) 
                                  .begin_ns = run->begin_ns,
                                  .end_ns   = run->end_ns,
                                  .wait_ns  = sum};
-    for (; wait.thread < run->threads && wait.thread < THREADS_MOST; wait.thread++) s->see(s->context, &wait);
+    for (; wait.thread < run->threads && wait.thread < THREADS_MOST; wait.thread++) s->visit(s->context, &wait);
 }
 
 static void add_op_run(struct state * s, const struct ggs_run * run, const struct ggs_op_run * row, int64_t until) {
@@ -79,7 +79,7 @@ static void add_op_run(struct state * s, const struct ggs_run * run, const struc
                                  .begin_ns = row->begin_ns,
                                  .end_ns   = until,
                                  .wait_ns  = (uint64_t) (until - row->begin_ns)};
-    s->see(s->context, &wait);
+    s->visit(s->context, &wait);
 }
 
 static int add_run(struct state * s, const struct ggs_run * run, struct ggs_error * error) {
@@ -107,9 +107,9 @@ static int add_run(struct state * s, const struct ggs_run * run, struct ggs_erro
     return 0;
 }
 
-int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_waits_see see,
+int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_wait_visitor visit,
                          void * context, struct ggs_error * error) {
-    struct state        s    = {.see = see, .context = context};
+    struct state        s    = {.visit = visit, .context = context};
     struct ggs_cursor * runs = NULL;
     struct ggs_run      run;
     uint64_t            n = 0;

@@ -77,18 +77,18 @@ static bool has(const struct functions * functions, uint64_t begin) {
 // A branch to an address, or through the slot at an address.
 enum branch { CALL, JUMP, CALL_THROUGH, JUMP_THROUGH };
 
-typedef void branch_seen(void * context, uint64_t at, enum branch kind, uint64_t to);
+typedef void branch_visitor(void * context, uint64_t at, enum branch kind, uint64_t to);
 
-static void each_branch_x86_64(const struct ggs_elf * elf, branch_seen * see, void * context) {
+static void each_branch_x86_64(const struct ggs_elf * elf, branch_visitor * visit, void * context) {
     const uint8_t * code = elf->mapping.data + elf->code.offset;
     for (uint64_t i = 0; i + 6 <= elf->code.size; i++) {
         uint64_t at = elf->code_address + i;
         if (code[i] == 0xe8 || code[i] == 0xe9)
-            see(context, at, code[i] == 0xe8 ? CALL : JUMP,
-                at + 5 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 1));
+            visit(context, at, code[i] == 0xe8 ? CALL : JUMP,
+                  at + 5 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 1));
         if (code[i] == 0xff && (code[i + 1] == 0x15 || code[i + 1] == 0x25))
-            see(context, at, code[i + 1] == 0x15 ? CALL_THROUGH : JUMP_THROUGH,
-                at + 6 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 2));
+            visit(context, at, code[i + 1] == 0x15 ? CALL_THROUGH : JUMP_THROUGH,
+                  at + 6 + (uint64_t) (int64_t) word_at(elf, elf->code.offset + i + 2));
     }
 }
 
@@ -99,26 +99,26 @@ static uint64_t extend(uint64_t word, unsigned bits) {
 
 // bl and b reach 26 bits of words. A stub is "adrp x16, page of the slot; ldr x17, [x16, offset];
 // ...; br x17".
-static void each_branch_aarch64(const struct ggs_elf * elf, branch_seen * see, void * context) {
+static void each_branch_aarch64(const struct ggs_elf * elf, branch_visitor * visit, void * context) {
     for (uint64_t i = 0; i + 8 <= elf->code.size; i += 4) {
         uint64_t at   = elf->code_address + i;
         uint32_t word = (uint32_t) word_at(elf, elf->code.offset + i),
                  next = (uint32_t) word_at(elf, elf->code.offset + i + 4);
         if ((word & 0x7c000000) == 0x14000000)
-            see(context, at, word >> 31 != 0 ? CALL : JUMP, at + 4 * extend(word & 0x3ffffff, 26));
+            visit(context, at, word >> 31 != 0 ? CALL : JUMP, at + 4 * extend(word & 0x3ffffff, 26));
         if ((word & 0x9f00001f) == 0x90000010 && (next & 0xffc003ff) == 0xf9400211) {
             uint64_t page = extend((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
-            see(context, at, JUMP_THROUGH, (at & ~0xfffull) + (page << 12) + 8 * (next >> 10 & 0xfff));
+            visit(context, at, JUMP_THROUGH, (at & ~0xfffull) + (page << 12) + 8 * (next >> 10 & 0xfff));
         }
     }
 }
 
-// Calls `see` for every possible branch.
-static void each_branch(const struct ggs_elf * elf, branch_seen * see, void * context) {
+// Calls `visit` for every possible branch.
+static void each_branch(const struct ggs_elf * elf, branch_visitor * visit, void * context) {
     if (elf->machine == EM_X86_64)
-        each_branch_x86_64(elf, see, context);
+        each_branch_x86_64(elf, visit, context);
     else
-        each_branch_aarch64(elf, see, context);
+        each_branch_aarch64(elf, visit, context);
 }
 
 struct search {

@@ -38,6 +38,6 @@ struct ggs_events {
 
 void ggs_events_release(struct ggs_events * events);
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event);
-// Calls `see` for everything before `ns`, in order, and removes it.
-void ggs_events_drain(struct ggs_events * events, uint64_t                                ns,
-                      void (*see)(void * context, const struct ggs_event * event), void * context);
+// Calls `visit` for everything before `ns`, in order, and removes it.
+void ggs_events_drain(struct ggs_events * events, uint64_t                                  ns,
+                      void (*visit)(void * context, const struct ggs_event * event), void * context);

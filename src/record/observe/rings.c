@@ -188,7 +188,7 @@ static const struct perf_event_header * record_at(struct ggs_rings * rings, cons
     return (const void *) rings->scratch;
 }
 
-static void hand_over(struct ggs_rings * rings, const struct perf_event_header * header, ggs_rings_see see,
+static void hand_over(struct ggs_rings * rings, const struct perf_event_header * header, ggs_ring_visitor visit,
                       void * context) {
     struct ggs_ring_event wanted;
     bool                  sample = header->type == PERF_RECORD_SAMPLE;
@@ -201,10 +201,10 @@ static void hand_over(struct ggs_rings * rings, const struct perf_event_header *
     record.event = bsearch(&wanted, rings->events, rings->n_events, sizeof(wanted), by_id);
     if (record.event == NULL) return;
     rings->samples[record.event->kind]++;
-    see(context, &record);
+    visit(context, &record);
 }
 
-void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context) {
+void ggs_rings_drain(struct ggs_rings * rings, ggs_ring_visitor visit, void * context) {
     for (unsigned i = 0; i < rings->n_rings; i++) {
         struct perf_event_mmap_page * page = rings->rings[i].base;
         const uint8_t *               data = (const uint8_t *) page + page_size();
@@ -215,7 +215,7 @@ void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context
             const struct perf_event_header * header = (const void *) (data + (tail & (rings->bytes - 1)));
             if (header->size < sizeof(*header)) break;
             size_t bytes = header->size;
-            hand_over(rings, record_at(rings, data, tail, bytes), see, context);
+            hand_over(rings, record_at(rings, data, tail, bytes), visit, context);
             tail += bytes;
         }
         __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);

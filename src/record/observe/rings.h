@@ -44,14 +44,14 @@ struct ggs_rings {
 
 // A sample that begins with PERF_SAMPLE_IDENTIFIER; `body` is what follows that number, `bytes`
 // long. Or a PERF_RECORD_SWITCH, which ends with it; `body` is what precedes it. It lives until
-// `see` returns.
+// `visit` returns.
 struct ggs_ring_record {
     const struct ggs_ring_event * event;
     uint32_t                      misc; // of its header
     const void *                  body;
     size_t                        bytes;
 };
-typedef void (*ggs_rings_see)(void * context, const struct ggs_ring_record * record);
+typedef void (*ggs_ring_visitor)(void * context, const struct ggs_ring_record * record);
 
 // Opens `n` events of one process (-1: all) on every CPU. Fails with the kernel's errno: EACCES and
 // EPERM if that is not permitted. Rings are as large as the kernel lets us lock, at most `most`
@@ -65,7 +65,7 @@ void ggs_rings_close(struct ggs_rings * rings); // a zeroed struct is allowed
 // Fills one entry per ring, which becomes ready when enough data is there.
 void ggs_rings_poll(const struct ggs_rings * rings, struct pollfd * fds);
 // Passes on all data.
-void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context);
+void ggs_rings_drain(struct ggs_rings * rings, ggs_ring_visitor visit, void * context);
 // For events that were opened disabled and that no exec enables.
 void ggs_rings_start(const struct ggs_rings * rings);
 // Ends counting and writing.

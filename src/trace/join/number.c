@@ -32,18 +32,18 @@ static int largest(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status < 0 ? status : 0;
 }
 
-// Copies a table row by row, one recording after the other. `take` may change a translated row, or
+// Copies a table row by row, one recording after the other. `change` may modify a translated row, or
 // reject it.
-typedef bool (*take_row)(struct ggs_join_part * part, const void * before, void * row);
+typedef bool (*change_row)(struct ggs_join_part * part, const void * before, void * row);
 
-static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_row take, struct ggs_error * error) {
+static int copy(struct ggs_join_part * part, enum ggs_trace_table table, change_row change, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     uint64_t            row[GGS_COLUMNS_MAX + 1], before[GGS_COLUMNS_MAX + 1];
     int                 status = ggs_cursor_open(&cursor, part->reader, table, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
         memcpy(before, row, sizeof(before));
         ggs_join_translate(part, table, row);
-        if (take == NULL || take(part, before, row)) ggs_writer_append(part->writer, table, row);
+        if (change == NULL || change(part, before, row)) ggs_writer_append(part->writer, table, row);
     }
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;
@@ -184,7 +184,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
     static const struct {
         enum ggs_trace_table table;
         size_t               base;
-        take_row             take; // NULL: in time order, written later
+        change_row           change; // NULL: in time order, written later
     } tables[] = {
         {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), map_process},
         {GGS_TABLE_GRAPHS, offsetof(struct ggs_join_part, graph), NULL},
@@ -225,7 +225,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
     if (status == 0) status = ggs_join_origins(parts, n, error);
     for (unsigned t = 0; t < CONCATENATED; t++)
         for (uint32_t i = 0; status == 0 && i < n; i++)
-            status = copy(&parts[i], tables[t].table, tables[t].take, error);
+            status = copy(&parts[i], tables[t].table, tables[t].change, error);
     for (unsigned t = 0; t < sizeof(rest) / sizeof(rest[0]); t++)
         for (uint32_t i = 0; status == 0 && i < n; i++) status = copy(&parts[i], rest[t], NULL, error);
     ggs_map_release(&files);
