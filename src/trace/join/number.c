@@ -32,8 +32,8 @@ static int largest(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status < 0 ? status : 0;
 }
 
-// Copies a table row by row, one recording after the other. `change` may modify a translated row, or
-// reject it.
+// Copies a table row by row, one recording after the other. `change` may modify a translated row,
+// or reject it.
 typedef bool (*change_row)(struct ggs_join_part * part, const void * before, void * row);
 
 static int copy(struct ggs_join_part * part, enum ggs_trace_table table, change_row change, struct ggs_error * error) {
