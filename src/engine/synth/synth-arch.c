@@ -275,11 +275,25 @@ static const struct ggs_synth_arch architectures[] = {
     // clang-format on
 };
 
+enum { ARCHITECTURES = sizeof(architectures) / sizeof(architectures[0]) };
+
 const struct ggs_synth_arch * ggs_synth_arch_find(const char * name) {
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
         if (strcmp(architectures[i].name, name) == 0) return &architectures[i];
     }
     return NULL;
+}
+
+const char * ggs_synth_arch_names(char * text, size_t size) {
+    size_t length = 0;
+    text[0]       = '\0';
+    for (size_t i = 0; i < ARCHITECTURES && length < size; i++)
+        length += (size_t) snprintf(text + length, size - length, "%s%s",
+                                    i == 0                   ? ""
+                                    : i + 1 == ARCHITECTURES ? " and "
+                                                             : ", ",
+                                    architectures[i].name);
+    return text;
 }
 
 static bool starts_with(const char * string, const char * start) {
