@@ -1,7 +1,7 @@
 // ggscope.h: open a trace that ggscope recorded, and walk it.
 //
-// A trace is a set of tables. Every table has named columns, every row is a struct below whose
-// members are all 64 bits wide and stand in the order of the columns. One loop reads any of them:
+// A trace is a set of tables with named columns. A row is a struct below, whose members are all 64
+// bits wide and in the order of the columns. One loop reads any table:
 //
 //     struct ggs_error    error;
 //     struct ggs_reader * reader;
@@ -15,25 +15,26 @@
 //     ggs_cursor_close(cursor);
 //     ggs_reader_close(reader);
 //
-// How the tables hang together (-> reads "names a row of"):
+// How the tables are related (-> means "names a row of"):
 //
-//     op_runs.run -> runs      runs.graph -> graphs     nodes.graph -> graphs     edges.(graph, node) -> nodes
-//     index.(run, node)        runs.step  -> steps      nodes.tensor -> tensors   edges.tensor -> tensors
-//     tokens.step -> steps     runs.decode -> decodes   tensors.buffer -> buffers, tensors.file -> files
-//     runs.device -> devices   lanes.device -> devices  lod.lane -> lanes
+//     op_runs.run -> runs      runs.graph -> graphs      nodes.graph -> graphs
+//     index.(run, node)        runs.step -> steps        nodes.tensor -> tensors
+//     tokens.step -> steps     runs.decode -> decodes    edges.(graph, node) -> nodes
+//     runs.device -> devices   lanes.device -> devices   edges.tensor -> tensors
+//     lod.lane -> lanes        tensors.file -> files     tensors.buffer -> buffers
 //
 // A column `process` names the process that a row belongs to: a row of processes. An op run's lane
 // is the one with the run's process, device and slot whose queue is the op run's thread.
 //
 // Opening reads a few hundred bytes, however long the trace; a cursor holds one chunk of rows at a
 // time. A trace is untrusted input: every length, offset and checksum is verified before it is
-// used, and what is damaged is an error that says where. A trace that lost its end (a copy that was
-// cut off) opens with a warning and has all chunks that are whole.
+// used, and damage is an error that says where. A truncated trace opens with a warning and has all
+// intact chunks.
 //
 // Times are nanoseconds since the experiment's start. Columns of type GGS_COLUMN_STRING hold a
 // number for ggs_reader_string. Functions return 0 (or what they say), or a negative ggs_status
-// with one sentence in `error`, which may be NULL. One reader may be used by several threads at
-// once; a cursor by one at a time.
+// with one sentence in `error`, which may be NULL. Several threads may use one reader at once, but
+// only one thread at a time may use a cursor.
 #pragma once
 
 #include <stddef.h>
@@ -50,23 +51,23 @@ extern "C" {
 #define GGS_ERROR_DEFINED
 enum ggs_status {
     GGS_OK          = 0,
-    GGS_IO          = -1, // the operating system said no
-    GGS_FORMAT      = -2, // the input's bytes are wrong
+    GGS_IO          = -1, // a system call failed
+    GGS_FORMAT      = -2, // the input is damaged
     GGS_MEMORY      = -3, // out of memory
-    GGS_USAGE       = -4, // the caller asked for something impossible
-    GGS_UNSUPPORTED = -5, // fine input, but this version cannot read it
-    GGS_ABSENT      = -6, // what was asked for is not there
+    GGS_USAGE       = -4, // an invalid request
+    GGS_UNSUPPORTED = -5, // valid input that this version cannot read
+    GGS_ABSENT      = -6, // it does not exist
 };
 
 struct ggs_error {
     int  status;
-    char text[768]; // a finished sentence
+    char text[768]; // a complete sentence
 };
 #endif
 
 // ---- tables ----
 
-// The numbers are part of the file format.
+// Numbers are part of the file format.
 enum ggs_trace_table {
     GGS_TABLE_EXPERIMENT     = 1,  // struct ggs_experiment, one row
     GGS_TABLE_PROCESSES      = 2,  // struct ggs_process; row number = process - 1
@@ -83,7 +84,7 @@ enum ggs_trace_table {
     GGS_TABLE_RUNS           = 13, // struct ggs_run, by run
     GGS_TABLE_DECODES        = 14, // struct ggs_decode
     GGS_TABLE_STEPS          = 15, // struct ggs_step, in order of time
-    GGS_TABLE_TOKENS         = 16, // struct ggs_token, those of a step together
+    GGS_TABLE_TOKENS         = 16, // struct ggs_token, grouped by step
     GGS_TABLE_OP_RUNS        = 17, // struct ggs_op_run, by (run, thread, begin)
     GGS_TABLE_INDEX          = 18, // struct ggs_index, by run
     GGS_TABLE_TRANSFERS      = 19, // struct ggs_transfer
@@ -106,7 +107,7 @@ enum ggs_trace_table {
     GGS_TABLE_SUBMITS        = 36, // struct ggs_submit, by run
     GGS_TABLE_OP_VALUES      = 37, // struct ggs_op_value, by run
     GGS_TABLE_OP_DUMPS       = 38, // struct ggs_op_dump, by run
-    GGS_TABLE_OFF_CPU        = 39, // struct ggs_off_cpu, by when threads ran again
+    GGS_TABLE_OFF_CPU        = 39, // struct ggs_off_cpu, by end
     GGS_TABLE_COUNT          = 40,
 };
 
@@ -116,14 +117,14 @@ enum ggs_column_type {
     GGS_COLUMN_TIME   = 3, // int64_t: ns since the experiment's start, -1 for never
     GGS_COLUMN_SPAN   = 4, // uint64_t: ns
     GGS_COLUMN_STRING = 5, // uint64_t: for ggs_reader_string, 0 is the empty string
-    GGS_COLUMN_BYTES  = 6, // a pointer and a length (two members); always the last column
+    GGS_COLUMN_BYTES  = 6, // a pointer and a length (two members); always last
     GGS_COLUMN_REAL   = 7, // double
 };
 
 struct ggs_column {
     const char *         name;
     enum ggs_column_type type;
-    uint8_t              encoding; // how it is stored: see ggscope-trace(5)
+    uint8_t              encoding; // how it is stored: ggscope-trace(5)
     uint8_t              role;
 };
 
@@ -131,18 +132,18 @@ struct ggs_schema {
     const char *              name;
     const struct ggs_column * columns;
     uint32_t                  n_columns;
-    uint32_t                  n_words; // members of the row struct: one more than columns if there are bytes
-    int32_t                   key;     // the column that ggs_cursor_keys looks at, -1 for none
+    uint32_t                  n_words; // members of the row struct; bytes have two
+    int32_t                   key;     // the column of ggs_cursor_keys, -1 for none
     uint8_t                   sorted;  // rows ascend by key
 };
 
-// NULL for a number that is no table.
+// NULL for an invalid number.
 const struct ggs_schema * ggs_trace_schema(enum ggs_trace_table table);
 
 // ---- rows ----
 
 struct ggs_experiment {
-    const char * text; // experiment.json as it was when the trace was sealed
+    const char * text; // experiment.json at the time of sealing
     uint64_t     length;
 };
 
@@ -152,45 +153,45 @@ struct ggs_process {
     uint64_t executable; // string
     uint64_t engine;     // string: "key=value" lines: libraries, build ids, versions
     int64_t  begin_ns;
-    int64_t  end_ns;      // of the last thing that was seen
+    int64_t  end_ns;      // of its last record
     uint64_t realtime_ns; // UTC at begin_ns
     uint64_t page_size;
-    uint64_t ended; // 1: it left main or called exit; 0: it was killed, or is alive
-    uint64_t host;  // string: the machine it ran on; empty if there is only one
-    // Of experiments that were joined from several (ggscope join): which one it comes from, and how
-    // its times came onto the common clock.
-    uint64_t recording; // string: id of the experiment; empty: it was not joined
-    uint64_t boot;      // string: id of the machine's boot; empty if not known
+    uint64_t ended; // 1 if it left main or called exit; 0 if killed or alive
+    uint64_t host;  // string: its machine; empty if there is only one
+    // For joined experiments (ggscope join): where it comes from, and how its times were related to
+    // the common clock.
+    uint64_t recording; // string: id of the experiment; empty if not joined
+    uint64_t boot;      // string: id of the machine's boot; empty if unknown
     uint64_t clock;     // enum ggs_clock_source
-    int64_t  offset_ns; // what was added to its times at its first graph run that both have
-    int64_t  drift_ppb; // and how much more that is per second after it, in ns: its clock is that much slower
-    int64_t  error_ns;  // how far its times may be off on the common clock while there are such runs; -1 if not known
-    uint64_t pairs;     // graph runs that both sides have and that this was found from
+    int64_t  offset_ns; // added to its times at its first shared graph run
+    int64_t  drift_ppb; // further offset per second after that, in ns
+    int64_t  error_ns;  // bound of the error during shared runs; -1 if unknown
+    uint64_t pairs;     // shared graph runs that determine this
 };
 
 enum ggs_clock_source {
-    GGS_CLOCK_OWN   = 0, // not joined, or the one that the others were brought onto
+    GGS_CLOCK_OWN   = 0, // not joined, or the common clock itself
     GGS_CLOCK_BOOT  = 1, // the same clock of the same machine: exact
-    GGS_CLOCK_RUNS  = 2, // from when a client sent graphs and had their results, and when a server computed them
-    GGS_CLOCK_WALL  = 3, // from the clocks on the wall of two machines
+    GGS_CLOCK_RUNS  = 2, // from graph runs that a client sent and a server computed
+    GGS_CLOCK_WALL  = 3, // from the wall clocks of both machines
     GGS_CLOCK_COUNT = 4,
 };
 
 struct ggs_string {
-    const char * text; // NUL after it; may hold bytes that are no text
+    const char * text; // NUL-terminated; may contain any bytes
     uint64_t     length;
 };
 
 struct ggs_file {
     uint64_t file;     // from 1
     uint64_t path;     // string
-    uint64_t size;     // when the trace was sealed, 0 if it was gone
-    int64_t  mtime_ns; // since 1970, when the trace was sealed
+    uint64_t size;     // at sealing, 0 if it was gone
+    int64_t  mtime_ns; // since 1970, at sealing
     uint64_t load;     // model load that opened it, 0 for none
-    uint64_t gguf;     // 1: the engine opened it as GGUF
+    uint64_t gguf;     // 1 if the engine opened it as GGUF
 };
 
-// A part of a file in the process's memory, when it was first seen.
+// A part of a file in the process's memory, when first found.
 struct ggs_file_mapping {
     int64_t  begin_ns;
     uint64_t start;
@@ -210,19 +211,19 @@ enum ggs_buffer_class {
 };
 
 struct ggs_buffer {
-    uint64_t buffer; // from 1, never used again
+    uint64_t buffer; // from 1, never reused
     uint64_t address;
     uint64_t size;
     uint64_t type;  // string: the buffer type's name
     uint64_t usage; // ggml's: 0 any, 1 weights, 2 compute
     uint64_t class_;
-    uint64_t host;     // 1: readable by the CPU
+    uint64_t host;     // 1 if readable by the CPU
     uint64_t load;     // model load that made it, 0 for none
-    uint64_t file;     // it lies in a mapping of this file, 0 for none
+    uint64_t file;     // contains it in a mapping, 0 for none
     int64_t  begin_ns; // allocated
-    int64_t  end_ns;   // freed, -1 if it never was
+    int64_t  end_ns;   // freed, -1 for never
     uint64_t process;
-    uint64_t device; // whose own memory it is, 0 for the host's
+    uint64_t device; // that has the memory, 0 for the host
 };
 
 struct ggs_type {
@@ -240,12 +241,12 @@ struct ggs_op {
 enum ggs_memory_source {
     GGS_SOURCE_NONE   = 0,
     GGS_SOURCE_DISK   = 1, // in a mapping of a file
-    GGS_SOURCE_BUFFER = 2, // anywhere else in the host's memory
-    GGS_SOURCE_VRAM   = 3, // in a buffer in a device's own memory
+    GGS_SOURCE_BUFFER = 2, // elsewhere in host memory
+    GGS_SOURCE_VRAM   = 3, // in a buffer of device memory
     GGS_SOURCE_COUNT  = 4,
 };
 
-// A tensor as some graph saw it; the same tensor in several graphs is one row.
+// A tensor of a graph; the same tensor in several graphs is one row.
 struct ggs_tensor {
     uint64_t tensor; // from 1
     uint64_t name;   // string
@@ -255,21 +256,21 @@ struct ggs_tensor {
     uint64_t nb[4];
     uint64_t address;
     uint64_t source; // enum ggs_memory_source
-    uint64_t file;   // DISK: where it is mapped from
+    uint64_t file;   // DISK: the mapped file
     uint64_t file_offset;
     uint64_t buffer; // 0 for none; a DISK tensor may have one too
     uint64_t buffer_offset;
-    uint64_t origin_file; // BUFFER: the file that it was copied from, 0 if unknown
+    uint64_t origin_file; // BUFFER: the file it was copied from, 0 if unknown
     uint64_t origin_offset;
-    uint64_t view; // tensor it is a view of, 0 for none
+    uint64_t view; // tensor that it is a view of, 0 for none
     uint64_t view_offset;
     uint64_t process;
-    uint64_t packed_bytes; // BUFFER: what it takes in a layout of the buffer's own (AMX); 0: what type and shape say
+    uint64_t packed_bytes; // BUFFER: size of a repacked weight (AMX); 0: by type and shape
 };
 
 struct ggs_graph_row {
     uint64_t graph;
-    uint64_t base; // not 0: nodes and edges are those of `base`, but for the rows that this graph has itself
+    uint64_t base; // shares nodes and edges with it, except for own rows; or 0
     uint64_t hash;
     uint64_t nodes;
     uint64_t tensors;
@@ -280,7 +281,7 @@ struct ggs_graph_row {
 struct ggs_node {
     uint64_t graph;
     uint64_t node;
-    uint64_t tensor; // what it writes
+    uint64_t tensor; // its output
     uint64_t op;
     uint64_t flags;
     uint64_t parameters; // string of 64 bytes: int32_t[16], ggml's op_params
@@ -289,7 +290,7 @@ struct ggs_node {
 struct ggs_edge {
     uint64_t graph;
     uint64_t node;
-    uint64_t slot; // which source of the node: 0..9
+    uint64_t slot; // index of the node's source: 0..9
     uint64_t tensor;
 };
 
@@ -300,19 +301,19 @@ enum ggs_phase {
     GGS_PHASE_MIXED    = 3,
     GGS_PHASE_WARMUP   = 4,
     GGS_PHASE_VERIFY   = 5, // a batch that checks drafted tokens
-    GGS_PHASE_GRAPH    = 6, // no tokens: the program is none of llama.cpp's, and the step is a graph run
+    GGS_PHASE_GRAPH    = 6, // no tokens: the step is a graph run
     GGS_PHASE_COUNT    = 7,
 };
 
 enum ggs_run_flags {
-    GGS_RUN_INTERRUPTED = 1, // cut off: no end was seen
-    GGS_RUN_OPAQUE      = 2, // seen as a whole only: no op runs
-    GGS_RUN_PARTIAL     = 4, // some of its op runs were lost
-    GGS_RUN_NO_WAITS =
-        8, // the engine's barrier was not seen: no waits, and ends of op runs are bounds (GGS_OP_RUN_WAIT_UNSEEN)
-    GGS_RUN_RESULTS_UNSEEN =
-        16, // on a device: when its results were there was not seen; end_ns is when it was submitted
-    // of its threads only the first was seen
+    GGS_RUN_INTERRUPTED = 1, // it has no end
+    GGS_RUN_OPAQUE      = 2, // no op runs
+    GGS_RUN_PARTIAL     = 4, // some op runs were lost
+    // The engine's barrier was not hooked: no waits, and ends of op runs are bounds.
+    GGS_RUN_NO_WAITS = 8,
+    // On a device, the arrival of its results is unknown: end_ns is when it was submitted.
+    GGS_RUN_RESULTS_UNSEEN = 16,
+    // Only its first thread was recorded.
     GGS_RUN_FIRST_THREAD = 32,
 };
 
@@ -322,14 +323,14 @@ struct ggs_run {
     uint64_t graph;
     uint64_t schedule;
     uint64_t decode;
-    int64_t  step;    // -1: belongs to none, or to a warm-up
+    int64_t  step;    // -1 for none, or a warm-up
     uint64_t phase;   // enum ggs_phase
     uint64_t backend; // string
     uint64_t host;
     int64_t  begin_ns;
     int64_t  end_ns;
     uint64_t threads;
-    int64_t  slot; // which of the runs at the same time, -1 if opaque
+    int64_t  slot; // index among concurrent runs, -1 if opaque
     uint64_t os_thread;
     int64_t  status;
     uint64_t flags;
@@ -340,28 +341,28 @@ struct ggs_run {
     uint64_t skipped;
     uint64_t opaque;
     uint64_t unseen;
-    uint64_t cut; // not known: the run was interrupted before it, or it was lost
+    uint64_t cut; // unknown: the run was interrupted, or records were lost
     uint64_t first_op_run;
     uint64_t op_runs;
-    uint64_t lost; // op runs that could not be kept
+    uint64_t lost; // op runs that were lost
     uint64_t process;
     uint64_t device;  // that computed it
-    int64_t  context; // -1 if not known
-    uint64_t peer;    // the same run in another process: that of the server, or of its client; 0 for none
+    int64_t  context; // -1 if unknown
+    uint64_t peer;    // the same run of the server or client; 0 for none
 };
 
 struct ggs_decode {
     uint64_t decode;
     uint64_t context;
     int64_t  step;
-    uint64_t encode; // 1: llama_encode
+    uint64_t encode; // 1 for llama_encode
     uint64_t tokens;
     int64_t  begin_ns;
-    int64_t  end_ns; // -1: no end was seen
+    int64_t  end_ns; // -1 if unknown
     int64_t  status;
     uint64_t process;
-    uint64_t embeddings; // 1: the program took embeddings from it
-    uint64_t verify;     // 1: drafted tokens are checked together with the last token of a prompt
+    uint64_t embeddings; // 1 if the program read embeddings from it
+    uint64_t verify;     // 1 if it checks drafted tokens with the last token of a prompt
 };
 
 struct ggs_step {
@@ -371,7 +372,7 @@ struct ggs_step {
     int64_t  begin_ns;
     int64_t  end_ns;
     uint64_t first_run;
-    uint64_t last_run; // if contexts run at the same time, not all runs between are its own: see runs.step
+    uint64_t last_run; // may be interleaved with other contexts: see runs.step
     uint64_t runs;
     uint64_t first_token; // row in tokens
     uint64_t tokens;
@@ -385,25 +386,25 @@ struct ggs_token {
     int64_t  token; // -1 if the input was no token (embeddings)
     int64_t  position;
     int64_t  sequence;
-    uint64_t output; // 1: the engine was asked for its output
-    uint64_t decode; // 0 if the call was not seen
-    uint64_t text;   // string: what the token reads as, maybe only part of a character; 0 if no vocabulary was there
-    uint64_t read;   // enum ggs_output_read, of its output
+    uint64_t output; // 1 if its output was requested
+    uint64_t decode; // 0 if the call was not recorded
+    uint64_t text;   // string: its text, perhaps part of a character; 0 if unknown
+    uint64_t read;   // enum ggs_output_read of its output
 };
 
 enum ggs_output_read {
-    GGS_READ_NOT_KNOWN  = 0, // reading was not seen, or there is no output
+    GGS_READ_NOT_KNOWN  = 0, // unknown, or no output
     GGS_READ_NEVER      = 1,
-    GGS_READ_BY_PROGRAM = 2, // logits, or a token that the engine sampled
+    GGS_READ_BY_PROGRAM = 2, // logits, or a token sampled by the engine
 };
 
 enum ggs_op_run_flags {
-    GGS_OP_RUN_ENDED        = 1,  // without it the op was cut off, and its times are 0
-    GGS_OP_RUN_FUSED        = 2,  // computed together with the `absorbed` nodes that follow
+    GGS_OP_RUN_ENDED        = 1,  // else the op was interrupted, and its times are 0
+    GGS_OP_RUN_FUSED        = 2,  // computed together with the next `absorbed` nodes
     GGS_OP_RUN_EXTRA        = 4,  // computed by an extra buffer type (repack, AMX)
-    GGS_OP_RUN_WAIT_UNSEEN  = 8,  // how long the thread waited for others was not seen: wait_ns is 0
-    GGS_OP_RUN_END_BOUND    = 16, // the end was not seen: it lies at begin_ns + duration_ns or before
-    GGS_OP_RUN_INNER_UNSEEN = 32, // of what it consists was not seen: inner_wait_ns is 0
+    GGS_OP_RUN_WAIT_UNSEEN  = 8,  // the wait is unknown: wait_ns is 0
+    GGS_OP_RUN_END_BOUND    = 16, // the end is at begin_ns + duration_ns or before
+    GGS_OP_RUN_INNER_UNSEEN = 32, // its parts are unknown: inner_wait_ns is 0
 };
 
 struct ggs_op_run {
@@ -414,19 +415,19 @@ struct ggs_op_run {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t wait_ns;       // in the barrier after the end
-    uint64_t inner_wait_ns; // in barriers inside, or between the op's kernels; part of the duration
+    uint64_t inner_wait_ns; // in inner barriers, or between kernels; part of duration
     uint64_t flags;
     uint64_t absorbed;
-    int64_t  submit_ns; // when the host handed it to the device; -1 on the CPU
+    int64_t  submit_ns; // when the host submitted it to a device; -1 on the CPU
 };
 
-enum { GGS_INDEX_CUT = 1 }; // only the first `length` bytes were kept
+enum { GGS_INDEX_CUT = 1 }; // only the first `length` bytes were recorded
 
-// The contents of a small tensor that says which rows or experts a node takes.
+// The contents of a small tensor that selects the rows or experts of a node.
 struct ggs_index {
     uint64_t     run;
     uint64_t     node;
-    uint64_t     slot;  // which source
+    uint64_t     slot;  // index of the source
     uint64_t     width; // bytes of an element
     uint64_t     flags;
     uint64_t     ne[4];
@@ -452,17 +453,17 @@ struct ggs_transfer {
     int64_t  begin_ns;
     uint64_t duration_ns;
     uint64_t name; // string: the tensor
-    uint64_t file; // the bytes came from a mapping of this file, 0 for none
+    uint64_t file; // the mapped file that the bytes came from, 0 for none
     uint64_t file_offset;
     uint64_t process;
-    uint64_t peer; // the process at the other end of the wire, 0 for none
+    uint64_t peer; // the process at the other end, 0 for none
 };
 
 struct ggs_load {
     uint64_t load;
     uint64_t path; // string
     int64_t  begin_ns;
-    int64_t  end_ns; // -1: no end was seen
+    int64_t  end_ns; // -1 if unknown
     uint64_t model;
     uint64_t process;
 };
@@ -474,8 +475,8 @@ struct ggs_context {
     uint64_t memory;
     int64_t  begin_ns;
     uint64_t process;
-    uint64_t target; // the context that it drafts tokens for, + 1; 0 for none
-    uint64_t read;   // enum ggs_output_read, of all its outputs
+    uint64_t target; // context it drafts for, + 1; 0 for none
+    uint64_t read;   // enum ggs_output_read of all its outputs
 };
 
 enum ggs_memory_change_kind {
@@ -485,26 +486,26 @@ enum ggs_memory_change_kind {
     GGS_MEMORY_KEEP   = 4, // all but `sequence` were dropped
     GGS_MEMORY_ADD    = 5, // `delta` was added to their positions
     GGS_MEMORY_DIVIDE = 6, // their positions were divided by `delta`
-    // No cells changed: the sampler of `sequence` was set, as at the begin and the end of a request
+    // No cells changed: the sampler of `sequence` was set, as at the begin and the end of a
+    // request.
     GGS_MEMORY_SAMPLER = 7,
-    // A state was loaded: `sequence` has cells at [from, to) and no others; negative if that was
-    // not seen
+    // A state was loaded: `sequence` has cells at [from, to) and no others; negative if unknown.
     GGS_MEMORY_LOAD  = 8,
     GGS_MEMORY_COUNT = 9,
 };
 
-// What a program did to the sequences in a context's memory. Negative `from` and `to` are open.
+// A change to the sequences in a context's memory. Negative `from` and `to` are open.
 struct ggs_memory_change {
-    uint64_t decode; // the newest one that had begun, 0 for none
+    uint64_t decode; // the newest one at that time, 0 for none
     uint64_t context;
     uint64_t kind; // enum ggs_memory_change_kind
     int64_t  sequence;
-    int64_t  other; // -1 if it has none
+    int64_t  other; // -1 for none
     int64_t  from;
     int64_t  to;
     int64_t  delta;
     int64_t  begin_ns;
-    int64_t  step; // the newest one that had begun, -1 for none
+    int64_t  step; // the newest one at that time, -1 for none
     uint64_t process;
 };
 
@@ -514,20 +515,20 @@ struct ggs_schedule {
     uint64_t decode;
     uint64_t nodes;
     int64_t  begin_ns;
-    int64_t  end_ns; // -1: no end was seen
+    int64_t  end_ns; // -1 if unknown
     int64_t  status;
     uint64_t process;
 };
 
 enum ggs_loss_reason {
     GGS_LOSS_SPACE          = 1, // no room for it
-    GGS_LOSS_SLOTS          = 2, // more graph runs or threads at once than there are lanes
-    GGS_LOSS_UNMATCHED      = 3, // an op of a graph run that is not known
-    GGS_LOSS_RING           = 4, // overwritten on purpose
-    GGS_LOSS_DAMAGED        = 5, // the spool's bytes were wrong
+    GGS_LOSS_SLOTS          = 2, // more graph runs or threads at once than lanes
+    GGS_LOSS_UNMATCHED      = 3, // an op of an unknown graph run
+    GGS_LOSS_RING           = 4, // removed by the ring policy
+    GGS_LOSS_DAMAGED        = 5, // the spool was damaged
     GGS_LOSS_FAULTS         = 6, // page faults: the kernel's ring was full
-    GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: likewise
-    GGS_LOSS_PAGES          = 8, // ops whose touched pages could not be told
+    GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: the same
+    GGS_LOSS_PAGES          = 8, // ops whose touched pages are incomplete
     GGS_LOSS_SWITCHES       = 9, // context switches: the kernel's ring was full
     GGS_LOSS_COUNT          = 10,
 };
@@ -536,17 +537,17 @@ struct ggs_loss {
     uint64_t reason;
     uint64_t lane;
     uint64_t count;
-    uint64_t run;      // 0 if it is not known, or more than one
-    int64_t  begin_ns; // it happened between these
+    uint64_t run;      // 0 if unknown, or several
+    int64_t  begin_ns; // bounds
     int64_t  end_ns;
     uint64_t process;
 };
 
-// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; bins in which
-// nothing happened have no row.
+// What a lane did between begin_ns and begin_ns + 2^level. Levels are two apart; empty bins have no
+// row.
 struct ggs_lod {
     uint64_t level;
-    int64_t  slot; // -1: backends that are seen as whole graphs
+    int64_t  slot; // -1 for opaque graph runs
     uint64_t thread;
     int64_t  begin_ns;
     uint64_t busy_ns;
@@ -570,22 +571,22 @@ enum ggs_device_type {
 
 enum ggs_seen {
     GGS_SEEN_NOTHING = 0,
-    GGS_SEEN_GRAPHS  = 1, // whole graph runs only
+    GGS_SEEN_GRAPHS  = 1, // whole graph runs
     GGS_SEEN_OPS     = 2, // every op
-    GGS_SEEN_KERNELS = 3, // every op, and the kernels it consists of
+    GGS_SEEN_KERNELS = 3, // every op and its kernels
     GGS_SEEN_COUNT   = 4,
 };
 
-// What computes graphs: the CPU, or a device of another backend.
+// A device that computes graphs: the CPU, or one of another backend.
 struct ggs_device {
     uint64_t device; // from 1
     uint64_t process;
-    uint64_t name;        // string: as the engine names it: "CPU", "CUDA0"
-    uint64_t description; // string: the hardware; empty if not known
+    uint64_t name;        // string: the engine's name: "CPU", "CUDA0"
+    uint64_t description; // string: the hardware; empty if unknown
     uint64_t type;        // enum ggs_device_type
-    uint64_t memory;      // bytes, 0 if not known
-    uint64_t backend;     // string: as the engine names the backend
-    uint64_t seen;        // enum ggs_seen: how closely it was watched
+    uint64_t memory;      // bytes, 0 if unknown
+    uint64_t backend;     // string: the engine's name of the backend
+    uint64_t seen;        // enum ggs_seen: how closely it is observed
 };
 
 enum ggs_lane_kind {
@@ -595,22 +596,22 @@ enum ggs_lane_kind {
     GGS_LANE_COUNT  = 4,
 };
 
-// Where op runs follow each other.
+// A sequence of op runs.
 struct ggs_lane {
     uint64_t lane; // from 1
     uint64_t process;
     uint64_t device;
     int64_t  slot;  // as runs.slot
-    uint64_t queue; // op_runs.thread: the thread's index in its pool, or the device's queue
+    uint64_t queue; // op_runs.thread: index of the thread, or queue of the device
     uint64_t kind;  // enum ggs_lane_kind
-    uint64_t name;  // string, unique among the lanes of a trace
+    uint64_t name;  // string, unique in the trace
 };
 
-// A piece of work on a device that an op, or several fused ones, consists of.
+// A kernel, copy or set of a device, for one op or several fused ones.
 struct ggs_kernel {
     uint64_t run;
     uint64_t node;  // the first one that it computes
-    uint64_t nodes; // how many, this one included
+    uint64_t nodes; // number of nodes, this one included
     uint64_t lane;
     uint64_t name; // string
     int64_t  submit_ns;
@@ -622,93 +623,92 @@ struct ggs_kernel {
     uint64_t block_x, block_y, block_z; // threads of a block
 };
 
-// When the host handed a node to a device whose op times were not seen. The nodes between this one
-// and the next were handed over with it.
+// When the host submitted a node to a device without op times. Nodes between this one and the next
+// were submitted with it.
 struct ggs_submit {
     uint64_t run;
     uint64_t node;
     int64_t  submit_ns;
-    uint64_t host_ns; // until it came to the next one, or the call that submits returned
+    uint64_t host_ns; // until the next one, or the return of the submitting call
 };
 
-// ---- when it was recorded ----
+// ---- windows ----
 
 enum ggs_window_kind {
     GGS_WINDOW_RECORDED = 1, // graph runs that began in it are in the trace
-    GGS_WINDOW_MARK     = 2, // a moment with a name
+    GGS_WINDOW_MARK     = 2, // a named moment
     GGS_WINDOW_COUNT    = 3,
 };
 
-// If there are rows, recording was paused: what happened outside of the windows is not in the
-// trace. Without any, all of it is.
+// If there are rows, recording was paused, and the trace has nothing outside of the windows.
+// Without rows, it has everything.
 struct ggs_window {
     uint64_t window; // from 1, marks included
     uint64_t kind;   // enum ggs_window_kind
     int64_t  begin_ns;
-    int64_t  end_ns; // -1: it was open to the end
-    uint64_t text;   // string: of a mark
+    int64_t  end_ns; // -1 if open to the end
+    uint64_t text;   // string, of a mark
     uint64_t process;
 };
 
-// ---- weights that were brought ahead of use ----
+// ---- weights that were read ahead of use ----
 
 enum ggs_streamed_place {
     GGS_STREAMED_MAPPING = 1, // left to the mapping, as without ggscope stream
     GGS_STREAMED_RING    = 2, // read for this use
-    GGS_STREAMED_KEPT    = 3, // read once, then in memory
+    GGS_STREAMED_KEPT    = 3, // read once and kept
     GGS_STREAMED_SLOTS   = 4, // experts in slots
     GGS_STREAMED_COUNT   = 5,
 };
 
-// A weight that an op used in a run of `ggscope stream`: where it was, and what had to be read for
-// it.
+// A weight that an op used under `ggscope stream`: where it was, and what was read for it.
 struct ggs_streamed {
     uint64_t run;
     uint64_t node;
-    uint64_t source;         // which of the node's sources
+    uint64_t source;         // index of the node's source
     uint64_t place;          // enum ggs_streamed_place
-    uint64_t bytes_read;     // from the disk, for this use
-    uint64_t bytes_early;    // likewise, before it was known that they are needed: predicted experts
-    uint64_t hits;           // experts that were there when they were chosen
-    uint64_t misses;         // and those that were not
+    uint64_t bytes_read;     // for this use
+    uint64_t bytes_early;    // of these, before their use was certain: predicted experts
+    uint64_t hits;           // chosen experts that were in memory
+    uint64_t misses;         // chosen experts that were not
     uint64_t predicted;      // experts that were read early
-    uint64_t predicted_used; // hits that are owed to that
-    uint64_t wait_ns;        // the op waited for the disk
+    uint64_t predicted_used; // hits because of that
+    uint64_t wait_ns;        // time the op waited for the disk
 };
 
-// ---- what the machine did ----
+// ---- the machine ----
 
 enum ggs_fault_kind {
-    GGS_FAULT_OPEN  = 0, // its end was not seen
+    GGS_FAULT_OPEN  = 0, // its end is unknown
     GGS_FAULT_MINOR = 1, // the page was in memory
     GGS_FAULT_MAJOR = 2, // the page had to be read
     GGS_FAULT_COUNT = 3,
 };
 
-// A page fault of the engine.
+// A page fault of the program.
 struct ggs_fault {
     int64_t  begin_ns;
-    uint64_t duration_ns; // how long the thread was held up
+    uint64_t duration_ns; // delay of the thread
     uint64_t kind;        // enum ggs_fault_kind
     uint64_t os_thread;
     uint64_t address;
-    uint64_t file; // of the recording that is mapped there, 0 for none
+    uint64_t file; // mapped there, 0 for none
     uint64_t file_offset;
-    uint64_t run; // graph run and node that the thread was computing, run 0 for none
+    uint64_t run; // graph run and node of the thread, run 0 for none
     uint64_t node;
     int64_t  step; // -1 for none
     uint64_t process;
 };
 
 enum ggs_off_cpu_kind {
-    GGS_OFF_CPU_BLOCKED   = 1, // it waited for something: a lock, a disk, other threads
-    GGS_OFF_CPU_PREEMPTED = 2, // it could have run on
+    GGS_OFF_CPU_BLOCKED   = 1, // it waited: for a lock, a disk, other threads
+    GGS_OFF_CPU_PREEMPTED = 2, // it could have continued
     GGS_OFF_CPU_COUNT     = 3,
 };
 
 enum ggs_off_cpu_other {
-    GGS_OTHER_UNSEEN  = 0, // the kernel did not tell
-    GGS_OTHER_IDLE    = 1, // nobody ran
+    GGS_OTHER_UNSEEN  = 0, // unknown
+    GGS_OTHER_IDLE    = 1, // the CPU was idle
     GGS_OTHER_OWN     = 2, // another thread of the same process
     GGS_OTHER_PROGRAM = 3, // another program, or the kernel
     GGS_OTHER_COUNT   = 4,
@@ -721,9 +721,9 @@ struct ggs_off_cpu {
     uint64_t kind;        // enum ggs_off_cpu_kind
     uint64_t os_thread;
     uint64_t cpu;   // that it left
-    uint64_t other; // enum ggs_off_cpu_other: who ran there next
+    uint64_t other; // enum ggs_off_cpu_other: what ran there next
     uint64_t name;  // string: of that thread
-    uint64_t run;   // graph run and node that the thread was computing, run 0 for none
+    uint64_t run;   // graph run and node of the thread, run 0 for none
     uint64_t node;
     int64_t  step; // -1 for none
     uint64_t process;
@@ -732,71 +732,70 @@ struct ggs_off_cpu {
 enum ggs_read_kind {
     GGS_READ_FILE     = 1, // read, pread, fread
     GGS_READ_POPULATE = 2, // mmap with MAP_POPULATE
-    GGS_READ_ADVICE   = 3, // madvise and the like that make the kernel read
+    GGS_READ_ADVICE   = 3, // madvise and similar calls that make the kernel read
     GGS_READ_LOCK     = 4, // mlock
     GGS_READ_COUNT    = 5,
 };
 
-// Bytes of a file that the engine asked for by a call, not by touching them, while it loaded a
-// model. Adjacent calls may be one row.
+// Bytes of a file that the engine requested by a call while it loaded a model. Adjacent calls may
+// share a row.
 struct ggs_read {
     uint64_t kind; // enum ggs_read_kind
     uint64_t file;
     uint64_t file_offset;
     uint64_t bytes;
     int64_t  begin_ns;
-    uint64_t duration_ns; // spent in the calls
+    uint64_t duration_ns; // in the calls
     uint64_t os_thread;
-    uint64_t load; // model load that it belongs to, 0 for none
+    uint64_t load; // model load, 0 for none
     uint64_t process;
 };
 
 enum ggs_moment {
     GGS_MOMENT_LOAD  = 1, // a model was loaded
-    GGS_MOMENT_GRAPH = 2, // a scheduler call, or a graph run outside of any, has ended
+    GGS_MOMENT_GRAPH = 2, // a scheduler call, or a graph run outside of one, ended
     GGS_MOMENT_END   = 3, // the program ends
     GGS_MOMENT_COUNT = 4,
 };
 
-// Pages of a file that are in memory at one moment. A file of which none is has one row with 0
-// pages.
+// Pages of a file in memory at one moment. A file without any has one row with 0 pages.
 struct ggs_residency {
     uint64_t snapshot; // from 1
     uint64_t moment;   // enum ggs_moment
     int64_t  begin_ns;
     int64_t  step; // -1 for none
     uint64_t file;
-    uint64_t page; // number of the first one, in units of the process's page size
+    uint64_t page; // number of the first one, in pages of the process
     uint64_t pages;
     uint64_t process;
 };
 
-// A request to the disk under a file.
+// A request to a file's disk.
 struct ggs_block_request {
     int64_t  begin_ns;    // issued to the device
-    uint64_t duration_ns; // until it was completed; 0 if the kernel did not tell of that
+    uint64_t duration_ns; // until completion; 0 if that is unknown
     uint64_t device;      // major << 20 | minor
     uint64_t sector;      // of 512 bytes
     uint64_t bytes;
     uint64_t write;
     uint64_t os_thread; // that issued it
-    uint64_t file;      // 0 if it is no file of the recording
+    uint64_t file;      // 0 if it is not in the recording
     uint64_t file_offset;
-    uint64_t run; // under way at begin_ns, on that thread if it computes, else on any; run 0 for none
+    uint64_t run; // in progress at begin_ns: of that thread, else of any; 0 for none
     uint64_t node;
     int64_t  step;    // -1 for none
-    uint64_t process; // that issued it, 0 if it is none of the recording
+    uint64_t process; // that issued it, 0 if not in the recording
 };
 
-enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be told
+enum { GGS_PAGES_INCOMPLETE = 1 }; // the op touched more than could be recorded
 
-// Pages of a mapped file that an op really touched: recordings with --prove only, and all their
-// times are distorted.
+// Pages of a mapped file that an op touched: only in recordings with --prove, whose times are
+// distorted.
 struct ggs_pages {
     uint64_t run;
     uint64_t node;
     uint64_t file;
-    uint64_t page; // number of the first one, in units of the process's page size
+    uint64_t page; // number of the first one, in pages of the process
     uint64_t pages;
     uint64_t flags;
 };
@@ -805,41 +804,41 @@ struct ggs_pages {
 
 enum {
     GGS_OP_VALUE_SKETCH = 16,
-    GGS_OP_VALUE_SOURCE =
-        0xff, // part of `flags`: 0: what the node computed, else 1 + a source of it that no node makes
-    GGS_OP_VALUE_INPUT = 0x100, // flag: that source is an input of the graph; a weight if it is not set
+    // In `flags`: 0 for the node's output, else 1 + the index of a source that no node makes.
+    GGS_OP_VALUE_SOURCE = 0xff,
+    GGS_OP_VALUE_INPUT  = 0x100, // that source is an input of the graph, else a weight
 };
 
-// What an op computed for one token: recordings with --values only. Outputs that are not made (of
-// ops that were fused with the next one) have no rows. Weights have rows in the first run that
-// reads them, inputs of the graph in every run: those have `flags`.
+// Values of an op's output for one token: only in recordings with --values. Outputs that do not
+// exist (of ops fused with the next one) have no rows. Weights have rows in the first run that
+// reads them, inputs of the graph in every run: both have `flags`.
 struct ggs_op_value {
     uint64_t     run;
     uint64_t     node;     // whose output it is
-    int64_t      row;      // of the batch that the graph run computes: a token; of a weight: an expert; -1: not divided
-    int64_t      position; // of the token; -1 if it is not known
+    int64_t      row;      // token of the graph run's batch; expert of a weight; or -1
+    int64_t      position; // of the token; -1 if unknown
     uint64_t     elements;
-    uint64_t     nan; // elements that are NaN, and infinite ones: all that follows is of the others
+    uint64_t     nan; // NaN and infinite elements; the rest is about the others
     uint64_t     inf;
     double       min; // all 0 if no element is finite
     double       max;
     double       mean;
     double       rms;     // root of the mean square
     uint64_t     largest; // index of the element with the largest absolute value
-    uint64_t     hash;    // of all elements' bits, as F32
+    uint64_t     hash;    // of the bits of all elements as F32
     uint64_t     flags;   // GGS_OP_VALUE_SOURCE, GGS_OP_VALUE_INPUT
-    const void * sketch;  // float[GGS_OP_VALUE_SKETCH]: sums of elements with signs, linear in them
+    const void * sketch;  // float[GGS_OP_VALUE_SKETCH]: signed sums of elements
     uint64_t     length;  // in bytes
 };
 
-// A piece of a tensor that an op read or wrote: recordings with --values-dump only. Weights are not
-// among them; they are in the model's file. Of the same piece the last row holds.
+// A piece of a tensor that an op read or wrote: only in recordings with --values-dump. Weights are
+// left out; the model's file has them. Of rows for the same piece the last one is valid.
 struct ggs_op_dump {
     uint64_t     run;
     uint64_t     node;
-    int64_t      slot;   // source of the node, as in edges; -1: what it wrote
+    int64_t      slot;   // source of the node, as in edges; -1 for its output
     uint64_t     offset; // in the tensor
-    uint64_t     total;  // bytes of the tensor as it lies in memory, strides included
+    uint64_t     total;  // bytes of the tensor in memory, strides included
     const void * data;
     uint64_t     length;
 };
@@ -848,16 +847,16 @@ struct ggs_op_dump {
 
 struct ggs_reader;
 
-// `path` is a trace file, or the folder of an experiment, which holds trace.ggs.
+// `path` is a trace file, or the folder of an experiment with trace.ggs.
 int ggs_reader_open(struct ggs_reader ** reader, const char * path, struct ggs_error * error);
 // `data` must outlive the reader.
 int  ggs_reader_open_memory(struct ggs_reader ** reader, const void * data, size_t size, struct ggs_error * error);
-void ggs_reader_close(struct ggs_reader * reader); // NULL is fine
+void ggs_reader_close(struct ggs_reader * reader); // NULL is allowed
 
-// NULL if the trace is whole; else a sentence on what is missing.
+// NULL if the trace is complete; else a sentence on what is missing.
 const char * ggs_reader_warning(const struct ggs_reader * reader);
-// The trace's format version. What a version does not have was not recorded: 3 added values of ops,
-// conditions and scheduling.
+// The trace's format version. What a version lacks was not recorded: 3 added values of ops,
+// conditions and context switches.
 uint32_t ggs_reader_version(const struct ggs_reader * reader);
 // 16 bytes, the experiment's UUID.
 const uint8_t * ggs_reader_uuid(const struct ggs_reader * reader);
@@ -869,12 +868,12 @@ const char * ggs_reader_experiment(struct ggs_reader * reader);
 // The text of a string column; "" for numbers that are unknown or whose chunk is damaged. Lives as
 // long as the reader.
 const char * ggs_reader_string(struct ggs_reader * reader, uint64_t string);
-// The same with its length, for strings that hold bytes; NULL if unknown or damaged.
+// The same with its length, for strings of bytes; NULL if unknown or damaged.
 const void * ggs_reader_bytes(struct ggs_reader * reader, uint64_t string, uint64_t * length);
 
-// One row by number. `row` points to the table's struct. Random access decodes a chunk for each
-// call: use a cursor to walk. Tables with bytes (strings, index, experiment) are refused: their
-// rows live in a cursor's chunk.
+// One row by number. `row` points to the table's struct. Each call decodes a chunk: use a cursor to
+// walk. Tables with bytes (strings, index, experiment) are refused: their rows live in a cursor's
+// chunk.
 int ggs_reader_row(struct ggs_reader * reader, enum ggs_trace_table table, uint64_t number, void * row,
                    struct ggs_error * error);
 
@@ -888,14 +887,14 @@ struct ggs_cursor;
 
 int  ggs_cursor_open(struct ggs_cursor ** cursor, struct ggs_reader * reader, enum ggs_trace_table table,
                      struct ggs_error * error);
-void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is fine; before the reader is closed
+void ggs_cursor_close(struct ggs_cursor * cursor); // NULL is allowed; before the reader is closed
 
 // Limits, each of which also rewinds. All must hold; without any, a cursor walks the whole table.
 void ggs_cursor_range(struct ggs_cursor * cursor, uint64_t first_row, uint64_t rows);
 // The table's key in [first, last]: its first column; experiment, strings, mappings, transfers,
 // losses, faults, reads and block_requests have none.
 void ggs_cursor_keys(struct ggs_cursor * cursor, int64_t first, int64_t last);
-// Rows that touch [begin_ns, end_ns). Rows of tables without times all pass.
+// Rows that intersect [begin_ns, end_ns). Rows of tables without times all pass.
 void ggs_cursor_times(struct ggs_cursor * cursor, int64_t begin_ns, int64_t end_ns);
 // Rows of steps first..last; for runs, op_runs, index, tokens, steps and decodes.
 int  ggs_cursor_steps(struct ggs_cursor * cursor, int64_t first, int64_t last, struct ggs_error * error);
@@ -907,27 +906,27 @@ int ggs_cursor_next(struct ggs_cursor * cursor, void * row, struct ggs_error * e
 // Number of the row that next returned last.
 uint64_t ggs_cursor_row(const struct ggs_cursor * cursor);
 
-// The fast way: the rest of the current chunk, column by column, or the next one. words[i] is the
-// array of the i-th member of the row struct, `*rows` long. Returns 1, 0 or negative as next does.
-// Chunks that limits exclude are left out, but rows of a chunk that they exclude in part are not:
-// test them.
+// The fast way: the rest of the current chunk, or the next one, column by column. words[i] is the
+// array of the i-th member of the row struct, `*rows` long. Returns 1, 0 or negative like next.
+// Chunks outside of the limits are skipped, but not rows of a chunk that is partly outside: test
+// them.
 int ggs_cursor_next_chunk(struct ggs_cursor * cursor, const uint64_t * const ** words, uint64_t * rows,
                           struct ggs_error * error);
 
 // ---- graphs ----
 
-// A graph with everything of its base filled in: nodes by number, edges by (node, slot).
+// A graph completed by its base: nodes by number, edges by (node, slot).
 struct ggs_graph {
     struct ggs_graph_row row;
     uint64_t             n_nodes;
     struct ggs_node *    nodes;
     uint64_t             n_edges;
     struct ggs_edge *    edges;
-    uint64_t *           first_edge; // n_nodes + 1: the edges of node i are [first_edge[i], first_edge[i + 1])
+    uint64_t *           first_edge; // edges of node i: [first_edge[i], first_edge[i + 1])
 };
 
 int  ggs_reader_graph(struct ggs_reader * reader, uint64_t graph, struct ggs_graph ** out, struct ggs_error * error);
-void ggs_graph_free(struct ggs_graph * graph); // NULL is fine
+void ggs_graph_free(struct ggs_graph * graph); // NULL is allowed
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -16,12 +16,9 @@
 // generated from it. Rules for keys:
 //
 //   - A key that is a column of docs/tables.md has the column's name: bytes_read, begin_ns,
-// wait_ns,
-//     buffer, tensor, run, node, layer, thread, ... `token` is the number of a token step (of a
-// graph
-//     run if `step_kind` says so), `name` the name of a tensor, `op` the name of an operation. A
-// sum
-//     has the name of its summands.
+//     wait_ns, buffer, tensor, run, node, layer, thread, ... `token` is the number of a token step
+//     (of a graph run if `step_kind` says so), `name` the name of a tensor, `op` the name of an
+//     operation. A sum has the name of its summands.
 //   - Times are integers in nanoseconds and end in _ns; sizes are integers in bytes: `bytes`, or
 //     bytes_WHAT.
 //   - Words of enums are those of analyze/walk/words.h.

@@ -87,8 +87,7 @@ void ggs_fault_write_row(struct ggs_json * json, const struct ggs_fault * fault,
 
 static const struct ggs_field request_head_fields[] = {
     GGS_FIELD(struct ggs_block_request, begin_ns, "begin_ns", "issued to the disk"),
-    GGS_FIELD_OR_NULL(struct ggs_block_request, duration_ns, "duration_ns",
-                      "until it was completed; null if the kernel did not tell"),
+    GGS_FIELD_OR_NULL(struct ggs_block_request, duration_ns, "duration_ns", "until completion; null if unknown"),
     GGS_FIELD_FLAG(struct ggs_block_request, write, "write"),
     GGS_FIELD(struct ggs_block_request, sector, "sector", "on the disk, of 512 bytes"),
     GGS_FIELD(struct ggs_block_request, bytes, "bytes"),

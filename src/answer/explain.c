@@ -12,7 +12,7 @@ GGS_GET(int64_t, ns_of, struct ggs_reason, it->part == GGS_PART_MEMORY ? -1 : (i
 static const struct ggs_field finding_fields[] = {
     FINDING(name, "name", "of the cause: docs/explain.md has all of them"),
     FINDING(title, "title"),
-    FINDING(condition, "condition", "it is about the machine meanwhile: times of all other findings are distorted"),
+    FINDING(condition, "condition", "it is about the machine: it distorts the times of all other findings"),
     FINDING(timed, "timed", "it rests on times of this recording, not on its structure"),
     GGS_FIELD_WORD(struct ggs_reason, part, "part", ggs_reason_part_name,
                    "what the gain is a share of: load, prompt, generation, tokens or memory"),

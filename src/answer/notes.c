@@ -22,7 +22,7 @@ static bool has_time(const char * line) {
     return line[sizeof(form) - 1] == ' ' || line[sizeof(form) - 1] == '\0';
 }
 
-static int take_lines(struct ggs_notes * notes, struct ggs_error * error) {
+static int parse_lines(struct ggs_notes * notes, struct ggs_error * error) {
     uint64_t capacity = 0;
     for (char *line = notes->data, *next; line != NULL; line = next) {
         struct ggs_note note = {0};
@@ -57,7 +57,7 @@ int ggs_notes_read(struct ggs_notes * notes, const char * directory, struct ggs_
     else if (file.size > 0)
         memcpy(notes->data, file.data, (size_t) file.size);
     ggs_mapping_close(&file);
-    if (status == 0) status = take_lines(notes, error);
+    if (status == 0) status = parse_lines(notes, error);
     if (status < 0) ggs_notes_release(notes);
     return status;
 }

@@ -226,7 +226,7 @@ static const struct ggs_field fact_fields[] = {
     PAGING(facts.steps[GGS_READ_GENERATE], "generate_steps"),
     GGS_COUNT("demand_bytes_per_token", demand_of, "with no memory at all"),
     GGS_REAL_OR_NULL("disk_bytes_per_second", disk_speed_of,
-                     "of the model's files, while some request was under way; null if requests were not recorded"),
+                     "of the model's files, while some request was in progress; null if requests were not recorded"),
     GGS_NATURAL("ns_per_token", token_ns_of, "of steps that generate, as recorded; null if there are none"),
     GGS_NATURAL("compute_ns_per_token", compute_ns_of, "of these, not waiting for the disk; null if not known"),
     GGS_NATURAL("memory_limit", limit_of, "bytes, of the recording; null if there was none"),

@@ -191,7 +191,7 @@ static const struct ggs_object sums = {.fields = sums_fields};
 static const struct ggs_field map_fields[] = {
     MAP(begin_ns, "begin_ns"),
     MAP(end_ns, "end_ns"),
-    MAP(first_byte, "first_byte", "of the axis: the model's files one behind the other"),
+    MAP(first_byte, "first_byte", "of the axis: the model's files one after the other"),
     MAP(end_byte, "end_byte"),
     MAP(axis_bytes, "axis_bytes", "all of it"),
     MAP(columns, "n_columns", "of the grid, over time"),

@@ -20,7 +20,7 @@ const struct ggs_object ggs_served_object = {
     .name = "Experiment", .text = "An experiment that is served.", .fields = served_fields, .lines = true};
 
 static const struct ggs_field link_fields[] = {
-    GGS_FIELD(struct ggs_link, path, "path", "behind the server's name and port; works until the server ends"),
+    GGS_FIELD(struct ggs_link, path, "path", "after the server's name and port; works until the server ends"),
     GGS_FIELD(struct ggs_link, loopback, "loopback",
               "only this machine can reach the server (it listens at 127.0.0.1)"),
     {0},

@@ -126,7 +126,7 @@ static const struct ggs_field diff_fields[] = {
     GGS_EACH("wrong", next_wrong, &op, "the first one first: its inputs agree, its output does not"),
     GGS_LIST(struct ggs_value_diff, common, n_common, "common", "what they have in common", .inside = true),
     GGS_ROWS(struct ggs_value_diff, ops, n_ops, "by_op", &op,
-             "in order of computation; the server leaves it out, and of \"wrong\" what is behind the first 64",
+             "in order of computation; the server leaves it out, and of \"wrong\" all but the first 64",
              .asked = is_full),
     {0},
 };

@@ -147,7 +147,7 @@ static const struct ggs_field fields[] = {
     GGS_EACH("tokens", next_unlike, &token, "tokens that are unlike the others in a tenth of the outputs"),
     GGS_ROWS(struct ggs_value_report, layers, n_layers, "by_layer", &layer, "ranges"),
     GGS_ROWS(struct ggs_value_report, ops, n_ops, "by_op", &op,
-             "in order of computation; the server leaves it out, and of the lists above what is behind the first 64",
+             "in order of computation; the server leaves it out, and of the lists above all but the first 64",
              .asked = is_full),
     {0},
 };

@@ -291,7 +291,7 @@ int ggs_bootstrap_start(struct ggs_bootstrap * bootstrap, const struct ggs_trace
     return start.status;
 }
 
-// In another PID namespace the number means nothing here: then it does not wait.
+// In another PID namespace the id means nothing here, and there is nothing to wait for.
 static void wait_for_end(const struct ggs_tracee * tracee, int thread) {
     enum { ROUNDS = 400, NAP_US = 500 };
     for (int i = 0; i < ROUNDS && ggs_tracee_state(tracee, thread) != 'X'; i++) usleep(NAP_US);
@@ -299,8 +299,8 @@ static void wait_for_end(const struct ggs_tracee * tracee, int thread) {
 
 #define OF_STUB(member) bootstrap->stub + offsetof(struct ggs_stub, member)
 
-// False if the process is about to exit or exec, which rules out new threads; this shows a moment
-// later.
+// False if the process is about to exit or exec, which rules out new threads; both show with a
+// delay.
 static bool stays(const struct ggs_tracee * tracee) {
     enum { ROUNDS = 40, NAP_US = 5000 };
     uint8_t byte;

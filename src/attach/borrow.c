@@ -209,39 +209,39 @@ static bool find_call(struct loan * loan) {
     return loan->last_resort;
 }
 
+// FRAME_NO_STACK is invalid on purpose: the kernel leaves the alternate stack alone.
 static void fill_frame(struct frame * frame, const struct loan * loan, uint64_t vectors) {
     struct user_regs_struct r = continued(loan, false);
-    *frame                    = (struct frame){.restore = loan->library->restore,
-                                               .flags   = FRAME_VECTORS | FRAME_SEGMENTS,
-                                               .stack_flags =
-                                                   FRAME_NO_STACK, // invalid for the kernel, which then leaves the alternate stack alone
-                                               .r8      = r.r8,
-                                               .r9      = r.r9,
-                                               .r10     = r.r10,
-                                               .r11     = r.r11,
-                                               .r12     = r.r12,
-                                               .r13     = r.r13,
-                                               .r14     = r.r14,
-                                               .r15     = r.r15,
-                                               .rdi     = r.rdi,
-                                               .rsi     = r.rsi,
-                                               .rbp     = r.rbp,
-                                               .rbx     = r.rbx,
-                                               .rdx     = r.rdx,
-                                               .rax     = r.rax,
-                                               .rcx     = r.rcx,
-                                               .rsp     = r.rsp,
-                                               .rip     = r.rip,
-                                               .eflags  = r.eflags,
-                                               .cs      = (uint16_t) r.cs,
-                                               .gs      = (uint16_t) r.gs,
-                                               .fs      = (uint16_t) r.fs,
-                                               .ss      = (uint16_t) r.ss,
-                                               .vectors = vectors,
-                                               .mask    = loan->mask};
+    *frame                    = (struct frame){.restore     = loan->library->restore,
+                                               .flags       = FRAME_VECTORS | FRAME_SEGMENTS,
+                                               .stack_flags = FRAME_NO_STACK,
+                                               .r8          = r.r8,
+                                               .r9          = r.r9,
+                                               .r10         = r.r10,
+                                               .r11         = r.r11,
+                                               .r12         = r.r12,
+                                               .r13         = r.r13,
+                                               .r14         = r.r14,
+                                               .r15         = r.r15,
+                                               .rdi         = r.rdi,
+                                               .rsi         = r.rsi,
+                                               .rbp         = r.rbp,
+                                               .rbx         = r.rbx,
+                                               .rdx         = r.rdx,
+                                               .rax         = r.rax,
+                                               .rcx         = r.rcx,
+                                               .rsp         = r.rsp,
+                                               .rip         = r.rip,
+                                               .eflags      = r.eflags,
+                                               .cs          = (uint16_t) r.cs,
+                                               .gs          = (uint16_t) r.gs,
+                                               .fs          = (uint16_t) r.fs,
+                                               .ss          = (uint16_t) r.ss,
+                                               .vectors     = vectors,
+                                               .mask        = loan->mask};
 }
 
-// Writes the frame and reads it back through the thread, which may have called exec since its
+// Writes the frame and reads it back through the thread, which may have called exec after its
 // memory was opened.
 static bool write_frame(struct loan * loan) {
     struct frame frame;
@@ -290,7 +290,7 @@ static bool begin_clone(const struct loan * loan) {
 
 // After the clone. Usually the thread is released and restores itself. If the kernel knows the rest
 // of a timeout, the registers are set to continue with that.
-static bool give_back(const struct loan * loan) {
+static bool release_thread(const struct loan * loan) {
     long long why;
     if (was_interrupted(&loan->registers, &why) && why == RESTART_BLOCK) {
         if (ptrace(PTRACE_SYSCALL, loan->thread, 0, 0) != 0) return false;
@@ -337,8 +337,8 @@ static enum outcome examine(struct loan * loan, struct ggs_error * error) {
             ggs_fail(error, GGS_USAGE, "process %d (%s) is being stopped: continue it first (kill -CONT %d)",
                      (int) loan->tracee->pid, loan->tracee->name, (int) loan->tracee->pid);
         else if (errno == EPERM)
-            ggs_fail(error, GGS_USAGE, "not permitted to trace process %d (%s)", (int) loan->tracee->pid,
-                     loan->tracee->name);
+            ggs_fail(error, GGS_USAGE, "not permitted to trace process %d (%s): run ggscope as root (CAP_SYS_PTRACE)",
+                     (int) loan->tracee->pid, loan->tracee->name);
         return errno == EBUSY || errno == EPERM ? REFUSED : UNSUITABLE;
     }
     loan->stopped_ns = ggs_clock_now();
@@ -377,7 +377,7 @@ static enum outcome try_thread(struct loan * loan, struct ggs_borrowed * borrowe
         explain_no_clone(loan, status, error);
         return DAMAGED;
     }
-    bool back          = give_back(loan);
+    bool back          = release_thread(loan);
     borrowed->stood_ns = ggs_clock_now() - loan->stopped_ns;
     if (!back || ggs_trace_wait((pid_t) child, PATIENCE_NS) < 0) {
         ggs_fail(error, GGS_IO, "process %d (%s) ended, or became another program, while ggscope attached to it",
@@ -420,7 +420,7 @@ static bool wait_for_others(struct loan * loan) {
         if (!ggs_tracee_read(loan->tracee, loan->library->unused, words, sizeof(words))) break;
         under_way    = words[0] != 0;
         uint8_t byte = 0;
-        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue; // its region exists
+        if (!under_way || ggs_tracee_read(loan->tracee, words[1], &byte, 1)) continue;
         under_way = false;
         size_t n  = ggs_tracee_threads(loan->tracee, threads, THREADS_MOST);
         for (size_t i = 0; !under_way && i < n; i++) under_way = is_on_its_way(loan, threads[i].id);

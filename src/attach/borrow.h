@@ -26,7 +26,7 @@ struct ggs_stub_region { // memory for the new thread
 };
 
 struct ggs_borrowed {
-    pid_t    thread;       // the new thread: traced by the caller, stopped before its first instruction
+    pid_t    thread;       // the new thread: traced by the caller, stopped at its first instruction
     int      inside;       // its id inside the process's PID namespace
     uint64_t thread_area;  // the borrowed thread's, where the C library keeps thread-local data
     int      owner_inside; // the borrowed thread's id inside the process's PID namespace

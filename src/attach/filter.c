@@ -103,7 +103,7 @@ static uint32_t jump(const struct machine * m, const struct sock_filter * i) {
     }
 }
 
-// What is not understood counts as the strictest action.
+// An unknown instruction counts as the strictest action.
 static uint32_t run(const struct sock_filter * code, uint32_t n, const struct seccomp_data * call) {
     struct machine m = {.code = code, .n = n, .call = call};
     for (uint32_t at = 0; at < n; at++) {
@@ -144,7 +144,7 @@ static uint32_t run(const struct sock_filter * code, uint32_t n, const struct se
     return SECCOMP_RET_KILL_PROCESS;
 }
 
-// ---- all of them ----
+// ---- all filters ----
 
 enum { FILTERS_MOST = 64, GET_FILTER = 0x420c }; // PTRACE_SECCOMP_GET_FILTER
 

@@ -95,9 +95,9 @@ static bool is_named(const struct ggs_image * image, const Elf64_Sym * symbol, c
            get(image, image->strings + symbol->st_name, found, length) && memcmp(found, name, length) == 0;
 }
 
-// Old versions of a symbol are marked hidden: prefers the default version, else takes any.
-static uint64_t look_along_chain(const struct ggs_image * image, uint64_t chain, uint32_t index, uint32_t first,
-                                 uint32_t hash, const char * name) {
+// Old versions of a symbol are marked hidden: prefers the default version over any other.
+static uint64_t search_chain(const struct ggs_image * image, uint64_t chain, uint32_t index, uint32_t first,
+                             uint32_t hash, const char * name) {
     uint64_t older = 0;
     for (unsigned steps = 0; steps < CHAIN_MOST; steps++, index++) {
         uint32_t  link;
@@ -127,13 +127,13 @@ uint64_t ggs_image_symbol(const struct ggs_image * image, const char * name) {
     uint64_t buckets = image->hash + sizeof(head) + 8 * (uint64_t) head.bloom;
     if (!get(image, buckets + 4 * (uint64_t) (hash % head.buckets), &index, sizeof(index)) || index < head.first)
         return 0;
-    return look_along_chain(image, buckets + 4 * (uint64_t) head.buckets, index, head.first, hash, name);
+    return search_chain(image, buckets + 4 * (uint64_t) head.buckets, index, head.first, hash, name);
 }
 
 // ---- thread-local variables ----
 
-// The dynamic linker has stored the offset of one variable in the object's relocations: that of the
-// first one follows.
+// The dynamic linker has stored the offset of one variable in the object's relocations, which gives
+// the offset of the first one.
 uint64_t ggs_image_variables_distance(const struct ggs_image * image) {
     enum { BLOCK = 1024 };
     Elf64_Rela entries[BLOCK];

@@ -16,9 +16,9 @@ struct ggs_image {
     uint64_t                  data_end;        // of its last writable segment, 0 if it has none
     uint64_t                  code, code_size; // the largest executable segment
     uint16_t                  machine;
-    uint64_t                  variables, variables_size; // initial values of thread-local variables, 0 if none
+    uint64_t                  variables, variables_size; // of thread-local variables
     uint64_t                  relocations, relocations_size;
-    uint64_t                  symbols, strings, strings_size, hash, versions; // from its dynamic section, 0 if missing
+    uint64_t                  symbols, strings, strings_size, hash, versions; // 0 if none
 };
 
 // False if there is no readable 64-bit ELF object.

@@ -38,7 +38,7 @@ static void let_go(struct stopped * stopped) {
     while (stopped->n > 0) ptrace(PTRACE_DETACH, stopped->threads[--stopped->n], 0, 0);
 }
 
-// Threads that run make new ones: looks until there are no others.
+// Running threads make new ones, so it repeats until there are no others.
 static bool stop_all(struct stopped * stopped, const struct ggs_tracee * tracee) {
     static struct ggs_tracee_thread threads[THREADS_MOST]; // one thread attaches
     for (bool found = true; found;) {
@@ -50,7 +50,7 @@ static bool stop_all(struct stopped * stopped, const struct ggs_tracee * tracee)
             if (is_stopped(stopped, threads[i].id) || threads[i].state == 'Z' || threads[i].state == 'X') continue;
             if (ggs_trace_stop(threads[i].id, patience_ns) == 0)
                 stopped->threads[stopped->n++] = threads[i].id;
-            else if (errno != ESRCH) // it has ended meanwhile
+            else if (errno != ESRCH) // it has ended
                 return false;
             found = true;
         }
@@ -58,7 +58,7 @@ static bool stop_all(struct stopped * stopped, const struct ggs_tracee * tracee)
     return true;
 }
 
-// ---- where they are ----
+// ---- positions of threads ----
 
 static bool is_between(uint64_t address, const struct ggs_code_place * places, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -66,7 +66,8 @@ static bool is_between(uint64_t address, const struct ggs_code_place * places, s
     return false;
 }
 
-// A thread in a signal handler has where it was on its stack. Whatever looks like it counts.
+// A thread in a signal handler has the interrupted address on its stack. Any word that looks like
+// one counts.
 static bool stands_between(const struct ggs_tracee * tracee, pid_t thread, const struct ggs_code_place * places,
                            size_t n) {
     static uint64_t         words[STACK_BYTES / sizeof(uint64_t)];
@@ -75,7 +76,7 @@ static bool stands_between(const struct ggs_tracee * tracee, pid_t thread, const
     if (is_between(registers.rip, places, n)) return true;
     uint64_t from = registers.rsp & ~7ull;
     size_t   size = sizeof(words);
-    while (size > 0 && !ggs_tracee_read(tracee, from, words, size)) size /= 2; // the stack ends before
+    while (size > 0 && !ggs_tracee_read(tracee, from, words, size)) size /= 2; // stack end
     for (size_t i = 0; i < size / sizeof(*words); i++)
         if (is_between(words[i], places, n)) return true;
     return false;
@@ -138,7 +139,7 @@ static int change(const struct work * work) {
         uint64_t begin = ggs_clock_now();
         stopped.n      = 0;
         if (!stop_all(&stopped, work->tracee)) return fail_stop(work->tracee, work->error);
-        // Back: a thread is before the jump or has left it.
+        // When restoring, a thread is before the jump or has left it.
         done = work->back || !any_between(work->tracee, &stopped, work->places, work->n);
         if (done) work->result->written = write_all(work->tracee, work->places, work->n, work->back);
         let_go(&stopped);
@@ -149,7 +150,7 @@ static int change(const struct work * work) {
     return done ? 0 : fail_stop(work->tracee, work->error);
 }
 
-// The kernel lets go of all that a thread traces when it ends, those that did not stop in time too.
+// The kernel releases all tracees of a thread that ends, including those that did not stop in time.
 static void * change_and_end(void * data) {
     struct work * work = data;
     work->status       = change(work);

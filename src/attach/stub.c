@@ -42,7 +42,7 @@ STUB static void copy_text(char * to, size_t size, const char * from) {
 STUB static int open_image(struct ggs_stub * stub) {
     enum { CLOEXEC = 1, EXECUTABLE = 0x10, DUPFD_CLOEXEC = 1030, OUT_OF_THE_WAY = 700 };
     long fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC | EXECUTABLE, 0, 0);
-    if (fd < 0) fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC, 0, 0); // older kernels lack the flag
+    if (fd < 0) fd = call(SYS_memfd_create, (long) stub->symbol, CLOEXEC, 0, 0); // older kernels
     if (fd < 0) return -1;
     long high = call(SYS_fcntl, fd, DUPFD_CLOEXEC, OUT_OF_THE_WAY, 0);
     if (high >= 0) {

@@ -2,12 +2,10 @@
 // capture library and calls it.
 //
 //     bootstrap   the thread made by clone. The C library does not know it: it has a thread block
-// of
-//                 zeros, calls pthread_create and ends.
+//                 of zeros, calls pthread_create and ends.
 //     thread      made by pthread_create: an ordinary thread. It waits for locks of the dynamic
-// linker
-//                 and malloc like any other, while the program runs. It unmaps all of this at its
-// end.
+//                 linker and malloc like any other, while the program runs. At its end it unmaps
+//                 all of this.
 //
 // Both need no further help: ggscope may be killed at any time.
 #pragma once
@@ -29,14 +27,14 @@ struct ggs_stub {
     int (*pthread_create)(unsigned long * thread, const void * attributes, void * (*start)(void *), void * argument);
     unsigned long (*pthread_self)(void);
     int (*pthread_detach)(unsigned long thread);
-    void * (*munmap)(void * start, size_t size); // typed like a thread's return, because the last call is a tail call
+    void * (*munmap)(void * start, size_t size); // typed like a thread function, for a tail call
     void * (*thread)(void * stub);
     int (*entry)(const char * request); // of a loaded library; NULL: load it first
     uint8_t *       region;
     uint64_t        region_size;
     uint64_t *      unused; // place of the bootstrap's exit path; zeroed when it has ended
     uint64_t        unused_bytes;
-    const uint8_t * image; // contents of the library if the process cannot open its file; NULL: load `path`
+    const uint8_t * image; // the library if its file cannot be opened there; NULL: load `path`
     uint64_t        image_size;
     uint32_t        bootstrap_lives; // zeroed by the kernel
     uint32_t        state;           // enum ggs_stub_state

@@ -30,7 +30,7 @@ static bool read_small(int proc, const char * name, char * text, size_t size) {
     return n > 0;
 }
 
-// Returns the fields of a stat file behind the name, which may contain blanks and parentheses: "S 1
+// Returns the fields of a stat file after the name, which may contain blanks and parentheses: "S 1
 // 2 ...".
 static const char * stat_fields(int proc, const char * name, char text[1024]) {
     if (!read_small(proc, name, text, 1024)) return NULL;
@@ -66,7 +66,7 @@ static bool has_name(pid_t pid, const char * name) {
         text[strcspn(text, "\n")] = '\0';
         same                      = strcmp(text, name) == 0;
     }
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid); // the name kept by the kernel is truncated
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid); // the kernel truncates the name
     ssize_t n = same ? -1 : readlink(path, target, sizeof(target) - 1);
     close(proc);
     if (n <= 0) return same;
@@ -183,7 +183,7 @@ int ggs_tracee_open(struct ggs_tracee * tracee, pid_t pid, struct ggs_error * er
     if (pid == getpid()) return ggs_fail(error, GGS_USAGE, "process %d is this ggscope itself", (int) pid);
     tracee->proc = open_proc(pid);
     if (tracee->proc < 0) return ggs_fail(error, GGS_ABSENT, "there is no process %d", (int) pid);
-    tracee->pidfd = (int) syscall(SYS_pidfd_open, pid, 0); // fails for the id of a thread that is not a process
+    tracee->pidfd = (int) syscall(SYS_pidfd_open, pid, 0); // fails for ids of threads
     if (tracee->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
         return ggs_fail(error, GGS_USAGE, "%d is a thread of another process: give the number of the process",
                         (int) pid);

@@ -19,7 +19,7 @@ enum ggs_status {
     GGS_MEMORY      = -3, // out of memory
     GGS_USAGE       = -4, // the caller (or the command line) asked for the impossible
     GGS_UNSUPPORTED = -5, // valid input that this build or machine cannot handle
-    GGS_ABSENT      = -6, // what was asked for is not there
+    GGS_ABSENT      = -6, // it does not exist
 };
 
 struct ggs_error {

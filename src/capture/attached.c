@@ -1,5 +1,6 @@
-// The library in a program that ran before it: ggscope attach loads it and calls ggscope_attach. A
-// thread of ours does the rest, and ends with the recording; the library stays, and is used again.
+// The library in a program that was already running: ggscope attach loads it and calls
+// ggscope_attach. A thread of this library does the rest and ends with the recording. The library
+// stays loaded and can be attached again.
 #include "capture/attached.h"
 
 #include <errno.h>
@@ -30,10 +31,11 @@
 
 struct request {
     bool quiet;
-    char who[128]; // that attaches
+    char who[128]; // the attaching process
 };
 
-static bool take(const char * line, size_t length, struct ggs_capture_settings * settings, struct request * request) {
+static bool parse_line(const char * line, size_t length, struct ggs_capture_settings * settings,
+                       struct request * request) {
     const char * equals = memchr(line, '=', length);
     if (equals == NULL) return false;
     size_t       key = (size_t) (equals - line), size = length - key - 1;
@@ -63,13 +65,13 @@ static bool parse(const char * text, struct ggs_capture_settings * settings, str
     *request  = (struct request){0};
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
-        if (!take(text, length, settings, request)) return false;
+        if (!parse_line(text, length, settings, request)) return false;
         text += length + (text[length] == '\n');
     }
     return settings->spool[0] == '/';
 }
 
-// ---- what ggscope and we tell each other ----
+// ---- messages between ggscope and this library ----
 
 static struct ggs_spool_attach * open_words(const char * spool) {
     char        path[PATH_MAX];
@@ -86,7 +88,7 @@ static struct ggs_spool_attach * open_words(const char * spool) {
     return NULL;
 }
 
-static void tell(struct ggs_spool_attach * words, uint32_t state) {
+static void set_state(struct ggs_spool_attach * words, uint32_t state) {
     __atomic_store_n(&words->state, state, __ATOMIC_RELEASE);
     syscall(SYS_futex, &words->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
@@ -95,11 +97,11 @@ static void tell(struct ggs_spool_attach * words, uint32_t state) {
 
 static struct ggs_spool_attach * words;
 static struct request            request;
-static _Atomic bool              busy;     // there is such a thread
-static bool                      is_child; // forked by a process that is recorded: it has no such thread
+static _Atomic bool              busy;     // the thread exists
+static bool                      is_child; // forked by a recorded process: there is no thread
 
-// Until ggscope wants it to end, is gone, or recording has failed. What is loaded meanwhile is
-// redirected too.
+// Waits until ggscope asks for the end, ggscope is gone, or recording has failed. Redirects objects
+// that are loaded meanwhile.
 static void attend(bool (*is_watched)(void)) {
     const struct timespec moment = {.tv_nsec = 50000000};
     while (__atomic_load_n(&words->wanted, __ATOMIC_ACQUIRE) == GGS_ATTACH_RECORD && ggs_capture_problem()[0] == '\0' &&
@@ -111,8 +113,8 @@ static void attend(bool (*is_watched)(void)) {
 
 static bool is_parent_watched(void);
 
-// An engine inside the program: ggscope stops all threads, changes its code and lets them go. If
-// ggscope is killed first, or cannot, the code stays as it is: what leads here is passed on.
+// Asks ggscope to stop all threads and change the code of an engine inside the program. If ggscope
+// is killed or fails, the code stays as it is, and hooks forward their calls.
 static void change_code(uint32_t what, bool (*is_watched)(void)) {
     const struct timespec moment = {.tv_nsec = 20000000};
     if (words->n_places == 0) return;
@@ -130,7 +132,7 @@ static void * record(void * unused) {
     ggs_resolve_refresh();
     ggs_ops_list_threads();
     ggs_existing_begin();
-    // Calls that come through a new slot are passed on until all of them are there.
+    // Calls are forwarded until all slots are redirected.
     ggs_window_end();
     struct ggs_redirected counts = ggs_redirect_begin();
     words->slots                 = counts.slots;
@@ -140,27 +142,28 @@ static void * record(void * unused) {
     const struct ggs_code_place * places;
     words->n_places = (uint32_t) ggs_inside_attach(&places);
     words->places   = (uint64_t) (uintptr_t) places;
-    change_code(GGS_ATTACH_CODE, is_parent_watched); // nothing is marked by us yet
+    change_code(GGS_ATTACH_CODE, is_parent_watched); // no spool has our mark yet
     ggs_capture_begin();
     if (!request.quiet)
         ggs_capture_warn("process %d is being recorded%s%s, prompts included", (int) getpid(),
                          request.who[0] == '\0' ? "" : " by ", request.who);
-    tell(words, GGS_ATTACH_ATTACHED);
+    set_state(words, GGS_ATTACH_ATTACHED);
     attend(ggs_capture_is_watched);
-    tell(words, GGS_ATTACH_ENDING);
+    set_state(words, GGS_ATTACH_ENDING);
     ggs_capture_end(restore);
     snprintf(words->text, sizeof(words->text), "%s", ggs_capture_problem());
     struct ggs_spool_attach * told = words;
     words                          = NULL;
-    tell(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
+    set_state(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
     munmap(told, sizeof(*told));
     busy = false;
     return unused;
 }
 
-// ---- children that it forks ----
+// ---- forked children ----
 
-// ggscope marks the parent's spool, and the parent does until it has noticed that ggscope is gone.
+// ggscope marks the parent's spool. The parent keeps its own mark until it notices that ggscope is
+// gone.
 static bool is_parent_watched(void) {
     int  fd   = open(ggs_capture.spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool held = fd >= 0 && ggs_lock_is_written(fd);
@@ -173,8 +176,8 @@ bool ggs_attached_is_wanted(void) {
            is_parent_watched();
 }
 
-// What the parent's thread does, but for what it says to ggscope. A child that computes ahead of
-// its parent has the spool.
+// Does what the parent's thread does, without messages to ggscope. A child that computes before its
+// parent owns the spool.
 static void * record_child(void * unused) {
     attend(ggs_capture_has_own_spool() ? is_parent_watched : ggs_capture_is_watched);
     ggs_capture_end(ggs_redirect_end);
@@ -205,7 +208,7 @@ void ggs_attached_records(void) {
         busy = false;
 }
 
-// Called by ggscope's thread in this process, with all signals blocked; those that it makes inherit
+// Called by ggscope's thread in this process with all signals blocked. Threads it makes inherit
 // that.
 EXPORT int ggscope_attach(const char * text);
 EXPORT int ggscope_attach(const char * text) {
@@ -213,7 +216,7 @@ EXPORT int ggscope_attach(const char * text) {
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE) != GGS_CAPTURE_OFF ||
         __atomic_exchange_n(&busy, true, __ATOMIC_ACQ_REL))
         return GGS_ATTACH_BUSY;
-    // What a process that forked us shared with ggscope.
+    // The forking process shared this page with ggscope.
     if (words != NULL) munmap(words, sizeof(*words));
     is_child  = false;
     bool good = parse(text, &settings, &request);

@@ -1,11 +1,11 @@
-// The recording of a program that ran before, as far as the children that it forks have part in it.
+// Attached recordings (ggscope attach) in forked children of the program.
 #pragma once
 
 #include <stdbool.h>
 
-// In the child, right after the fork: takes no lock.
+// Runs in the child right after the fork. Takes no lock.
 void ggs_attached_forked(void);
-// Does ggscope still want to record? For such a child, when it computes for the first time.
+// True if ggscope still records. Asked by a forked child when it first computes.
 bool ggs_attached_is_wanted(void);
-// The child records from here on: a thread of ours ends that with the parent's recording.
+// Starts a thread that ends the child's recording together with the parent's.
 void ggs_attached_records(void);

@@ -10,7 +10,7 @@
 
 // ---- tokens ----
 
-// The arrays grow alike; the capacity counts once all of them have it.
+// The arrays grow together. The capacity changes once all of them have grown.
 static bool enlarge(struct ggs_batch * b) {
     uint32_t capacity[4] = {b->capacity, b->capacity, b->capacity, b->capacity}, n = b->n + 1;
     if (!ggs_array_reserve(b->token, capacity[0], n) || !ggs_array_reserve(b->position, capacity[1], n) ||
@@ -48,19 +48,19 @@ void ggs_batch_release(struct ggs_batch * b) {
 
 // ---- the engine's batches ----
 
-// A batch object of the engine, and what it holds. Entries are never freed, only reused; there is
-// no lock, because a program may fork at any time. The engine requires that one thread at a time
-// uses a batch.
+// A batch object of the engine and its contents. Entries are never freed, only reused. There is no
+// lock, because a program may fork at any time; the engine requires that one thread at a time uses
+// a batch.
 struct tracked {
-    _Atomic(const void *) address; // NULL: free
+    _Atomic(const void *) address; // NULL if free
     struct tracked *      next;
     struct ggs_batch      batch;
-    bool                  incomplete; // something that was not seen was put into it
+    bool                  incomplete; // it holds something that no hook observed
 };
 
 static _Atomic(struct tracked *) all;
 
-// The entry of a batch; for NULL a free one.
+// Finds the entry of a batch, or a free one for NULL.
 static struct tracked * find(const void * address) {
     struct tracked * entry = atomic_load_explicit(&all, memory_order_acquire);
     while (entry != NULL && atomic_load_explicit(&entry->address, memory_order_acquire) != address) entry = entry->next;
@@ -95,7 +95,8 @@ const struct ggs_batch * ggs_batch_at(const void * address) {
     return entry == NULL || entry->incomplete ? NULL : &entry->batch;
 }
 
-// The engine has put it at `index`, or refused it (negative): -2 has left something in the batch.
+// Records the result of an add: the token is at `index`, or was refused (negative). -2 leaves a
+// part in the batch.
 static void added(const void * address, int32_t index, int32_t token, int32_t sequence) {
     struct tracked * entry = find(address);
     if (entry == NULL || index == -1 || index == -3) return;
@@ -103,7 +104,7 @@ static void added(const void * address, int32_t index, int32_t token, int32_t se
         entry->incomplete = true;
 }
 
-// The entry of a batch that has a token `index`, if the engine has accepted the call.
+// Finds the entry of a batch with a token at `index` if the engine accepted the call.
 static struct tracked * with_token(const void * address, bool done, int32_t index) {
     struct tracked * entry = done ? find(address) : NULL;
     return entry == NULL || index < 0 || (uint32_t) index >= entry->batch.n ? NULL : entry;
@@ -170,7 +171,7 @@ EXPORT bool llama_batch_ext_set_pos(void * batch, int32_t index, const int32_t *
     REAL(llama_batch_ext_set_pos);
     bool             done  = real(batch, index, positions);
     struct tracked * entry = with_token(batch, done, index);
-    if (entry != NULL) entry->batch.position[index] = positions[0]; // of several, the one that the KV cache has
+    if (entry != NULL) entry->batch.position[index] = positions[0]; // the one in the KV cache
     return done;
 }
 

@@ -41,15 +41,15 @@
 #include "preload/resolve.h"
 #include "trace/spool.h"
 
-GGS_WITH_EVERY_OP int       ggs_capture_state = GGS_CAPTURE_OFF; // until the constructor has read the environment
+GGS_WITH_EVERY_OP int       ggs_capture_state = GGS_CAPTURE_OFF; // the constructor changes it
 struct ggs_capture_settings ggs_capture;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char            output[GGS_CAPTURE_PATH], spool[GGS_CAPTURE_PATH]; // of this process: a followed one has its own
+static char            output[GGS_CAPTURE_PATH], spool[GGS_CAPTURE_PATH]; // of this process
 static bool            spool_is_set;
-static bool            forked;  // since the recording began: what is in memory is our parent's
-static bool            counted; // as a child that is not recorded
-static bool            waiting; // the recording is over, and threads may still be in it
+static bool            forked;  // since the recording began: memory holds the parent's
+static bool            counted; // counted as a child that is not recorded
+static bool            waiting; // the recording has ended, but threads may still be in it
 static char            problem[512];
 
 static void set_state(int state) {
@@ -116,13 +116,13 @@ static void forget_environment(void) {
     ggs_environment_leave("libggscope-capture", ours, sizeof(ours) / sizeof(ours[0]));
 }
 
-// The spool folder, locked (base/system/lock.h) for as long as this process lives. Its descriptor
-// is high, out of the way of the host's own files.
+// The spool folder is locked (base/system/lock.h) for as long as this process lives. A high
+// descriptor number stays clear of the host's files.
 enum { OUT_OF_THE_WAY = 700 };
 static int         held_spool = -1;
 static struct stat held_info;
 
-// A host may have closed our descriptor and opened a file of its own under its number.
+// The host may have closed our descriptor and opened a file of its own under the same number.
 static bool is_held(void) {
     struct stat info;
     return held_spool >= 0 && fstat(held_spool, &info) == 0 && info.st_dev == held_info.st_dev &&
@@ -144,20 +144,20 @@ static bool open_spool(void) {
     return true;
 }
 
-// Closes the descriptor. The mark stays for as long as another process has it.
+// Closes the descriptor. The lock stays while another process has the descriptor.
 static void close_spool(void) {
     if (is_held()) close(held_spool);
     held_spool = -1;
 }
 
-// A child that was forked a moment ago has the descriptor, and so the mark, until it runs: the mark
-// is taken away here.
+// A child keeps the descriptor, and so the lock, from its fork until it first runs. Unlocking
+// removes the lock for both.
 static void release_spool(void) {
     if (is_held()) ggs_lock_unmark(held_spool);
     close_spool();
 }
 
-// Done at the start: a program whose ggscope is killed must not look like one that ended before it
+// Locks at the start: a program whose ggscope is killed must not look like one that ended before it
 // computed anything.
 static void hold_spool(bool records) {
     if (!is_held() && !open_spool()) return;
@@ -169,7 +169,7 @@ bool ggs_capture_is_watched(void) {
     return held_spool >= 0 && ggs_lock_is_written(held_spool);
 }
 
-// Forgets the recording. Nobody may be in it but this thread.
+// Forgets the recording. No other thread may be in it.
 static void reset(void) {
     ggs_journal_reset();
     ggs_losses_reset();
@@ -187,11 +187,11 @@ static void reset(void) {
 }
 
 // The child shares our mappings and must not write there, not even the end of what this thread was
-// doing. It acquires no lock, because a thread that it does not have may hold it: while the state
-// is off, only ggs_resolve locks. A child that goes on without exec, and is followed, begins a
-// recording of its own when it computes.
+// doing. It takes no lock, because a thread that it does not have may hold it; while the state is
+// off, only ggs_resolve locks. A followed child that runs on without exec begins a recording of its
+// own when it computes.
 static void child_of_fork(void) {
-    if (!ggs_sandboxed()) close_spool(); // the mark is our parent's
+    if (!ggs_sandboxed()) close_spool(); // the lock is the parent's
     bool follows = ggs_capture.follow && __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED) != GGS_CAPTURE_OFF;
     lock         = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
     forked       = true;
@@ -267,8 +267,8 @@ __attribute__((constructor)) static void constructor(void) {
     ggs_values_configure();
     ggs_capture_begin();
     ggs_inside_begin();
-    // A program that links the engine is the one to record; its children are not. A wrapper script
-    // hands us on.
+    // A program that links the engine is recorded, and its children are not. A wrapper script
+    // passes the environment on.
     if (ggs_resolve_has_engine() || ggs_inside_found()) forget_environment();
 }
 
@@ -280,12 +280,12 @@ static void finish(void) {
     ggs_journal_numbers(GGS_JOURNAL_END, 0, 0, 0, 0, NULL);
 }
 
-// Nothing is unmapped: workers may still run.
+// Unmaps nothing: workers may still run.
 __attribute__((destructor)) static void destructor(void) {
     finish();
 }
 
-// What is under way comes to its end, and is recorded; a device may take a moment longer.
+// Waits for graph runs in progress, including those of devices.
 static void wait_for_runs(void) {
     enum { NAP_US = 500, DEVICE_NAPS = 4000 };
     ggs_window_end();
@@ -307,17 +307,17 @@ void ggs_capture_end(void (*restore)(void)) {
     release_spool();
 }
 
-// ---- waking up ----
+// ---- start of a recording ----
 
-// A ggscope that started us has made both. If it named the spool, the directory may have been
-// renamed since.
+// ggscope has made both if it started the program. If it named the spool, the directory may have
+// been renamed since.
 static int make_directories(void) {
     if (!spool_is_set && mkdir(output, 0700) != 0 && errno != EEXIST) return -1;
     if (mkdir(spool, 0700) != 0 && errno != EEXIST) return -1;
     return 0;
 }
 
-// A followed process that is not the first records into a directory of its own inside the
+// A followed process that is not the first one records into a directory of its own inside the
 // experiment.
 static int move_to_own_directory(void) {
     if (snprintf(output, sizeof(output), "%s/process-%d", ggs_capture.output, (int) getpid()) >=
@@ -336,7 +336,7 @@ void ggs_capture_emit_libraries(void) {
     pthread_mutex_unlock(&lock);
 }
 
-// Opens the journal: in the spool, or in a folder of its own if another process records there.
+// Opens the journal in the spool, or in a folder of its own if another process records there.
 static bool open_journal(void) {
     if (make_directories() != 0) {
         ggs_capture_disable("cannot create %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
@@ -345,7 +345,7 @@ static bool open_journal(void) {
     if (ggs_journal_begin() == 0) return true;
     if (errno == EEXIST && ggs_capture.follow && move_to_own_directory() == 0 && ggs_journal_begin() == 0) return true;
     if (errno == EEXIST) {
-        set_state(GGS_CAPTURE_OFF); // another process of the same program records already
+        set_state(GGS_CAPTURE_OFF); // another process of the same program records
     } else {
         ggs_capture_disable("cannot write to %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
     }

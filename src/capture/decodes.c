@@ -15,7 +15,7 @@
 #include "preload/hook.h"
 #include "trace/spool.h"
 
-// Returns the decode's number, or 0 if it could not be written.
+// Returns the number of the decode, or 0 if it could not be written.
 static uint64_t emit_decode(const void * context, const struct ggs_batch * b, uint32_t has, bool encode) {
     struct ggs_journal_decode head     = {.context = (uint64_t) context,
                                           .tokens  = b->n,
@@ -46,7 +46,7 @@ static void leave(int status) {
 
 // ---- batches that the program fills itself ----
 
-// The same in releases without memory objects. There 0 means the first token, or none.
+// The same in releases without memory objects, where 0 means the first token or none.
 static int32_t older_last_position(void * context, const void * caller) {
     static const char * const names[] = {"llama_kv_self_seq_pos_max", "llama_kv_cache_seq_pos_max"};
     int32_t (*last)(void *, int32_t)  = NULL;
@@ -56,10 +56,10 @@ static int32_t older_last_position(void * context, const void * caller) {
     return found > 0 ? found : -2;
 }
 
-// The last position that a context holds of sequence 0: positions that a program leaves to the
-// engine continue from it. -2: not known.
+// The last position of sequence 0 in a context: the engine continues from it if a program sets no
+// positions. -2 if unknown.
 static int32_t last_position(void * context, const void * caller) {
-    // Called for each recorded token: bound like hooks, so that they are resolved once.
+    // Called for each recorded token: bound like hooks, so they are resolved once.
     static struct ggs_hook get_memory_of = GGS_HOOK(get_memory_of, "llama_get_memory");
     static struct ggs_hook last_of       = GGS_HOOK(last_of, "llama_memory_seq_pos_max");
     void * (*get_memory)(void *)         = (void * (*) (void *) ) ggs_resolve(&get_memory_of, caller);
@@ -89,7 +89,7 @@ static uint64_t emit_batch(void * context, const struct abi_batch * batch, bool 
     uint32_t         has =
         (batch->token != NULL ? GGS_DECODE_HAS_TOKENS : 0u) | (batch->pos != NULL ? GGS_DECODE_HAS_POSITIONS : 0u) |
         (batch->seq_id != NULL ? GGS_DECODE_HAS_SEQUENCES : 0u) | (batch->logits != NULL ? GGS_DECODE_HAS_OUTPUTS : 0u);
-    // Decodes outside of windows are not in the journal, so positions cannot be continued from it.
+    // The journal lacks decodes outside of windows, so positions cannot be continued from it.
     int32_t first = -1;
     if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
         first = last_position(context, caller) + 1;

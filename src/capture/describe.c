@@ -65,7 +65,7 @@ static void add_build_id(struct text * text, const struct dl_phdr_info * info) {
     }
 }
 
-// An addon that has ggml inside.
+// True for an addon with ggml inside.
 static bool holds_engine(const struct dl_phdr_info * info) {
     uintptr_t address = (uintptr_t) ggs_abi_address();
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -90,7 +90,7 @@ static int add_library(struct dl_phdr_info * info, size_t size, void * data) {
     return 0;
 }
 
-// Lines end records, so a line break inside is written as \n.
+// A record ends with its line, so a line break inside is written as \n.
 static void add_argument(struct text * text, const char * word) {
     add(text, "argument=");
     for (; *word != '\0'; word++) {
@@ -120,7 +120,7 @@ static void add_command_line(struct text * text) {
     }
 }
 
-static unsigned long long n_loaded; // libraries ever loaded when the engine was last written
+static unsigned long long n_loaded; // libraries ever loaded when the engine was last described
 
 static int count_loaded(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
@@ -128,7 +128,7 @@ static int count_loaded(struct dl_phdr_info * info, size_t size, void * data) {
     return 1;
 }
 
-// The working directory and the command line, read once: later the program may be elsewhere, or in
+// The working directory and the command line. Read once: the program may change directory or enter
 // a sandbox.
 static const char * beginning(void) {
     static struct text text; // one thread at a time

@@ -1,4 +1,4 @@
-// What the journal says of the process and of the engine in it. One thread at a time.
+// Journal records that describe the process and its engine. One thread at a time.
 #pragma once
 
 #include <stdbool.h>

@@ -25,7 +25,7 @@
 enum { CONTEXTS_MOST = 64, FILES_MOST = 64 };
 
 static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const void *) contexts[CONTEXTS_MOST]; // that were told
+static _Atomic(const void *) contexts[CONTEXTS_MOST]; // contexts that are in the journal
 static void *                last_model;
 static _Atomic bool          files_told;
 
@@ -37,7 +37,7 @@ void ggs_existing_begin(void) {
 
 // ---- contexts ----
 
-static bool is_told(const void * context) {
+static bool is_emitted(const void * context) {
     for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
         const void * known = atomic_load_explicit(&contexts[i], memory_order_relaxed);
         if (known == context) return true;
@@ -46,7 +46,7 @@ static bool is_told(const void * context) {
     return true;
 }
 
-static void tell_context(void * context, const void * caller) {
+static void emit_context(void * context, const void * caller) {
     void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
     void * (*get_model)(void *)  = (void * (*) (void *) ) ggs_resolve_name("llama_get_model", caller);
     void * memory                = get_memory == NULL ? context : get_memory(context);
@@ -55,10 +55,10 @@ static void tell_context(void * context, const void * caller) {
 }
 
 void ggs_existing_context(void * context, const void * caller) {
-    if (!ggs_capture.attached || is_told(context)) return;
+    if (!ggs_capture.attached || is_emitted(context)) return;
     pthread_mutex_lock(&lock);
-    if (!is_told(context)) {
-        tell_context(context, caller);
+    if (!is_emitted(context)) {
+        emit_context(context, caller);
         for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
             if (contexts[i] != NULL) continue;
             contexts[i] = context;
@@ -81,7 +81,7 @@ static bool is_model(int fd) {
     return pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) && memcmp(magic, "GGUF", sizeof(magic)) == 0;
 }
 
-// Adds a file if it is a model, once. `path` is how it is opened, `name` what it is called.
+// Adds a file once if it is a model. `path` opens it, `name` is its name in the recording.
 static void add_file(struct found * found, const char * path, const char * name) {
     struct stat info;
     int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -126,7 +126,7 @@ static void add_open(struct found * found) {
     if (folder != NULL) closedir(folder);
 }
 
-// Any word of the command line that is the path of a model, by itself or behind "--option=".
+// Adds each word of the command line that is the path of a model, alone or after "--option=".
 static void add_arguments(struct found * found) {
     char words[32768], absolute[PATH_MAX];
     int  fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -142,7 +142,7 @@ static void add_arguments(struct found * found) {
     }
 }
 
-static void tell_files(const struct found * found) {
+static void emit_files(const struct found * found) {
     struct ggs_journal_number numbers  = {{0, 0, 0, 0}};
     struct ggs_piece          pieces[] = {{&numbers, sizeof(numbers)}, {found->paths[0], strlen(found->paths[0]) + 1}};
     if (ggs_journal_append_next(GGS_JOURNAL_LOAD, pieces, 2, &numbers.value[0], GGS_COUNT_LOADS) != 0) return;
@@ -163,7 +163,7 @@ void ggs_existing_files(void) {
         add_mapped(&found);
         if (found.n == 0) add_open(&found);
         if (found.n == 0) add_arguments(&found);
-        if (found.n > 0) tell_files(&found);
+        if (found.n > 0) emit_files(&found);
         for (unsigned i = 0; i < found.n; i++) free(found.paths[i]);
         files_told = true;
     }

@@ -1,16 +1,16 @@
-// What existed before the library came into the program: learned when it is first used.
+// Objects that existed before the library was attached: recorded when they are first used.
 #pragma once
 
 #include <stdbool.h>
 
 struct abi_graph;
 
-// A recording begins in a program that ran before.
+// Begins the search in an attached program.
 void ggs_existing_begin(void);
 
-// A decode of `context` begins: tells of the context and its model, once.
+// Records the context of a decode, and its model, once.
 void ggs_existing_context(void * context, const void * caller);
 
-// A graph is seen for the first time: tells of the model files before it, once. Also for engines
-// whose functions that open files are not seen.
+// Records the model files once, before the first graph. Also for engines whose functions that open
+// files are not hooked.
 void ggs_existing_files(void);

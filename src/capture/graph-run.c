@@ -16,7 +16,7 @@
 #include "capture/values/values.h"
 #include "capture/window.h"
 
-static uint64_t newest_graph; // that has been run
+static uint64_t newest_graph; // the newest graph that has run
 
 // Identifies the graph of a run that began with a guess.
 static void identify_guessed(const struct abi_graph * graph) {
@@ -27,16 +27,16 @@ static void identify_guessed(const struct abi_graph * graph) {
 
 void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const void * caller) {
     if (ggs_in.depth++ > 0) {
-        if (ggs_in.guessed) identify_guessed(graph); // the CPU's after all
+        if (ggs_in.guessed) identify_guessed(graph); // a run of the CPU after all
         return;
     }
     if (__builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0) && ggs_reads_settle())
-        ggs_residency_emit(GGS_MOMENT_LOAD); // of a load whose end no hook saw
+        ggs_residency_emit(GGS_MOMENT_LOAD); // for a load whose end no hook observed
     ggs_in.run     = 0;
     ggs_in.flags   = 0;
     ggs_in.guessed = false;
     if (ggs_prove_wanted) ggs_prove_enter();
-    bool awake = ggs_capture_wake(caller); // finds the window
+    bool awake = ggs_capture_wake(caller); // maps the window
     if (!awake) ggs_capture_count_unrecorded();
     if (!ggs_window_enter() || !awake || graph == NULL || graph->n_nodes <= 0) return;
     if (ggs_engine.graph_n_nodes((void *) graph) != graph->n_nodes ||
@@ -45,10 +45,9 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
         return;
     }
     if (ggs_capture.attached) ggs_existing_files();
-    // Identifying a graph takes some 15 us, in which a device would idle; so on a GPU the graph is
-    // guessed, and identified while the device computes. The guess stands only if the process does
-    // not live to the end of the call. Values are read during the call: of a guess they would be
-    // wrong.
+    // Identifying a graph takes 15 us, in which a device would idle. So the graph of a GPU is
+    // guessed, and identified while the device computes. The guess stands only if the process dies
+    // during the call. Values are read during the call and need the right graph.
     ggs_in.graph   = !ggs_values_wanted && ggs_backend_is_gpu(backend) ? ggs_graphs_guess(graph) : NULL;
     ggs_in.guessed = ggs_in.graph != NULL;
     if (!ggs_in.guessed) ggs_in.graph = ggs_graphs_identify(graph, &ggs_engine);
@@ -78,7 +77,7 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
     if (ggs_prove_wanted) ggs_prove_leave();
-    if (ggs_in.run == 0) { // not recorded; the end of a recorded run is written even if the spool is full by now
+    if (ggs_in.run == 0) { // not recorded; ends of recorded runs are written even into a full spool
         ggs_window_leave();
         return;
     }

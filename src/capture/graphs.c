@@ -16,14 +16,15 @@
 enum { FLAG_COMPUTE = 16, MOST_COPY = 4 << 20 };
 
 // A graph as the journal has it: enough to recognise it, and to write a similar one as differences.
-// Such a one shares what it can with its base: old releases make a new graph for every token.
+// A similar graph shares memory with its base, because old releases make a new graph for every
+// token.
 struct variant {
     struct ggs_captured_graph   graph;
     uint64_t                    hash;       // of everything
     uint64_t                    topology;   // of everything but addresses
-    struct variant *            base;       // the variant whose definition was written in full; itself if it was
-    uint64_t *                  moved;      // addresses of the leaves if they differ from the base's, else NULL
-    struct abi_tensor **        leaves;     // base only: tensors beyond the nodes, in the order of the definition
+    struct variant *            base;       // the variant that was written in full, or itself
+    uint64_t *                  moved;      // addresses of the leaves, NULL if as the base's
+    struct abi_tensor **        leaves;     // base only: tensors beyond the nodes, as defined
     uint32_t                    n_leaves;   // base only
     struct ggs_journal_tensor * definition; // base only: the definition as written
     struct variant *            next;       // in its bucket
@@ -35,7 +36,7 @@ static struct variant *     topologies[BUCKETS]; // the newest base by topology
 static pthread_mutex_t      lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t             n_graphs;
 static struct ggs_graph_ops ops;
-static int                  highest_op = -1, highest_type = -1; // the highest numbers whose names are in the journal
+static int                  highest_op = -1, highest_type = -1; // highest names in the journal
 
 // ---- hashing ----
 //
@@ -59,7 +60,7 @@ static inline uint64_t mix(const void * data, unsigned pairs, uint64_t key) {
     return sum;
 }
 
-// The same if the words behind the first `common` pairs are mostly zero.
+// The same for data whose words are mostly zero after the first `common` pairs.
 static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pairs, uint64_t key) {
     const uint8_t * rest = (const uint8_t *) data + 16 * common;
     uint64_t        any = 0, sum = mix(data, common, key);
@@ -71,8 +72,8 @@ static inline uint64_t mix_rare(const void * data, unsigned common, unsigned pai
     return any == 0 ? sum : sum + mix(rest, pairs - common, ~key);
 }
 
-// What defines a node, except for addresses and names: type, op, flags, view parent, shape,
-// strides, sources. All of it lies in the first four cache lines of the tensor.
+// What defines a node apart from addresses and names: type, op, flags, view parent, shape, strides,
+// sources. All of it lies in the first four cache lines of the tensor.
 static inline uint64_t mix_topology(const struct abi_tensor * node) {
     uint64_t head[2] = {(uint64_t) (uint32_t) node->type << 32 | (uint32_t) node->op,
                         (uint64_t) (uint32_t) node->flags << 32 ^ (uint64_t) node->view_src};
@@ -84,7 +85,7 @@ static inline uint64_t mix_params(const struct abi_tensor * node) {
     return mix_rare(node->op_params, 2, ABI_PARAMS / 4, 0x452821e638d01377u);
 }
 
-// The weights of a token evict the graph from the near caches between runs.
+// The weights of a token evict the graph from near caches between runs.
 static inline void prefetch_node(const struct abi_graph * graph, int i) {
     if (i >= graph->n_nodes) return;
     const char * node = (const char *) graph->nodes[i];
@@ -103,7 +104,7 @@ static uint64_t hash_graph(const struct abi_graph * graph) {
     return hash;
 }
 
-// A view's parameters hold its offset, which is an address too.
+// A view's parameters contain its offset, which is an address too.
 static uint64_t hash_topology(const struct abi_graph * graph) {
     uint64_t hash = (uint64_t) graph->n_nodes;
     for (int i = 0; i < graph->n_nodes; i++) {
@@ -114,7 +115,7 @@ static uint64_t hash_topology(const struct abi_graph * graph) {
     return hash;
 }
 
-// Leaves are reached through the nodes' source pointers, which the hash has compared already.
+// Leaves are reached through the nodes' source pointers, which the hash covers.
 static bool leaves_equal(const struct variant * v) {
     const struct variant *            base   = v->base;
     const struct ggs_journal_tensor * leaves = base->definition + base->graph.n_nodes;
@@ -132,18 +133,18 @@ static bool leaves_equal(const struct variant * v) {
 
 // ---- collecting tensors ----
 
-// The tensors of a graph: its nodes, then what they use.
+// The tensors of a graph: its nodes, followed by what they use.
 struct tensors {
     struct abi_tensor ** tensor;
     uint32_t             n, capacity;
-    struct ggs_map       numbers; // index + 1, by tensor
+    struct ggs_map       numbers; // tensor -> index + 1
 };
 
 static int32_t index_of(const struct tensors * all, const struct abi_tensor * tensor) {
     return tensor == NULL ? -1 : (int32_t) ggs_map_get(&all->numbers, ggs_map_key_pointer(tensor)) - 1;
 }
 
-// False if there is no memory.
+// Returns false if out of memory.
 static bool add_tensor(struct tensors * all, struct abi_tensor * tensor) {
     if (tensor == NULL) return true;
     uint64_t * number = ggs_map_put(&all->numbers, ggs_map_key_pointer(tensor));
@@ -157,7 +158,7 @@ static bool collect_tensors(struct tensors * all, const struct abi_graph * graph
     uint32_t n    = (uint32_t) graph->n_nodes;
     bool     good = true;
     for (uint32_t i = 0; good && i < n; i++) good = add_tensor(all, graph->nodes[i]);
-    if (all->n != n) return false; // a node twice: not a graph we understand
+    if (all->n != n) return false; // a node twice: not a valid graph
     for (uint32_t i = 0; good && i < n; i++) {
         for (int s = 0; good && s < ABI_SOURCES; s++) good = add_tensor(all, graph->nodes[i]->src[s]);
         good = good && add_tensor(all, graph->nodes[i]->view_src);
@@ -178,9 +179,8 @@ static uint64_t dense_bytes(const struct abi_tensor * t, const struct abi_functi
     return bytes;
 }
 
-// The bytes of a weight in a layout that the CPU backend has brought it into (AMX), 0 if they are
-// as many as its type and shape say. A device's allocation may be larger, too, but that is padding,
-// which nothing reads.
+// The bytes of a weight that the CPU backend repacked (AMX); 0 if its type and shape give the size.
+// A larger allocation of a device is padding, which nothing reads.
 static uint64_t packed_bytes(const struct abi_tensor * t, const struct abi_functions * f) {
     enum { CPU = 0 };
     if (t->op != ops.none || t->view_src != NULL || t->buffer == NULL || f->buffer_type_alloc_size == NULL ||
@@ -212,7 +212,7 @@ static void describe(struct ggs_journal_tensor * out, const struct abi_tensor * 
     out->packed_bytes = packed_bytes(t, f);
 }
 
-// ---- what will be copied when ops begin ----
+// ---- sources that are copied when ops begin ----
 
 static bool is_empty_op(int op) {
     return op == ops.none || op == ops.view || op == ops.reshape || op == ops.permute || op == ops.transpose;
@@ -229,7 +229,7 @@ static uint64_t elements(const struct abi_tensor * t) {
 
 struct copies {
     struct ggs_captured_graph * graph;
-    const struct abi_tensor **  copied; // sources that some node copies already
+    const struct abi_tensor **  copied; // sources that a node copies
     uint32_t                    n_copied, capacity;
 };
 
@@ -244,7 +244,7 @@ static void want_copy(struct copies * c, uint32_t node, int source, const struct
     c->graph->index_bytes += (bytes > MOST_COPY ? MOST_COPY : bytes) + sizeof(struct ggs_spool_index) + GGS_SPOOL_UNIT;
 }
 
-// Routing weights: what multiplies the experts' outputs has one value per chosen expert and token.
+// Routing weights multiply the experts' outputs and have one value per chosen expert and token.
 static bool is_routing(const struct abi_tensor * weights, const struct abi_tensor * ids) {
     return weights != NULL && weights->ne[0] == 1 && weights->ne[1] == ids->ne[0] && weights->ne[2] == ids->ne[1] &&
            weights->ne[3] == 1;
@@ -256,8 +256,7 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
         const struct abi_tensor * source = node->src[s];
         const struct abi_tensor * root   = root_of(source);
         if (source == NULL || elements(source) != elements(ids)) continue;
-        // The value that multiplies an output, and the raw probability if the next op still sees
-        // it.
+        // The factor of an output, and the raw probability if the next op still reads it.
         bool multiplies = node->op == ops.mul && is_routing(source, ids);
         bool raw        = root->op == ops.get_rows && root->src[1] != NULL && root_of(root->src[1]) == root_of(ids);
         if (multiplies || raw) want_copy(c, i, s, source);
@@ -266,7 +265,7 @@ static void plan_routing(struct copies * c, const struct abi_tensor * node, uint
 
 static bool plan_copies(struct ggs_captured_graph * g, const struct abi_graph * graph) {
     struct copies              c    = {.graph = g, .capacity = g->n_nodes * 2};
-    const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // the choice of experts that is used next
+    const struct abi_tensor ** next = calloc(g->n_nodes + 1, sizeof(*next)); // next choice
     c.copied                        = malloc((c.capacity + 1) * sizeof(*c.copied));
     if (c.copied == NULL || next == NULL) {
         free(c.copied);
@@ -453,8 +452,8 @@ static struct variant * describe_graph(const struct abi_graph * graph, uint64_t 
     return v;
 }
 
-// Weights that the program may have written over since they were read from a file.
-static void look_at_fills(const struct variant * v, const struct tensors * all, const struct abi_functions * f) {
+// Checks weights that the program may have overwritten after reading them from a file.
+static void check_fills(const struct variant * v, const struct tensors * all, const struct abi_functions * f) {
     for (uint32_t i = v->graph.n_nodes; i < all->n; i++) {
         const struct abi_tensor * leaf = all->tensor[i];
         if (leaf->op == ops.none && leaf->view_src == NULL && leaf->data != NULL && leaf->buffer != NULL &&
@@ -468,7 +467,7 @@ static struct variant * define(const struct abi_graph * graph, uint64_t hash, co
     struct variant * v   = collect_tensors(&all, graph) ? describe_graph(graph, hash, &all, f) : NULL;
     bool             ok  = v != NULL;
     if (ok) {
-        look_at_fills(v, &all, f);
+        check_fills(v, &all, f);
         struct variant ** newest = &topologies[v->topology % BUCKETS];
         if (same_but_moved(*newest, v)) {
             ok = emit_delta(v, *newest, all.n) && share_with_base(v, *newest);
@@ -490,8 +489,7 @@ static struct variant * define(const struct abi_graph * graph, uint64_t hash, co
 }
 
 static int op_number(const struct abi_functions * f, const char * name) {
-    // Every op below the last one that is named here exists in all releases, so walking up to it is
-    // safe.
+    // Every op up to the last one named here exists in all releases, so walking up to it is safe.
     for (int i = 0; i < 64; i++) {
         const char * found = f->op_name(i);
         if (found != NULL && strcmp(found, name) == 0) return i;
@@ -514,18 +512,19 @@ static void find_ops(const struct abi_functions * f) {
     };
 }
 
-// A cache of graphs by address, because a scheduler keeps its graphs in place for many runs. A
-// token has several, side by side: two that shared an entry would both be identified in every run.
+// A cache of graphs by address: a scheduler keeps its graphs in place for many runs. It is
+// set-associative because a token has several graphs; two that share an entry would be identified
+// in every run.
 enum { CACHE_ENTRIES = 1024, CACHE_WAYS = 8 };
 struct cache_entry {
     const struct abi_graph *          graph;
-    const struct ggs_captured_graph * found; // what it was when it was identified last
-    uint64_t                          uid;   // the engine's own number of the graph, 0 for none
+    const struct ggs_captured_graph * found; // result of the last identification
+    uint64_t                          uid;   // the engine's number of the graph, 0 for none
 };
 static struct cache_entry cache[CACHE_ENTRIES + CACHE_WAYS - 1];
 
-// The graph's entry, else a free one, else the first of its set. Entries are never freed, so it
-// cannot be behind a free one.
+// Returns the graph's entry, else a free one, else the first of its set. Entries are never freed,
+// so the graph cannot be behind a free one.
 static struct cache_entry * entry_of(const struct abi_graph * graph) {
     struct cache_entry * first =
         &cache[fold(fold((uint64_t) graph, 0x9e3779b97f4a7c15u), 0xc0ac29b7c97c50ddu) % CACHE_ENTRIES];
@@ -546,15 +545,15 @@ const struct ggs_captured_graph * ggs_graphs_guess(const struct abi_graph * grap
     return guess;
 }
 
-// Newer releases number the graphs that a scheduler makes. As long as the number stays, the graph
-// is the same: their own backends rely on it. The offset of the number in a graph is trusted after
-// two proofs: a number that is new, above all that had been handed out when the last graph was
-// checked, and not above the newest.
+// Newer releases number the graphs that a scheduler makes. A graph is unchanged while its number is
+// unchanged; the engine's backends rely on it. The offset of the number in a graph is trusted after
+// two proofs: a new number, above all that were assigned when the last graph was checked, and not
+// above the newest.
 enum { UID_OFFSET = 88, UID_PROOFS = 2 };
-static const void * numberer;    // the engine that hands out numbers
-static bool         numberers;   // more than one does
-static uint64_t     newest_uid;  // that was handed out
-static uint64_t     checked_uid; // the newest when a graph was last checked
+static const void * numberer;    // the engine that assigns numbers
+static bool         numberers;   // several engines assign numbers
+static uint64_t     newest_uid;  // the newest assigned number
+static uint64_t     checked_uid; // the newest number when a graph was last checked
 static unsigned     uid_proofs;
 
 void ggs_graphs_numbered(const void * engine, uint64_t uid) {
@@ -600,7 +599,7 @@ const struct ggs_captured_graph * ggs_graphs_identify(const struct abi_graph *  
     return found;
 }
 
-// A variant that shares with its base holds nothing of its own but what has moved.
+// A variant that shares with its base owns nothing but moved addresses.
 static void free_variants(void) {
     for (unsigned i = 0; i < BUCKETS; i++) {
         for (struct variant *v = buckets[i], *next; v != NULL; v = next) {

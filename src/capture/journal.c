@@ -14,16 +14,19 @@ static uint32_t           sequence;
 static bool               full;
 static uint64_t           counters[GGS_COUNTERS];
 
-enum { KEPT_FOR_ENDS = 32 << 10 }; // 64 runs and what they are in end with less than 200 bytes each
+enum {
+    KEPT_FOR_ENDS = 32 << 10
+}; // 64 runs and what contains them end with less than 200 bytes
+    // each
 
-// May it use what is kept in every segment for when there is no room for another? What began is
-// told to its end.
+// True for records that may use the room reserved in every segment, so that what began is recorded
+// to its end.
 static bool is_end(uint32_t type) {
     return type == GGS_JOURNAL_RUN_THREADS || type == GGS_JOURNAL_RUN_END || type == GGS_JOURNAL_DECODE_END ||
            type == GGS_JOURNAL_SCHEDULE_END || type == GGS_JOURNAL_LOSS || type == GGS_JOURNAL_END;
 }
 
-// Makes sure that `bytes` fit, and behind them `kept` more and a zero type.
+// Makes room for `bytes`, followed by `kept` more and a zero type.
 static int make_room(uint64_t bytes, uint64_t kept) {
     if (segment.data != NULL && used + bytes + kept + sizeof(uint64_t) <= segment.size) return 0;
     struct ggs_segment next;
@@ -45,7 +48,7 @@ int ggs_journal_begin(void) {
     return result;
 }
 
-// In the child of a fork the lock may be held by a thread that is not there.
+// In a forked child a thread that does not exist may hold the lock.
 void ggs_journal_reset(void) {
     lock    = (pthread_mutex_t) PTHREAD_MUTEX_INITIALIZER;
     segment = (struct ggs_segment){0};
@@ -64,7 +67,7 @@ static void * append(uint32_t type, const struct ggs_piece * pieces, unsigned n_
 
     pthread_mutex_lock(&lock);
     bool end = is_end(type), first = segment.data == NULL;
-    // In the room that is kept an end needs no new segment, which others have use for.
+    // In the reserved room an end needs no new segment, which others can use.
     if ((end ? first : full) || (make_room(bytes, KEPT_FOR_ENDS) != 0 && (!end || make_room(bytes, 0) != 0))) {
         full |= !first;
         pthread_mutex_unlock(&lock);

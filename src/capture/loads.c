@@ -18,13 +18,13 @@
 
 // ---- model files ----
 
-struct gguf_params { // small enough to travel in registers
+struct gguf_params { // passed in registers
     bool   no_alloc;
     void * context;
 };
 
-// The path as any process can use it, NULL if it is not known. What a descriptor of this process
-// leads to (/proc/self/fd/N) may be a file that has no path: then its name, which nobody can open.
+// The path as other processes can use it, NULL if unknown. A descriptor (/proc/self/fd/N) may lead
+// to a file without a path; its name is returned, which cannot be opened.
 static char * absolute_path(const char * path) {
     enum { MOST = 4096 };
     char * found = ggs_sandboxed() ? NULL : realpath(path, NULL);

@@ -11,7 +11,7 @@ static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ggs_journal_loss * records[GGS_LOSS_COUNT]; // in the journal
 static bool                      forgotten;
 
-// The record, if there is one: else it is made, with this count.
+// Returns the record. Writes it with this count if there is none.
 static struct ggs_journal_loss * find_or_write(unsigned reason, uint64_t count, uint64_t now) {
     pthread_mutex_lock(&lock);
     struct ggs_journal_loss * record = records[reason];

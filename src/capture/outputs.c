@@ -1,4 +1,4 @@
-// What a program reads of a decode's outputs: logits, tokens that the engine sampled, embeddings.
+// Outputs of a decode that a program reads: logits, tokens that the engine sampled, embeddings.
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "preload/hook.h"
 #include "trace/spool.h"
 
-static _Atomic uint64_t decodes; // however many are recorded
+static _Atomic uint64_t decodes; // all decodes, recorded or not
 
 void ggs_outputs_decode(bool recorded) {
     atomic_fetch_add_explicit(&decodes, 1, memory_order_relaxed);
@@ -22,7 +22,7 @@ void ggs_outputs_decode(bool recorded) {
 
 enum { ALL = INT32_MIN };
 
-// Told once after a decode, however often the same one is read.
+// Records each read once per decode.
 static void emit_read(const void * context, int32_t index) {
     static _Thread_local struct {
         const void * context;
@@ -52,7 +52,7 @@ EXPORT float * llama_get_logits_ith(void * context, int32_t i) {
     return found;
 }
 
-// Where the engine samples: -1 if it did not.
+// Returns -1 if the engine did not sample.
 EXPORT int32_t llama_get_sampled_token_ith(void * context, int32_t i) {
     REAL(llama_get_sampled_token_ith);
     int32_t token = real(context, i);
@@ -60,7 +60,7 @@ EXPORT int32_t llama_get_sampled_token_ith(void * context, int32_t i) {
     return token;
 }
 
-// It calls the functions above, but not in all builds through the dynamic linker.
+// In some builds it calls the functions above without the dynamic linker.
 EXPORT int32_t llama_sampler_sample(void * sampler, void * context, int32_t i) {
     REAL(llama_sampler_sample);
     int32_t token = real(sampler, context, i);
@@ -70,7 +70,7 @@ EXPORT int32_t llama_sampler_sample(void * sampler, void * context, int32_t i) {
 
 // ---- embeddings ----
 
-// Told once after a decode, however many are taken.
+// Recorded once per decode.
 static void emit_embeddings(const void * context) {
     if (ggs_in.embeddings_of == context || !ggs_capture_recording()) return;
     ggs_in.embeddings_of = context;

@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-// A decode begins on this thread: what is read from here on is read of it. `recorded` is false
-// outside of windows.
+// Begins a decode on this thread, which later reads belong to. `recorded` is false outside of
+// windows.
 void ggs_outputs_decode(bool recorded);

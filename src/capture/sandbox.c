@@ -15,7 +15,7 @@ enum { SPARES_PER_STREAM = 16 };
 
 bool ggs_sandbox_;
 
-// A filter is about to be installed.
+// Prepares for a filter that is about to be installed.
 static void prepare(void) {
     if (ggs_sandboxed()) return;
     if (__atomic_load_n(&ggs_capture_state, __ATOMIC_ACQUIRE) == GGS_CAPTURE_ASLEEP) {
@@ -25,12 +25,12 @@ static void prepare(void) {
     if (!ggs_capture_recording()) return;
     ggs_segment_prepare(SPARES_PER_STREAM * (ggs_slots_lanes() + 1)); // the journal is one more
     ggs_capture_warn(
-        "the program restricts its system calls: recording ends when the segments that are ready now are full");
+        "the program restricts its system calls: recording ends when the segments that were made ahead are full");
     __atomic_store_n(&ggs_sandbox_, true, __ATOMIC_RELEASE);
 }
 
 // Both are variadic in libc. With these prototypes the compiler turns the call of the real function
-// into a jump, and nothing lies on the stack between it and the program.
+// into a jump, so nothing lies on the stack between it and the program.
 long ggs_sandbox_syscall(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 int  ggs_sandbox_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) __asm__("prctl");
 
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void find_next(void) {
 }
 
 EXPORT long ggs_sandbox_syscall(long number, long a, long b, long c, long d, long e, long f) {
-    // Without a filter, or with flags for strict mode, the program only asks what the kernel
+    // Without a filter, or with flags for strict mode, the program only queries what the kernel
     // supports.
     if (__builtin_expect(number == SYS_seccomp, 0) &&
         ((a == SECCOMP_SET_MODE_FILTER && c != 0) || (a == SECCOMP_SET_MODE_STRICT && b == 0)))

@@ -1,9 +1,9 @@
 // Programs that restrict their own system calls while they run (seccomp): a call of ours that the
-// filter does not allow would end the program.
+// filter forbids would end the program.
 //
-// The installation of a filter is hooked, and segments for lanes and the journal are made before
-// it. From then on nothing here opens, maps or prints. When the segments are full, recording ends
-// and losses are counted. If no engine was seen by then, nothing is recorded.
+// Installing a filter is hooked, and segments for lanes and the journal are made ahead of it. After
+// that nothing here opens, maps or prints. When the segments are full, recording ends and losses
+// are counted. If no engine has been found by then, nothing is recorded.
 #pragma once
 
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 
 enum { MOST_LEFT = 65536 };
 
-// Lane segments that were left, oldest first: what the ring policy may remove.
+// Full lane segments, oldest first: the ring policy removes them from the front.
 struct left {
     uint32_t lane, sequence, ready;
     uint64_t size;
@@ -27,16 +27,16 @@ struct left {
 static struct ggs_segment_settings settings;
 static pthread_mutex_t             lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t                    used_bytes;
-static const uint64_t *            freed_bytes;     // of those; NULL: none
-static struct left                 left[MOST_LEFT]; // a ring of its own
+static const uint64_t *            freed_bytes;     // freed bytes of these; NULL for none
+static struct left                 left[MOST_LEFT]; // a circular buffer
 static uint64_t                    first_left, n_left;
 
-static struct ggs_segment * mapped; // all of this recording
+static struct ggs_segment * mapped; // all segments of this recording
 static unsigned             n_mapped, mapped_capacity;
 
 static uint8_t * spares[GGS_SEGMENT_MOST_SPARES]; // made ahead, GGS_SPOOL_SEGMENT bytes each
 static unsigned  n_spares, n_spares_made;
-static uint32_t  n_taken; // segments that ggscope had made
+static uint32_t  n_taken; // segments made by ggscope that are in use
 
 void ggs_segment_configure(const struct ggs_segment_settings * chosen) {
     settings = *chosen;
@@ -59,7 +59,7 @@ static void ready_path(char * path, size_t size, uint32_t number) {
     snprintf(path, size, "%s/" GGS_SPOOL_FREE ".seg", settings.directory, number);
 }
 
-// `ready`: see struct ggs_segment.
+// `ready` is as in struct ggs_segment.
 static void segment_path(char * path, size_t size, uint32_t lane, uint32_t sequence, uint32_t ready) {
     if (ready != 0) {
         ready_path(path, size, ready - 1);
@@ -75,7 +75,7 @@ static bool drop_oldest(void) {
     struct left * oldest = &left[first_left++ % MOST_LEFT];
     char          path[4096 + 64];
     segment_path(path, sizeof(path), oldest->lane, oldest->sequence, oldest->ready);
-    // Its mapping stays, so removing the name alone would not free the memory.
+    // The mapping stays, so unlinking alone would not free the memory.
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) {
         if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t) oldest->size) !=
@@ -88,8 +88,8 @@ static bool drop_oldest(void) {
     return true;
 }
 
-// Below the limit, and without filling the file system. `beyond`: bytes that it may go over the
-// limit.
+// Reserves room below the limit and without filling the file system. `beyond`: bytes by which it
+// may exceed the limit.
 static bool reserve(uint64_t size, uint64_t beyond, bool ring) {
     while (kept_bytes() + size > settings.most_bytes + beyond) {
         if (!ring || !drop_oldest()) {
@@ -116,10 +116,10 @@ static uint8_t * map_segment(int fd, uint64_t size) {
     return data == MAP_FAILED ? NULL : data;
 }
 
-// Opens the next segment that ggscope has made, so that its pages are not charged to the host.
-// `path`: takes it by renaming it, if there is no file of that name; NULL: its header will say what
-// it is. Renaming takes the folder's lock, which threads of ggscope that run at idle priority hold
-// too. -1 if there is none. The lock is held.
+// Opens the next segment that ggscope made, so that its pages are not charged to the host. With
+// `path`, renames it if there is no file of that name; without, the segment's header says what it
+// is. Renaming takes the folder's lock, which idle-priority threads of ggscope hold too. Returns -1
+// if there is none. The caller holds the lock.
 static int open_ready(const char * path, uint32_t * ready) {
     char from[4096 + 64];
     ready_path(from, sizeof(from), n_taken);
@@ -160,8 +160,8 @@ static uint8_t * make_file(const char * path, uint64_t size) {
     return NULL;
 }
 
-// Room for it is reserved. Returns NULL and gives the room back if it cannot be made. `ready`: NULL
-// for none that ggscope has made. `named`: it must have this path.
+// Makes a segment in room that is reserved. Returns NULL and releases the room on failure. `ready`:
+// NULL to use none of ggscope's. `named`: it must have this path.
 static uint8_t * make_reserved(const char * path, uint64_t size, uint32_t * ready, bool named) {
     struct ggs_signals signals;
     uint8_t *          data = NULL;
@@ -179,13 +179,13 @@ static uint8_t * make_reserved(const char * path, uint64_t size, uint32_t * read
     return data;
 }
 
-// The lock is held: names are assigned in order.
+// The caller holds the lock: names are assigned in order.
 static uint8_t * make(uint32_t lane, uint32_t sequence, uint64_t size, uint32_t * ready) {
     char path[4096 + 64];
     segment_path(path, sizeof(path), lane, sequence, 0);
-    // Lanes cannot be read without the journal: it may go a little over the limit, lanes may not.
+    // Lanes cannot be read without the journal, so the journal may exceed the limit a little.
     uint64_t beyond = lane == GGS_SPOOL_JOURNAL ? settings.most_bytes / 8 : 0;
-    // Of several processes that are given the same spool, one makes the first segment and owns it.
+    // If several processes get the same spool, the one that makes the first segment owns it.
     bool first = lane == GGS_SPOOL_JOURNAL && sequence == 0;
     return reserve(size, beyond, settings.ring) ? make_reserved(path, size, ready, first) : NULL;
 }
@@ -202,7 +202,7 @@ void ggs_segment_prepare(unsigned n) {
     pthread_mutex_unlock(&lock);
 }
 
-// A reader finds no magic in a spare, or a whole header.
+// A reader finds no magic in a spare, or a complete header.
 static void write_header(uint8_t * data, const struct ggs_spool_header * complete) {
     struct ggs_spool_header header = *complete;
     uint64_t                magic;

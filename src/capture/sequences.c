@@ -1,6 +1,6 @@
 // What a program does to the sequences of a context: changes of its memory, states that it loads,
 // samplers that it sets. Names differ by release: by memory object (llama_memory_), or by context
-// (llama_kv_self_, llama_kv_cache_). Older functions may call newer ones: the outermost is
+// (llama_kv_self_, llama_kv_cache_). Older functions may call newer ones; the outermost is
 // recorded.
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,14 +31,14 @@ static void emit_clear(const void * object) {
         ggs_journal_numbers(GGS_JOURNAL_CLEAR, (uint64_t) object, 0, 0, 0, NULL);
 }
 
-// CALL(call): the real function, which may call others of these.
+// CALL(call): calls the real function, which may call others of these.
 #define CALL(call)         \
     ggs_in.memory_depth++; \
     call;                  \
     ggs_in.memory_depth--
 
-// SEQUENCES(prefix): the five functions of releases that name them so. A removal that the engine
-// refuses is not recorded.
+// SEQUENCES(prefix): the five functions of releases with this prefix. Removals that the engine
+// refuses are not recorded.
 #define SEQUENCES(prefix)                                                                                    \
     EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to);                  \
     EXPORT bool prefix##_seq_rm(void * object, int32_t sequence, int32_t from, int32_t to) {                 \
@@ -113,8 +113,7 @@ struct positions {
     uint32_t (*sequences)(const void *);
 };
 
-// Functions of releases that have memory objects; of older ones the extent of what was loaded is
-// not known.
+// Finds functions of releases with memory objects. Older releases do not say how much was loaded.
 static struct positions find_positions(const void * caller) {
     return (struct positions){
         (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller),
@@ -124,7 +123,7 @@ static struct positions find_positions(const void * caller) {
     };
 }
 
-// The sequence has other cells than before.
+// Records that the sequence has other cells.
 static void emit_loaded(void * context, int32_t sequence, const struct positions * positions) {
     bool    known  = positions->memory_of != NULL && positions->first != NULL && positions->last != NULL;
     void *  memory = known ? positions->memory_of(context) : NULL;
@@ -156,7 +155,7 @@ EXPORT size_t llama_state_seq_set_data(void * context, const uint8_t * data, siz
 
 EXPORT size_t llama_state_seq_set_data_ext(void * context, const uint8_t * data, size_t size, int32_t sequence,
                                            uint32_t flags) {
-    enum { PARTIAL_ONLY = 1 }; // what cannot be rolled back by removing cells: the cells stay
+    enum { PARTIAL_ONLY = 1 }; // state that cannot be rolled back by removing cells: the cells stay
     REAL(llama_state_seq_set_data_ext);
     CALL(size_t read = real(context, data, size, sequence, flags));
     if (read > 0 && (flags & PARTIAL_ONLY) == 0) emit_sequence_loaded(context, sequence, CALLER);

@@ -14,7 +14,7 @@ static _Atomic uint32_t n_lanes;
 
 // ---- lanes ----
 
-// Makes a lane if there is none. NULL without memory.
+// Makes a lane if there is none. Returns NULL if out of memory.
 static struct ggs_slot_lane * make_lane(struct ggs_slot_lane ** lane) {
     if (*lane != NULL) return *lane;
     struct ggs_slot_lane * made = aligned_alloc(_Alignof(struct ggs_slot_lane), sizeof(*made));
@@ -24,7 +24,7 @@ static struct ggs_slot_lane * make_lane(struct ggs_slot_lane ** lane) {
     return *lane = made;
 }
 
-// Makes sure that `bytes` fit, and behind them a unit that stays zero.
+// Makes room for `bytes`, followed by a unit that stays zero.
 static bool make_room(const struct ggs_slot * slot, struct ggs_slot_lane * lane, uint32_t thread, uint64_t bytes) {
     if (lane->next != NULL && (uint64_t) ((char *) lane->end - (char *) lane->next) >= bytes) return true;
     struct ggs_segment next;
@@ -43,7 +43,7 @@ static bool make_room(const struct ggs_slot * slot, struct ggs_slot_lane * lane,
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number) {
     const struct ggs_captured_graph * graph = slot->graph;
     struct ggs_slot_lane *            lane  = make_lane(&slot->lanes[number]);
-    // at worst each op needs a GGS_UNIT_AT before it
+    // At worst each op needs a GGS_UNIT_AT before it.
     uint64_t bytes = ((uint64_t) graph->n_nodes + 2) * 2 * GGS_SPOOL_UNIT + (number == 0 ? graph->index_bytes : 0);
     return lane != NULL && make_room(slot, lane, number, bytes) ? lane : NULL;
 }
@@ -74,7 +74,7 @@ bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, boo
     return ggs_slot_payload(slot, &head, rows);
 }
 
-// Writes a unit that is not an op. False if there is no room.
+// Writes a unit that is not an op. Returns false if there is no room.
 static bool write_at(struct ggs_slot_lane * lane, unsigned type, uint32_t node, uint32_t run, uint64_t begin) {
     struct ggs_spool_at * unit = (struct ggs_spool_at *) lane->next;
     if (lane->next >= lane->end) return false;
@@ -169,8 +169,8 @@ bool ggs_slot_index(struct ggs_slot * slot, uint32_t node, unsigned source, cons
 
 // ---- slots ----
 
-// A lane is read in the order of run numbers. A run that got its number and then lost the processor
-// must not use a slot that a later run has finished with.
+// A lane is read in the order of run numbers. A run that got its number and lost the processor must
+// not use a slot in which a later run has ended.
 static struct ggs_slot * acquire_slot(uint32_t run) {
     for (unsigned i = 0; i < GGS_SLOTS; i++) {
         struct ggs_slot * slot      = &ggs_slots[i];
@@ -185,9 +185,8 @@ static struct ggs_slot * acquire_slot(uint32_t run) {
     return NULL;
 }
 
-// Other threads may be searching the nodes of the previous run. They check what they find against
-// the run's number afterwards, so each value must be written whole, and the number before all of
-// them.
+// Other threads may be searching the nodes of the previous run. They check a result against the
+// run's number afterwards, so each value is written whole, after the number.
 static bool copy_nodes(struct ggs_slot * slot, const struct abi_graph * graph) {
     struct ggs_slot_nodes * nodes = atomic_load_explicit(&slot->nodes, memory_order_relaxed);
     uint32_t                n     = (uint32_t) graph->n_nodes;

@@ -1,14 +1,14 @@
 // Slots and lanes: where the op runs of a graph run go.
 //
 //     ggs_slot_open     a graph run begins: it gets a slot, with a lane for each of its threads
-//     ggs_slot_find     the index of a node in the run's graph, found by walking on from the last one
+//     ggs_slot_find     finds the index of a node in the run's graph, from the last one on
 //     ggs_lane_begin    an op run begins: its unit is written
-//     ggs_lane_end      it ends: the unit is completed in place, again if a later barrier turns out to be its end
+//     ggs_lane_end      it ends: the unit is completed in place, again at a later barrier
 //     ggs_slot_values   what an op computed, in a lane of its own
 //     ggs_slot_close    all of its op runs are written
 //
 // One thread at a time writes to a lane. Nothing here locks, allocates or calls the kernel per op,
-// and a killed process loses nothing but what was under way.
+// and a killed process loses only what was in progress.
 #pragma once
 
 #include <stdatomic.h>
@@ -23,18 +23,18 @@
 
 enum { GGS_SLOTS = 64, GGS_SLOT_LANES = 512 };
 
-// Its thread writes to it with every op. Aligned so that no two lanes share a cache line, nor a
+// Its thread writes to it with every op. The alignment keeps lanes from sharing a cache line, or a
 // pair of lines that are fetched together.
 struct ggs_slot_lane {
     _Alignas(128) struct ggs_segment segment;
     struct ggs_spool_op * next; // where the next unit goes
-    struct ggs_spool_op * end;  // one unit is always left zero
+    struct ggs_spool_op * end;  // one unit always stays zero
     uint32_t              number, sequence;
-    uint32_t              os_thread; // that the lane has last
+    uint32_t              os_thread; // the newest thread of the lane
 };
 
-// The nodes of a slot's run. An array lives as long as the recording: a thread that searches may
-// read one that was replaced.
+// The nodes of a slot's run. An array lives as long as the recording: a searching thread may read
+// one that was replaced.
 struct ggs_slot_nodes {
     struct ggs_slot_nodes *      older; // the smaller one that it replaced
     uint32_t                     capacity;
@@ -43,53 +43,53 @@ struct ggs_slot_nodes {
 };
 
 struct ggs_slot {
-    _Atomic uint32_t                  number; // of the run, 0: no thread may attach
+    _Atomic uint32_t                  number; // of the run; 0 if no thread may join
     _Atomic bool                      in_use;
-    uint32_t                          newest; // the latest run that used it
-    _Atomic uint32_t                  lost;   // op runs for which there was no room
+    uint32_t                          newest; // the newest run that used it
+    _Atomic uint32_t                  lost;   // op runs without room
     _Atomic(struct ggs_slot_nodes *)  nodes;
     const struct ggs_captured_graph * graph;
     _Atomic(void *)                   pool;    // the CPU's thread pool, NULL until known
-    bool                              watched; // the CPU: barriers between its ops may not be seen
-    struct ggs_values_run *           values;  // of this run, NULL if values are not recorded
+    bool                              watched; // a CPU slot: barriers between its ops may be missed
+    struct ggs_values_run *           values;  // of this run; NULL if values are not recorded
     struct ggs_slot_lane *            values_lane;
     struct ggs_slot_lane *            lanes[GGS_SLOT_LANES];
 };
 
 extern struct ggs_slot ggs_slots[GGS_SLOTS];
-extern _Atomic int     ggs_slots_open; // 0: no op belongs to any
+extern _Atomic int     ggs_slots_open; // if 0, no op belongs to any slot
 
 // Acquires a slot for a graph run, with room in `lanes` lanes. NULL if there is no slot (errno
 // EBUSY) or no room.
 struct ggs_slot * ggs_slot_open(uint32_t run, const struct abi_graph * nodes, const struct ggs_captured_graph * graph,
                                 void * pool, int lanes);
-// Returns how many op runs could not be kept.
+// Returns how many op runs were lost.
 uint64_t ggs_slot_close(struct ggs_slot * slot);
 uint32_t ggs_slot_number(const struct ggs_slot * slot); // UINT32_MAX for NULL
-// The recording is over and no thread looks at slots or lanes any more: frees them. In the child of
-// a fork they are only forgotten.
+// Frees slots and lanes after a recording, when no thread uses them. In a forked child they are
+// only forgotten.
 void ggs_slots_reset(bool forked);
-// A lane of the slot, with room for a run of its graph; NULL if there is none.
+// Returns a lane of the slot with room for a run of its graph; NULL if there is none.
 struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 
-// Writes what an op computed to the slot's lane of values, or what it reads: `source` and `input` are
-// as in struct ggs_spool_values. One thread at a time. False if there is no room.
+// Writes the values of an op's output to the slot's lane of values, or of an input: `source` and
+// `input` are as in struct ggs_spool_values. One thread at a time. False if there is no room.
 bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, bool input, uint64_t elements,
                      const struct ggs_spool_value * rows, uint32_t n_rows);
 
-// The same for any unit with a payload, whose head has the layout of struct ggs_spool_values. Fills
-// in the run.
+// The same for any unit with a payload whose head has the layout of struct ggs_spool_values. Sets
+// the run.
 bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * head, const void * payload);
-// The same for index data of a run that has no other lanes: a device's.
+// The same for index data of a device's run, which has no other lanes.
 bool ggs_slot_index(struct ggs_slot * slot, uint32_t node, unsigned source, const struct abi_tensor * tensor);
 
-uint32_t ggs_slots_lanes(void); // how many there are
+uint32_t ggs_slots_lanes(void); // number of lanes
 
-// The run that uses the slot, if `node` is one of its nodes, and the node's *index; else 0. Safe on
-// any thread at any time, even while another run acquires the slot.
+// Returns the run that uses the slot if `node` is one of its nodes, and sets the node's *index;
+// else 0. Safe on any thread at any time, even while another run acquires the slot.
 uint32_t ggs_slot_search(struct ggs_slot * slot, const struct abi_tensor * node, uint32_t * index);
 
-// The same for a thread that takes part in the run: the node's index, from `first` on.
+// The same for a thread of the run: the node's index, searched from `first` on.
 enum { GGS_SLOT_NO_NODE = UINT32_MAX };
 static inline uint32_t ggs_slot_find(const struct ggs_slot_nodes * nodes, const struct abi_tensor * node,
                                      uint32_t first) {
@@ -99,7 +99,7 @@ static inline uint32_t ggs_slot_find(const struct ggs_slot_nodes * nodes, const 
     return GGS_SLOT_NO_NODE;
 }
 
-// The first four bytes of a unit are written at once: its type makes the rest valid.
+// The first four bytes of a unit are written at once: the type validates the rest.
 typedef uint32_t __attribute__((may_alias)) ggs_lane_head;
 enum { GGS_HEAD_FLAGS = 8, GGS_HEAD_NODE = 8, GGS_HEAD_SHIFT = 16, GGS_HEAD_STEP = 24 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct ggs_spool_op, type) == 0 &&
@@ -112,16 +112,16 @@ _Static_assert(offsetof(struct ggs_spool_at, run) == sizeof(ggs_lane_head) &&
                    GGS_SPOOL_MOST_NODES == 1 << (32 - GGS_HEAD_NODE),
                "the node takes what the type leaves");
 
-// Begins an op that starts when the one before it in the lane ended, `step` nodes behind it in the
-// same run. `op` is the lane's next unit, which must be before its end. `fused`: the node that
-// follows is computed together with it.
+// Begins an op `step` nodes after the previous one of the same run, at the time the previous one
+// ended. `op` is the lane's next unit, which must be before its end. `fused`: the next node is
+// computed together with it.
 static inline void ggs_lane_begin(struct ggs_slot_lane * lane, struct ggs_spool_op * op, uint32_t step, bool fused) {
     lane->next     = op + 1;
     uint32_t flags = fused ? GGS_OP_RUN_FUSED : 0;
     __atomic_store_n((ggs_lane_head *) op, GGS_UNIT_OP | flags << GGS_HEAD_FLAGS | step << GGS_HEAD_STEP,
                      __ATOMIC_RELEASE);
 }
-// The same for any op: writes its run, node and begin too. NULL if the lane has no more room.
+// The same for any op: writes its run, node and begin too. NULL if the lane is full.
 struct ggs_spool_op * ggs_lane_begin_at(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, uint64_t begin,
                                         bool fused);
 
@@ -136,9 +136,9 @@ static inline void ggs_lane_end(struct ggs_spool_op * op, uint32_t duration, uin
 // cleared unless it is among them.
 void ggs_lane_end_at(struct ggs_spool_op * op, uint64_t duration, uint64_t wait, uint64_t inner_wait, unsigned flags);
 
-// Copies the values of a small tensor that selects the rows or experts of `node`. Other types than
-// f32, i32 and i64 are left out.
+// Copies the values of a small tensor that selects the rows or experts of `node`. Types other than
+// f32, i32 and i64 are skipped.
 void ggs_lane_index(struct ggs_slot_lane * lane, uint32_t run, uint32_t node, unsigned source,
                     const struct abi_tensor * tensor);
-// The calling thread writes to the lane from here on.
+// Makes the calling thread the lane's writer.
 void ggs_lane_thread(struct ggs_slot_lane * lane, uint32_t run, uint32_t os_thread);

@@ -7,7 +7,7 @@
 
 #include "capture/sandbox.h"
 
-// The operating system's number, asked once per thread; 0 if a sandbox forbids to ask.
+// The operating system's thread number, queried once per thread; 0 if a sandbox forbids it.
 static inline uint32_t ggs_thread_id(void) {
     static _Thread_local uint32_t id;
     if (id == 0 && !ggs_sandboxed()) id = (uint32_t) syscall(SYS_gettid);

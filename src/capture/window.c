@@ -17,16 +17,16 @@ static const uint32_t              always = 1, never = 0;
 GGS_WITH_EVERY_OP const uint32_t * ggs_window_word = &always;
 _Atomic int                        ggs_window_skipped;
 _Atomic bool                       ggs_window_gaps;
-static _Atomic int                 inside; // outermost calls that are recorded at this moment
+static _Atomic int                 inside; // outermost calls that are being recorded
 
-// Where the control file is mapped, at its fixed place: threads look at the word in it at any time,
-// also after the recording. Other variables have no place on these pages.
+// The control file is mapped at this fixed address: threads read its word at any time, even after
+// the recording. No other variable may lie on these pages.
 enum { LARGEST_PAGE = 65536 };
 static union {
     struct ggs_spool_control words;
     uint8_t                  page[LARGEST_PAGE];
 } control __attribute__((aligned(LARGEST_PAGE)));
-static bool controlled; // it is there
+static bool controlled; // the control file is mapped
 
 void ggs_window_begin(const char * folder) {
     char        path[PATH_MAX];
@@ -58,7 +58,8 @@ const uint64_t * ggs_window_freed(void) {
 
 bool ggs_window_enter(void) {
     if (ggs_in.outer++ == 0) {
-        // Before the word is read: ggs_window_end writes it, and reads this then.
+        // Counted before the word is read: ggs_window_end writes the word and reads the count after
+        // it.
         atomic_fetch_add(&inside, 1);
         atomic_thread_fence(memory_order_seq_cst);
         ggs_in.skipped = ggs_window_is_closed();
@@ -71,7 +72,7 @@ bool ggs_window_enter(void) {
     return !ggs_in.skipped;
 }
 
-// Counts a step of a window that ends after a number of them.
+// Counts a step towards the length of a window.
 static void count_step(void) {
     if (!controlled || __atomic_load_n(&control.words.steps_left, __ATOMIC_RELAXED) <= 0) return;
     if (__atomic_sub_fetch(&control.words.steps_left, 1, __ATOMIC_ACQ_REL) != 0) return;

@@ -1,7 +1,7 @@
 // ggscope bench -r N --baseline B -- PROGRAM: is it faster, or is that noise?
 //
-// Every round records the baseline, the program and the baseline once more (src/trials). The
-// baseline against itself is the control: what differs no more than that is noise.
+// Every round records the baseline, the program and the baseline again (src/trials). The baseline
+// against itself is the control: no smaller difference counts.
 #include <argp.h>
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 #include "trials/trials.h"
 
 enum { MOST_ROUNDS = 200, MOST_FIGURES = 32, MOST_WORDS = 512 };
-static const double SAME = 0.005; // --until-decided: differences below this are none
+static const double SAME = 0.005; // --until-decided: smaller differences do not count
 
 struct arguments {
     struct ggs_input     input;
@@ -32,7 +32,7 @@ struct arguments {
     const char *         baseline;
     const char *         engine;
     const char *         keep;
-    struct ggs_recording recording; // its --memory and --cold alone
+    struct ggs_recording recording; // only --memory and --cold of these
     bool                 until_decided;
     struct ggs_fail_if   fail_if;
     const char *         junit;
@@ -43,15 +43,15 @@ struct arguments {
 struct bench {
     const struct arguments * arguments;
     bool                     compares;         // there is a baseline
-    char                     folder[PATH_MAX]; // of our own, below TMPDIR
+    char                     folder[PATH_MAX]; // temporary, below TMPDIR
     struct ggs_trials *      trials;
-    unsigned                 a, b, again; // variants; without a baseline b is a once more
+    unsigned                 a, b, again; // variants; without a baseline, b is the control
     unsigned                 rounds;      // done
     struct ggs_progress      progress;
     uint64_t                 done;
     struct ggs_explanation * explained; // of the first round: A and B
     bool                     has[2];
-    struct ggs_causes        causes; // what one of the two has
+    struct ggs_causes        causes; // causes that only one of the two has
 };
 
 // ---- measuring ----
@@ -61,8 +61,8 @@ static bool is_folder(const char * path) {
     return path != NULL && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Returns the model of a shell command: the word behind its -m or --model, without quotes; else
-// that of the program. The caller must not free it.
+// Returns the model of a shell command: the word after its -m or --model, without quotes; else that
+// of the program. The caller must not free it.
 static const char * model_of_baseline(const struct arguments * arguments) {
     static char  words[4096], *list[MOST_WORDS];
     const char * found = NULL;
@@ -112,8 +112,8 @@ static int after_trial(void * context, const struct ggs_trial * trial, struct gg
     return 0;
 }
 
-// Explains A and B once, from their first rounds. Findings rest on what a program does, which is
-// the same in every round; those of the machine meanwhile are left out.
+// Explains A and B once, from their first rounds. Findings about the program are the same in every
+// round; those about the machine are left out.
 static int after_recording(void * context, const struct ggs_trial * trial, const char * directory,
                            struct ggs_error * error) {
     struct bench *    bench = context;
@@ -140,7 +140,7 @@ static bool is_decided(const struct bench * bench) {
            ggs_trials_decided(bench->trials, bench->a, bench->b, bench->again, (unsigned) figure, SAME);
 }
 
-static void tell_load(const struct bench * bench) {
+static void print_load(const struct bench * bench) {
     struct ggs_trials_load load = ggs_trials_load(bench->trials);
     if (load.repeated == 0) return;
     fprintf(stderr, "ggscope: %u run%s repeated because other programs kept the machine busy", load.repeated,
@@ -168,11 +168,11 @@ static int measure_all(struct bench * bench, struct ggs_error * error) {
         bench->rounds += status == 0;
     }
     ggs_progress_finish(&bench->progress);
-    if (status == 0) tell_load(bench);
+    if (status == 0) print_load(bench);
     return status;
 }
 
-// ---- what it came to ----
+// ---- results ----
 
 static unsigned conclude(const struct bench * bench, struct ggs_bench_figure * outcomes) {
     unsigned n = 0;
@@ -256,15 +256,15 @@ static void print_text(const struct bench * bench, const struct ggs_bench_figure
     ggs_table_free(table);
 }
 
-// Prints the time per token twice: its mean, which any load of the machine affects, and that of
-// quiet tokens.
+// Prints two times per token: the mean, which any load of the machine affects, and that of quiet
+// tokens.
 static void print_decision(const struct bench * bench, const struct ggs_bench_figure * outcomes, unsigned n) {
     const struct ggs_bench_figure * best = ggs_bench_decides(outcomes, n);
     if (!bench->compares || best == NULL) return;
     double control = 100 * (best->control.high - best->control.low) / 2;
     printf("\n%s decides on tokens (A/A within %.1f %%): ", best->figure->name, control);
     if (!best->differs)
-        printf("differences below %.1f %% cannot be told here\n", control);
+        printf("differences below %.1f %% cannot be told from noise here\n", control);
     else
         printf("B takes %.1f %% %s\n", 100 * fabs(best->ratio.value - 1), best->ratio.value > 1 ? "longer" : "less");
 }

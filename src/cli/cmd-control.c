@@ -50,7 +50,7 @@ static int copy_file(const char * from, const char * to, struct ggs_error * erro
     return status;
 }
 
-static int take_snapshot(const struct arguments * arguments, struct ggs_error * error) {
+static int make_snapshot(const struct arguments * arguments, struct ggs_error * error) {
     const char *            directory = arguments->input.paths[0];
     struct ggs_live_context live      = {0};
     char                    out[PATH_MAX - 32], from[PATH_MAX], to[PATH_MAX], line[PATH_MAX + 64], answer[256];
@@ -70,7 +70,7 @@ static int take_snapshot(const struct arguments * arguments, struct ggs_error * 
         return status;
     }
     snprintf(line, sizeof(line), "mark snapshot %s", out);
-    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // notifies the recorder, if there is one
+    ggs_control_ask(directory, line, answer, sizeof(answer), NULL); // notifies a live recorder
     printf("%s\n", out);
     return 0;
 }
@@ -82,10 +82,10 @@ static int control(void * input, struct ggs_trace * traces, struct ggs_error * e
     char * const *           words     = arguments->input.paths;
     char                     line[4096], answer[4096] = "";
     (void) traces;
-    if (strcmp(words[1], "snapshot") == 0) return take_snapshot(arguments, error);
+    if (strcmp(words[1], "snapshot") == 0) return make_snapshot(arguments, error);
     if (snprintf(line, sizeof(line), "%s%s%s", words[1], arguments->input.n > 2 ? " " : "",
                  arguments->input.n > 2 ? words[2] : "") >= (int) sizeof(line))
-        return ggs_fail(error, GGS_USAGE, "that mark is too long");
+        return ggs_fail(error, GGS_USAGE, "the mark is too long: shorten it");
     int status = ggs_control_ask(words[0], line, answer, sizeof(answer), error);
     if (status == 0) printf("%s\n", answer);
     return status;

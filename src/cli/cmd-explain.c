@@ -13,7 +13,7 @@
 #include "cli/scaffold/explained.h"
 #include "cli/scaffold/verb.h"
 
-// A bound on what a finding may gain: "gain > 5 %".
+// A limit on the gain of findings: "gain > 5 %".
 struct gate {
     bool   there;
     double most; // a share
@@ -25,7 +25,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_gate(void * member, const char * text) {
+static bool set_gate(void * member, const char * text) {
     struct gate * gate = member;
     char *        end;
     while (isspace((unsigned char) *text)) text++;
@@ -90,7 +90,7 @@ static int explain(void * arguments, struct ggs_trace * traces, struct ggs_error
 int cmd_explain(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION("fail-if", 0, "CONDITION",
                                                            "Exit 1 if a finding could gain more, such as 'gain > 5 %'",
-                                                           1, AT(gate), take_gate, "a condition such as 'gain > 5 %'"),
+                                                           1, AT(gate), set_gate, "a condition such as 'gain > 5 %'"),
                                                 GGS_OPTION_JSON(2),
                                                 {0}};
     static const struct ggs_verb   verb      = {

@@ -30,7 +30,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_table(void * member, const char * text) {
+static bool set_table(void * member, const char * text) {
     struct tables * tables = member;
     if (tables->n == MOST_TABLES) return false;
     tables->names[tables->n++] = text;
@@ -55,7 +55,7 @@ static const struct ggs_option options[] = {
                GGS_EXPECTS_TOKENS),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION_OF("table", 0, "NAME", "csv, sqlite, parquet: only this table; may be repeated", 2, AT(tables),
-                  take_table, table_words),
+                  set_table, table_words),
     GGS_SWITCH("lake", 0, "parquet: add the experiment to the lake OUT, as OUT/experiment=ID/table=NAME/", 2, AT(lake)),
     GGS_SWITCH("force", 0, "With --lake: replace an existing experiment", 2, AT(force)),
     GGS_SWITCH("per-thread", 0, "json: an entry for each thread's share of an op", 2, AT(per_thread)),

@@ -32,13 +32,13 @@ static struct ggs_word kind_words(unsigned i) {
 
 GGS_WORDS(mark_words, {"faults", "page faults"}, {"disk", "what the disk was asked for (record --io)"})
 
-static bool take_kind(void * member, const char * text) {
+static bool set_kind(void * member, const char * text) {
     const struct ggs_figure_kind ** kind = member;
     *kind = strcmp(text, miss_curve.name) == 0 ? &miss_curve : ggs_figure_kind_named(text);
     return *kind != NULL;
 }
 
-static bool take_marks(void * member, const char * text) {
+static bool set_marks(void * member, const char * text) {
     enum ggs_figure_marks * marks = member;
     *marks                        = strcmp(text, "faults") == 0 ? GGS_MARKS_FAULTS
                                     : strcmp(text, "disk") == 0 ? GGS_MARKS_DISK
@@ -46,7 +46,7 @@ static bool take_marks(void * member, const char * text) {
     return *marks != GGS_MARKS_NONE;
 }
 
-static bool take_length(void * member, const char * text, double unit, const char * name, double least, double most) {
+static bool set_length(void * member, const char * text, double unit, const char * name, double least, double most) {
     char * end;
     double value = strtod(text, &end) * unit;
     if (end == text || (*end != '\0' && strcmp(end, name) != 0) || !(value >= least && value <= most)) return false;
@@ -54,20 +54,20 @@ static bool take_length(void * member, const char * text, double unit, const cha
     return true;
 }
 
-// "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
-static bool take_width(void * member, const char * text) {
+// Parses "84mm", "8.4cm", "3.3in"; a number without a unit is millimetres.
+static bool set_width(void * member, const char * text) {
     size_t       length = strlen(text);
     const char * end    = length > 2 ? text + length - 2 : text;
     double       unit   = strcmp(end, "cm") == 0 ? 10 : strcmp(end, "in") == 0 ? 25.4 : 1;
-    return take_length(member, text, unit, unit == 1 ? "mm" : end, 30, 1000);
+    return set_length(member, text, unit, unit == 1 ? "mm" : end, 30, 1000);
 }
 
-static bool take_font(void * member, const char * text) {
-    return take_length(member, text, 1, "pt", 4, 36);
+static bool set_font(void * member, const char * text) {
+    return set_length(member, text, 1, "pt", 4, 36);
 }
 
 static const struct ggs_option options[] = {
-    GGS_OPTION_OF("kind", 'k', "KIND", "What to draw", 1, AT(options.kind), take_kind, kind_words),
+    GGS_OPTION_OF("kind", 'k', "KIND", "What to draw", 1, AT(options.kind), set_kind, kind_words),
     GGS_OPTION("output", 'o', "FILE", "Write the figure to FILE, which ends in .svg or .pdf", 1, AT(output),
                ggs_set_path, "a file"),
     GGS_OPTION("data", 0, "FILE", "Write the numbers of the figure to FILE as CSV; - is standard output", 1, AT(data),
@@ -77,22 +77,22 @@ static const struct ggs_option options[] = {
                "the number of a layer"),
     GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (that of the model's disk)", 2,
                AT(options.readahead), ggs_set_size, "a size such as 128K"),
-    GGS_OPTION_OF("marks", 0, "WHAT", "access-order: also draw these as dots", 2, AT(options.marks), take_marks,
+    GGS_OPTION_OF("marks", 0, "WHAT", "access-order: also draw these as dots", 2, AT(options.marks), set_marks,
                   mark_words),
     GGS_OPTION("figure", 0, "NAME", "miss-curve: a figure of ggscope sweep (read_bytes)", 2, AT(figure), ggs_set_text,
                NULL),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION("width", 0, "LENGTH", "Width of the figure, as 84mm, 17cm or 3.3in (120mm)", 3, AT(options.width),
-               take_width, "a length from 30mm to 1000mm"),
-    GGS_OPTION("height", 0, "LENGTH", "Height of the figure (depends on the kind)", 3, AT(options.height), take_width,
+               set_width, "a length from 30mm to 1000mm"),
+    GGS_OPTION("height", 0, "LENGTH", "Height of the figure (depends on the kind)", 3, AT(options.height), set_width,
                "a length from 30mm to 1000mm"),
-    GGS_OPTION("font-size", 0, "POINTS", "Size of labels (8)", 3, AT(options.font), take_font,
+    GGS_OPTION("font-size", 0, "POINTS", "Size of labels (8)", 3, AT(options.font), set_font,
                "a size from 4 to 36 points"),
     GGS_SWITCH("caption", 0, "Add a title, and a line with recording, command and date", 3, AT(options.caption)),
     GGS_OPTION_DAMAGED(4),
     {0}};
 
-// Chooses by the file name's extension. NULL: neither.
+// Selects the output by the file name's extension; NULL if neither fits.
 static const struct ggs_canvas_output * output_of(const char * path) {
     const char * dot = strrchr(path, '.');
     return dot == NULL ? NULL : ggs_canvas_output_named(dot + 1);

@@ -59,8 +59,8 @@ static int rewrite(const struct arguments * arguments, const char * path, struct
     int               status = ggs_notes_read(&notes, directory, error);
     if (status < 0) return status;
     if (arguments->remove > notes.n) {
-        status = ggs_fail(error, GGS_ABSENT, "%s has %llu notes, not %llu", directory, (unsigned long long) notes.n,
-                          (unsigned long long) arguments->remove);
+        status = ggs_fail(error, GGS_ABSENT, "there is no note %llu: %s has %llu",
+                          (unsigned long long) arguments->remove, directory, (unsigned long long) notes.n);
     }
     if (status == 0) status = ggs_output_open(&output, path, error);
     if (status == 0) {
@@ -123,19 +123,20 @@ static int note(void * input, struct ggs_trace * traces, struct ggs_error * erro
 static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     const char *             text      = arguments->input.n > 1 ? arguments->input.paths[1] : NULL;
-    if (text != NULL && arguments->remove > 0) argp_error(state, "--remove takes a note away, TEXT adds one: not both");
+    if (text != NULL && arguments->remove > 0)
+        argp_error(state, "--remove and TEXT exclude each other: --remove deletes a note, TEXT adds one");
     if (text != NULL && (text[strspn(text, " \t")] == '\0' || strpbrk(text, "\r\n") != NULL))
         argp_error(state, "a note is one line of text that is not empty");
     if (text != NULL && strlen(text) > TEXT_MOST) argp_error(state, "a note has at most %d bytes", TEXT_MOST);
 }
 
-static bool take_number(void * member, const char * text) {
+static bool set_number(void * member, const char * text) {
     return ggs_parse_u64(text, 1, UINT32_MAX, member);
 }
 
 int cmd_note(int argc, char ** argv) {
     static const struct ggs_option options[] = {GGS_OPTION("remove", 0, "N", "Remove note N", 1,
-                                                           offsetof(struct arguments, remove), take_number,
+                                                           offsetof(struct arguments, remove), set_number,
                                                            "the number of a note, from 1"),
                                                 GGS_OPTION_JSON(2),
                                                 {0}};

@@ -37,7 +37,8 @@ static int write_report(void * input, struct ggs_trace * traces, struct ggs_erro
     struct ggs_experiments * experiments;
     struct ggs_output        output;
     struct ggs_progress      progress;
-    int status = ggs_reader_verify(traces[0].reader, NULL, NULL, error); // the page contains the trace as it is
+    // The page contains the trace, so all of it is verified.
+    int status = ggs_reader_verify(traces[0].reader, NULL, NULL, error);
     if (status != 0) return status;
     status = ggs_experiments_new(&experiments, &path, 1, NULL, error);
     if (status != 0) return status;

@@ -36,7 +36,7 @@ struct request {
 
 #define AT(member) offsetof(struct request, member)
 
-static bool take_switch(void * member, const char * text) {
+static bool set_switch(void * member, const char * text) {
     (void) text;
     return ggs_set_text(member, "1");
 }
@@ -58,7 +58,7 @@ static const struct ggs_option * list_options(void) {
                                                                   .help   = form->help,
                                                                   .group  = form->group,
                                                                   .offset = AT(given) + (size_t) i * sizeof(const char *),
-                                                                  .take   = form->value == NULL ? take_switch : ggs_set_text,
+                                                                  .set    = form->value == NULL ? set_switch : ggs_set_text,
                                                                   .words  = form->words};
     }
     return options;

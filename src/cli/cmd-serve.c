@@ -36,7 +36,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_port(void * member, const char * text) {
+static bool set_port(void * member, const char * text) {
     return ggs_parse_u64(text, 0, 65535, member);
 }
 
@@ -180,7 +180,7 @@ static int serve(const struct arguments * arguments, const sigset_t * signals, s
     struct looking            looking        = {0};
     struct ggs_live           live           = {.going_on = ggs_live_going_on,
                                                 .copy     = ggs_live_copy,
-                                                .look     = classify_folder,
+                                                .classify = classify_folder,
                                                 .context  = &looking,
                                                 .damaged  = arguments->input.damaged};
     struct ggs_server_options options        = {.address = arguments->address, .port = (uint16_t) arguments->port};
@@ -235,7 +235,7 @@ static int start(void * input, struct ggs_trace * traces, struct ggs_error * err
 
 int cmd_serve(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        GGS_OPTION("port", 0, "N", "Listen at this port (0: any free one)", 1, AT(port), take_port,
+        GGS_OPTION("port", 0, "N", "Listen at this port (0: any free one)", 1, AT(port), set_port,
                    "a number from 0 to 65535"),
         GGS_SWITCH("open", 0, "Open the address in a browser", 1, AT(open)),
         GGS_OPTION("bind", 0, "ADDRESS",

@@ -90,8 +90,7 @@ struct box {
 static bool box_add(struct box * box, const char * text) {
     char * copy = strdup(text == NULL ? "" : text);
     for (char * c = copy; c != NULL && *c != '\0'; c++) {
-        if ((unsigned char) *c < 0x20 || *c == 0x7f)
-            *c = ' '; // keeps a row on one line, and names from controlling the terminal
+        if ((unsigned char) *c < 0x20 || *c == 0x7f) *c = ' '; // one line, no controls
     }
     if (copy == NULL || !ggs_array_push(box->cells, box->n, box->capacity, copy)) {
         free(copy);
@@ -154,8 +153,7 @@ static void box_release(struct box * box) {
 
 // ---- statements ----
 
-// Refuses statements that change data: the change would exist only in memory until the end of the
-// query.
+// Refuses statements that change data: the change would exist only in memory, until the query ends.
 static int allow(void * nothing, int action, const char * name, const char * of, const char * schema,
                  const char * trigger) {
     (void) nothing, (void) name, (void) of, (void) trigger;

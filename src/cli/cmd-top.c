@@ -53,7 +53,7 @@ static void enter(void) {
     struct termios raw;
     if (tcgetattr(STDIN_FILENO, &before) == 0) {
         raw = before;
-        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO); // unbuffered keys; Ctrl-C and Ctrl-Z keep their meaning
+        raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO); // unbuffered keys; Ctrl-C and Ctrl-Z work
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
     changed = 1;

@@ -1,4 +1,4 @@
-// ggscope tune -- PROGRAM: which settings make it faster?
+// ggscope tune -- PROGRAM: finds settings that make it faster.
 #include <argp.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,15 +27,15 @@ struct arguments {
     struct knobs {
         struct ggs_own_knob list[GGS_TUNE_PARTS];
         unsigned            n;
-        const char *        wrong; // the first text that is none
-        const char *        what;  // and why
+        const char *        wrong; // the first invalid knob
+        const char *        what;  // its error
     } knobs;
 };
 #define AT(member) offsetof(struct arguments, member)
 
 static const char * const goals[GGS_TUNE_GOALS] = {"all", "prompt", "generate", "server"};
 
-static bool take_goal(void * member, const char * text) {
+static bool set_goal(void * member, const char * text) {
     for (unsigned i = 0; i < GGS_TUNE_GOALS; i++) {
         if (strcmp(text, goals[i]) != 0) continue;
         *(unsigned *) member = i;
@@ -44,12 +44,12 @@ static bool take_goal(void * member, const char * text) {
     return false;
 }
 
-static bool take_time(void * member, const char * text) {
+static bool set_time(void * member, const char * text) {
     return ggs_parse_time(text, member);
 }
 
-// What is wrong with it is said by check(), which can say it in full.
-static bool take_knob(void * member, const char * text) {
+// check() reports errors: it can use whole sentences.
+static bool set_knob(void * member, const char * text) {
     struct knobs * knobs = member;
     const char *   what  = "there are more than 8 knobs";
     if (knobs->n < GGS_TUNE_PARTS && ggs_own_knob_read(&knobs->list[knobs->n], text, &what))
@@ -59,7 +59,7 @@ static bool take_knob(void * member, const char * text) {
     return true;
 }
 
-static void tell(void * context, const char * text) {
+static void print_progress(void * context, const char * text) {
     const struct arguments * a = context;
     if (!a->input.quiet) fprintf(stderr, "ggscope: %s\n", text);
 }
@@ -111,7 +111,7 @@ static void print_outcome(const struct ggs_tuned * tuned) {
     if (tuned->n == 0 && tuned->n_values == 0)
         printf("nothing to try: ggscope explain names no cause that an option of this program mends\n");
     else
-        printf("no setting is better than what you have; differences below %.0f %% cannot be told here\n",
+        printf("no setting is better than what you have; differences below %.0f %% cannot be told from noise here\n",
                noise == noise && noise / 2 > 0.02 ? 50 * noise : 2.0);
 }
 
@@ -143,18 +143,18 @@ static int tune(void * input, struct ggs_trace * traces, struct ggs_error * erro
     (void) traces;
     int status = make_folder(folder, error);
     if (status < 0) return status;
-    struct ggs_tune_options options = {.program = a->input.paths,
-                                       .n       = a->input.n,
-                                       .folder  = folder,
-                                       .goal    = (enum ggs_tune_goal) a->goal,
-                                       .rounds  = (unsigned) a->rounds,
-                                       .seconds = (double) a->time_ns / 1e9,
-                                       .lossy   = a->lossy,
-                                       .replay  = a->replay,
-                                       .knobs   = a->knobs.list,
-                                       .n_knobs = a->knobs.n,
-                                       .tell    = tell,
-                                       .context = a};
+    struct ggs_tune_options options = {.program  = a->input.paths,
+                                       .n        = a->input.n,
+                                       .folder   = folder,
+                                       .goal     = (enum ggs_tune_goal) a->goal,
+                                       .rounds   = (unsigned) a->rounds,
+                                       .seconds  = (double) a->time_ns / 1e9,
+                                       .lossy    = a->lossy,
+                                       .replay   = a->replay,
+                                       .knobs    = a->knobs.list,
+                                       .n_knobs  = a->knobs.n,
+                                       .progress = print_progress,
+                                       .context  = a};
     status                          = ggs_tune(&tuned, &options, error);
     ggs_attempt_remove(folder);
     if (status < 0) return status;
@@ -178,15 +178,15 @@ static void check(const void * input, struct argp_state * state) {
 int cmd_tune(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         GGS_OPTION("for", 0, "WHAT", "What is to be faster: all, prompt, generate, or the answers of a server", 1,
-                   AT(goal), take_goal, "all, prompt, generate or server"),
+                   AT(goal), set_goal, "all, prompt, generate or server"),
         GGS_OPTION("replay", 0, "DIR", "Send the requests of this recording to the server", 1, AT(replay), ggs_set_text,
                    NULL),
-        GGS_OPTION("time", 0, "TIME", "Begin no round after this time (10m)", 1, AT(time_ns), take_time,
+        GGS_OPTION("time", 0, "TIME", "Begin no round after this time (10m)", 1, AT(time_ns), set_time,
                    "a time such as 10m"),
         GGS_OPTION("rounds", 'r', "N", "Try everything at most N times (12)", 1, AT(rounds), ggs_set_count,
                    "a number of rounds"),
         GGS_OPTION("knob", 0, "KNOB", "Also try values of one of its options: 'threads: -j {1,2,4}'; repeatable", 1,
-                   AT(knobs), take_knob, NULL),
+                   AT(knobs), set_knob, NULL),
         GGS_SWITCH("allow-lossy", 0, "Also try settings that change the output", 1, AT(lossy)),
         GGS_OPTION_JSON(2),
         {0}};

@@ -1,4 +1,4 @@
-// ggscope values DIR: where NaN come from, and what else is remarkable in what ops computed.
+// ggscope values DIR: where NaN come from, and other remarkable outputs of ops.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -59,5 +59,5 @@ struct ggs_command {
 #define ROW(name_, ...) int cmd_##name_(int argc, char ** argv);
 GGS_VERBS(ROW)
 #undef ROW
-// Not in the table: the output of `ggscope DIR`.
+// Not in the table: the command for `ggscope DIR`.
 int cmd_summary(int argc, char ** argv);

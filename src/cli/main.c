@@ -65,7 +65,8 @@ static int run(const struct ggs_command * command, int argc, char ** argv, bool 
     return command->function(argc, argv);
 }
 
-// Handles a path in place of a verb: a recording, a trace or a model. NULL: none of them.
+// Returns the command for a path in place of a verb: a recording, a trace or a model. NULL if it is
+// none.
 static const struct ggs_command * of_path(const char * path) {
     static const struct ggs_command summary = {"DIR", cmd_summary, "", "", false};
     char                            magic[4];
@@ -82,7 +83,7 @@ static int no_verb(const char * word) {
     static const char * const own[]   = {"--help", "--version", "--no-pager"};
     struct ggs_nearest        nearest = {.word = word};
     bool                      option  = word[0] == '-';
-    if (!option && strpbrk(word, "./") != NULL) { // a recording or a model was meant
+    if (!option && strpbrk(word, "./") != NULL) { // probably meant as a path
         char here[PATH_MAX];
         bool relative = word[0] != '/' && getcwd(here, sizeof(here)) != NULL;
         fprintf(stderr, "ggscope: there is no %s%s%s\n", relative ? here : "", relative ? "/" : "", word);

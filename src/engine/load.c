@@ -172,7 +172,7 @@ static int check_versions(struct ggs_engine * engine, void * llama, struct ggs_e
 
 // ---- the CPU library ----
 
-static int note_cpu_library(struct dl_phdr_info * info, size_t size, void * context) {
+static int record_cpu_library(struct dl_phdr_info * info, size_t size, void * context) {
     (void) size;
     struct ggs_engine * engine = context;
     const char *        slash  = strrchr(info->dlpi_name, '/');
@@ -183,7 +183,7 @@ static int note_cpu_library(struct dl_phdr_info * info, size_t size, void * cont
 }
 
 // Empty for releases that do not report features.
-static void note_cpu_features(struct ggs_engine * engine) {
+static void record_cpu_features(struct ggs_engine * engine) {
     ggml_backend_reg_t registry = ggml_backend_dev_backend_reg(ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU));
     ggml_backend_get_features_t ask;
     *(void **) &ask = ggml_backend_reg_get_proc_address(registry, "ggml_backend_get_features");
@@ -222,8 +222,8 @@ int ggs_engine_open(struct ggs_engine * engine, const char * directory, bool ver
                         "the engine in %s has no CPU backend for this machine (libggml-cpu*.so): %s",
                         engine->paths.directory, ggs_engine_log_cause(&engine->log, "none was found"));
     }
-    dl_iterate_phdr(note_cpu_library, engine);
-    note_cpu_features(engine);
+    dl_iterate_phdr(record_cpu_library, engine);
+    record_cpu_features(engine);
     llama_backend_init();
     return GGS_OK;
 }

@@ -41,10 +41,11 @@ static int keep(struct ggs_extents * extents, const struct fiemap_extent * raw) 
 
 static int fail_ioctl(const char * path, struct ggs_error * error) {
     if (errno == EOPNOTSUPP || errno == ENOTTY || errno == ENOSYS || errno == EBADR || errno == EINVAL) {
-        return ggs_fail(error, GGS_UNSUPPORTED,
-                        "%s: its filesystem does not tell where a file lies on its disk (no FIEMAP); copy it to ext4, "
-                        "xfs or btrfs to see its extents",
-                        path);
+        return ggs_fail(
+            error, GGS_UNSUPPORTED,
+            "%s: its filesystem does not report where a file lies on its disk (no FIEMAP); copy it to ext4, "
+            "xfs or btrfs to see its extents",
+            path);
     }
     return ggs_fail_errno(error, "%s: cannot ask where it lies on its disk", path);
 }

@@ -78,22 +78,22 @@ static const uint8_t * next_bytes(struct cursor * cursor, uint64_t length, const
     return cursor->gguf->metadata + at;
 }
 
-static bool take_u32(struct cursor * cursor, const char * what, uint32_t * value) {
+static bool read_u32(struct cursor * cursor, const char * what, uint32_t * value) {
     const uint8_t * bytes = next_bytes(cursor, 4, what);
     if (bytes == NULL) return false;
     *value = (uint32_t) ggs_little_endian(bytes, 4);
     return true;
 }
 
-static bool take_u64(struct cursor * cursor, const char * what, uint64_t * value) {
+static bool read_u64(struct cursor * cursor, const char * what, uint64_t * value) {
     const uint8_t * bytes = next_bytes(cursor, 8, what);
     if (bytes == NULL) return false;
     *value = ggs_little_endian(bytes, 8);
     return true;
 }
 
-static bool take_string(struct cursor * cursor, const char * what, const char ** string, uint64_t * length) {
-    if (!take_u64(cursor, what, length)) return false;
+static bool read_string(struct cursor * cursor, const char * what, const char ** string, uint64_t * length) {
+    if (!read_u64(cursor, what, length)) return false;
     *string = (const char *) next_bytes(cursor, *length, what);
     return *string != NULL;
 }
@@ -102,7 +102,7 @@ static bool take_string(struct cursor * cursor, const char * what, const char **
 
 static int read_version(struct cursor * cursor) {
     struct ggs_gguf * gguf = cursor->gguf;
-    if (!take_u32(cursor, "the version", &gguf->version)) return cursor->status;
+    if (!read_u32(cursor, "the version", &gguf->version)) return cursor->status;
     uint32_t version = gguf->version;
     if (version == 2 || version == 3) return 0;
     if (version != 0 && (version & 0xffff) == 0) {
@@ -125,7 +125,7 @@ static int read_version(struct cursor * cursor) {
 // bytes.
 static int read_count(struct cursor * cursor, const char * what, uint64_t smallest, uint64_t * count) {
     uint64_t at = cursor->position;
-    if (!take_u64(cursor, what, count)) return cursor->status;
+    if (!read_u64(cursor, what, count)) return cursor->status;
     if (*count > (cursor->gguf->size - GGS_GGUF_HEADER_SIZE) / smallest) {
         return ggs_fail(cursor->error, GGS_FORMAT,
                         "%s: damaged: %s at offset %" PRIu64 " is %" PRIu64 ", more than a file of %" PRIu64
@@ -188,7 +188,7 @@ static int read_elements(struct cursor * cursor, struct ggs_gguf_kv * kv) {
         for (uint64_t i = 0; i < kv->count; i++) {
             const char * string;
             uint64_t     length;
-            if (!take_string(cursor, "a string", &string, &length)) return cursor->status;
+            if (!read_string(cursor, "a string", &string, &length)) return cursor->status;
         }
     }
     kv->data = cursor->gguf->metadata + begin;
@@ -201,19 +201,19 @@ static int read_kv(struct cursor * cursor, struct ggs_gguf_kv * kv) {
     uint32_t type;
     kv->offset = cursor->position;
     kv->count  = 1;
-    if (!take_string(cursor, "a key", &kv->key, &length)) return cursor->status;
+    if (!read_string(cursor, "a key", &kv->key, &length)) return cursor->status;
     if (length == 0) {
         return ggs_fail(cursor->error, GGS_FORMAT, "%s: the key at offset %" PRIu64 " is empty", cursor->gguf->path,
                         kv->offset);
     }
     kv->key_length = (size_t) length;
     uint64_t at    = cursor->position;
-    if (!take_u32(cursor, "a value's type", &type)) return cursor->status;
+    if (!read_u32(cursor, "a value's type", &type)) return cursor->status;
     if (type == GGS_GGUF_ARRAY) {
         kv->array = true;
         at        = cursor->position;
-        if (!take_u32(cursor, "an array's type", &type)) return cursor->status;
-        if (!take_u64(cursor, "an array's length", &kv->count)) return cursor->status;
+        if (!read_u32(cursor, "an array's type", &type)) return cursor->status;
+        if (!read_u64(cursor, "an array's length", &kv->count)) return cursor->status;
     }
     if (type == GGS_GGUF_ARRAY || type > GGS_GGUF_F64) return fail_value_type(cursor, kv, at, type);
     kv->type = (enum ggs_gguf_value_type) type;
@@ -277,7 +277,7 @@ static int fail_tensor(struct cursor * cursor, const struct ggs_gguf_tensor * te
 static int read_shape(struct cursor * cursor, struct ggs_gguf_tensor * tensor, uint64_t * elements) {
     uint64_t at = cursor->position;
     uint32_t n_dims;
-    if (!take_u32(cursor, "a tensor's number of dimensions", &n_dims)) return cursor->status;
+    if (!read_u32(cursor, "a tensor's number of dimensions", &n_dims)) return cursor->status;
     if (n_dims > GGS_GGUF_DIMS_MAX) return fail_tensor(cursor, tensor, at, "more than 4 dimensions", n_dims);
     tensor->n_dims = (uint8_t) n_dims;
     bool empty     = false;
@@ -285,7 +285,7 @@ static int read_shape(struct cursor * cursor, struct ggs_gguf_tensor * tensor, u
     for (unsigned i = 0; i < GGS_GGUF_DIMS_MAX; i++) {
         tensor->ne[i] = 1;
         at            = cursor->position;
-        if (i < n_dims && !take_u64(cursor, "a tensor's shape", &tensor->ne[i])) return cursor->status;
+        if (i < n_dims && !read_u64(cursor, "a tensor's shape", &tensor->ne[i])) return cursor->status;
         if (tensor->ne[i] > INT64_MAX) return fail_tensor(cursor, tensor, at, "an impossible dimension", tensor->ne[i]);
         if (tensor->ne[i] == 0) empty = true;
         if (!empty && (!ggs_mul(*elements, tensor->ne[i], elements) || *elements > INT64_MAX)) {
@@ -298,7 +298,7 @@ static int read_shape(struct cursor * cursor, struct ggs_gguf_tensor * tensor, u
 
 static int read_type(struct cursor * cursor, struct ggs_gguf_tensor * tensor, uint64_t elements) {
     uint64_t at = cursor->position;
-    if (!take_u32(cursor, "a tensor's type", &tensor->type)) return cursor->status;
+    if (!read_u32(cursor, "a tensor's type", &tensor->type)) return cursor->status;
     const struct ggs_gguf_type * type = ggs_type_find(tensor->type);
     if (type == NULL) return 0;
     tensor->size_known = true;
@@ -314,13 +314,13 @@ static int read_type(struct cursor * cursor, struct ggs_gguf_tensor * tensor, ui
 static int read_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor) {
     uint64_t length, elements = 0;
     tensor->info_offset = cursor->position;
-    if (!take_string(cursor, "a tensor's name", &tensor->name, &length)) return cursor->status;
+    if (!read_string(cursor, "a tensor's name", &tensor->name, &length)) return cursor->status;
     tensor->name_length = (uint32_t) length;
     int status          = read_shape(cursor, tensor, &elements);
     if (status < 0) return status;
     status = read_type(cursor, tensor, elements);
     if (status < 0) return status;
-    return take_u64(cursor, "a tensor's offset", &tensor->offset) ? 0 : cursor->status;
+    return read_u64(cursor, "a tensor's offset", &tensor->offset) ? 0 : cursor->status;
 }
 
 static int read_tensors(struct cursor * cursor, uint64_t count) {
@@ -340,7 +340,7 @@ static int read_tensors(struct cursor * cursor, uint64_t count) {
 
 // ---- placement ----
 
-static int place_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor) {
+static int locate_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor) {
     struct ggs_gguf * gguf = cursor->gguf;
     char              printable[GGS_PRINTABLE_LENGTH];
     uint64_t          relative = tensor->offset;
@@ -362,7 +362,7 @@ static int place_tensor(struct cursor * cursor, struct ggs_gguf_tensor * tensor)
 }
 
 // A tensor of unknown type extends to the next tensor behind it, or to the end of the file.
-static int place_unknown(struct cursor * cursor) {
+static int locate_unknown(struct cursor * cursor) {
     struct ggs_gguf * gguf  = cursor->gguf;
     size_t *          order = ggs_gguf_by_offset(gguf);
     if (order == NULL) return ggs_fail_memory(cursor->error);
@@ -379,7 +379,7 @@ static int place_unknown(struct cursor * cursor) {
     return 0;
 }
 
-static int place_tensors(struct cursor * cursor) {
+static int locate_tensors(struct cursor * cursor) {
     struct ggs_gguf * gguf = cursor->gguf;
     gguf->data_offset      = gguf->infos_end;
     if (gguf->n_tensors == 0) return 0;
@@ -392,11 +392,11 @@ static int place_tensors(struct cursor * cursor) {
     }
     bool unknown = false;
     for (size_t i = 0; i < gguf->n_tensors; i++) {
-        int status = place_tensor(cursor, &gguf->tensors[i]);
+        int status = locate_tensor(cursor, &gguf->tensors[i]);
         if (status < 0) return status;
         if (!gguf->tensors[i].size_known) unknown = true;
     }
-    return unknown ? place_unknown(cursor) : 0;
+    return unknown ? locate_unknown(cursor) : 0;
 }
 
 // ---- duplicates ----
@@ -446,7 +446,7 @@ static int parse(struct cursor * cursor) {
     if (status == 0) status = read_alignment(cursor);
     if (status == 0) status = read_tensors(cursor, n_tensors);
     if (status == 0) status = reject_duplicate_tensors(cursor);
-    if (status == 0) status = place_tensors(cursor);
+    if (status == 0) status = locate_tensors(cursor);
     return status;
 }
 

@@ -95,7 +95,7 @@ static int visit(struct dl_phdr_info * info, size_t size, void * data) {
 }
 
 // Listed objects stay mapped while the list is walked: slots are read and written only there.
-static int look_at_counters(struct dl_phdr_info * info, size_t size, void * data) {
+static int read_counters(struct dl_phdr_info * info, size_t size, void * data) {
     (void) size;
     *(unsigned long long *) data = info->dlpi_adds;
     return 1;
@@ -145,7 +145,7 @@ struct ggs_redirected ggs_redirect_begin(void) {
 void ggs_redirect_again(void) {
     unsigned long long loaded      = 0;
     bool               overwritten = false;
-    ggs_objects_visit(look_at_counters, &loaded);
+    ggs_objects_visit(read_counters, &loaded);
     if (checks_left > 0) {
         checks_left--;
         ggs_objects_visit(find_overwritten, &overwritten);

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 // True if the line begins with "NAME.EXTENSION:LINE: " of a source file of ggml or llama.cpp;
-// `*name` is then where the file's name begins.
-static bool is_place(const char * line, const char ** name) {
+// `*name` is the beginning of the file's name.
+static bool is_source_line(const char * line, const char ** name) {
     static const char * const extensions[] = {"c", "cpp", "cu", "cuh", "h", "hpp", "m", "mm"};
     const char *              colon        = strchr(line, ':');
     if (colon == NULL || colon == line || !isdigit((unsigned char) colon[1])) return false;
@@ -38,11 +38,11 @@ bool ggs_assertion_find(const char * stderr_file, char * text, size_t size) {
         size_t       length = strcspn(line, "\n");
         bool         whole  = line[length] == '\n';
         line[length]        = '\0';
-        found               = begins && is_place(line, &name);
+        found               = begins && is_source_line(line, &name);
         begins              = whole;
         if (!found) continue;
         snprintf(text, size, "%s", name);
-        for (char * c = text; *c != '\0'; c++) { // it must not drive the terminal
+        for (char * c = text; *c != '\0'; c++) { // must not control the terminal
             if ((unsigned char) *c < 0x20 || *c == 0x7f) *c = '?';
         }
     }

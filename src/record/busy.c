@@ -38,7 +38,7 @@ static bool read_process(struct ggs_busy * busy) {
     if (busy->process == 0) return true;
     if (clock_getcpuclockid(busy->process, &clock) != 0) return false;
     uint64_t used = ggs_clock_read(clock);
-    if (clock_getcpuclockid(busy->process, &clock) != 0) return false; // it has ended meanwhile
+    if (clock_getcpuclockid(busy->process, &clock) != 0) return false; // it has ended
     busy->own_ns += used;
     return true;
 }
@@ -49,7 +49,7 @@ void ggs_busy_begin(struct ggs_busy * busy, pid_t process) {
     if (!read_process(busy) || !read_busy(busy)) busy->at_ns = 0;
 }
 
-// CPU time since then: all that there was, and what others and the hypervisor took of it.
+// CPU time since the begin: in total, used by others, and taken by the hypervisor.
 struct used {
     uint64_t all, others, steal;
 };
@@ -58,7 +58,7 @@ static uint64_t at_most(uint64_t ns, uint64_t most) {
     return ns < most ? ns : most;
 }
 
-// False if it is not known.
+// Returns false if it is unknown.
 static bool used_since(const struct ggs_busy * begin, struct used * used) {
     struct ggs_busy end;
     ggs_busy_begin(&end, begin->process);

@@ -25,21 +25,21 @@
 #include "trace/spool.h"
 
 enum { LINE = 4096, PATIENCE_MS = 2000, LOOK_MS = 50 };
-enum { STOP = 1 << 20 }; // in the event file: the thread is to end
+enum { STOP = 1 << 20 }; // in the event file: ends the thread
 
 struct ggs_control {
     struct ggs_control_settings settings;
     struct ggs_spool_control *  words; // shared with the program
-    struct ggs_control_entry *  list;  // behind them
+    struct ggs_control_entry *  list;  // after the words
     pthread_mutex_t             lock;
     bool                        recording;
-    uint32_t                    window; // entry that is open, + 1; 0 for none
+    uint32_t                    window; // the open entry + 1; 0 for none
     uint64_t                    opened_ns;
-    struct ggs_live_requests *  requests; // NULL if they are not counted
-    uint64_t  last; // decode of the requests that are wanted, as far as is known; 0: not all have begun
-    int       directory, socket, stop; // -1 for none
-    pthread_t thread;
-    bool      running;
+    struct ggs_live_requests *  requests;                // NULL if not counted
+    uint64_t                    last;                    // newest wanted decode; 0 if incomplete
+    int                         directory, socket, stop; // -1 for none
+    pthread_t                   thread;
+    bool                        running;
 };
 
 static size_t file_size(void) {
@@ -48,8 +48,8 @@ static size_t file_size(void) {
 
 // ---- the list ----
 
-// Returns the entry's number + 1, 0 if there is no room. A reader may look at any time: the kind is
-// stored last.
+// Returns the entry's number + 1, 0 if there is no room. The kind is stored last, because a reader
+// may read at any time.
 static uint32_t add_entry(struct ggs_control * control, uint32_t kind, uint64_t ns, const char * text) {
     uint32_t n = control->words->entries;
     if (n >= GGS_CONTROL_ENTRIES) return 0;
@@ -107,7 +107,7 @@ static bool requests_are_over(struct ggs_control * control, bool ended) {
     return ggs_live_requests_have_ended(control->requests, control->settings.requests, &control->last);
 }
 
-// The requests ended a while ago: excludes what was recorded since.
+// Closes a window whose requests ended a while ago: excludes what was recorded since.
 static void close_after_requests(struct ggs_control * control, uint64_t ns) {
     struct ggs_control_entry * entry = &control->list[control->window - 1];
     close_window(control, ns);
@@ -115,8 +115,8 @@ static void close_after_requests(struct ggs_control * control, uint64_t ns) {
     __atomic_store_n(&entry->late.cut, 1, __ATOMIC_RELEASE);
 }
 
-// True if the window has ended by itself. `ended`: the program has ended.
-static void look(struct ggs_control * control, bool ended) {
+// Closes a window that has ended by itself. `ended`: the program has ended.
+static void check_window(struct ggs_control * control, bool ended) {
     const struct ggs_control_settings * settings = &control->settings;
     if (!control->recording) return;
     uint64_t steps_ended = __atomic_load_n(&control->words->ended_ns, __ATOMIC_ACQUIRE), ns = ggs_clock_now();
@@ -135,7 +135,7 @@ static void look(struct ggs_control * control, bool ended) {
     }
 }
 
-// Milliseconds until something is due; -1: nothing is.
+// Milliseconds until the next deadline; -1 if there is none.
 static int until_next(const struct ggs_control * control) {
     if (!control->recording) return -1;
     if (control->settings.steps > 0 || control->settings.requests > 0) return LOOK_MS;
@@ -148,7 +148,7 @@ static int until_next(const struct ggs_control * control) {
 // ---- commands: under the lock ----
 
 static bool set_recording(struct ggs_control * control, bool on, char answer[LINE]) {
-    look(control, false);
+    check_window(control, false);
     if (control->recording == on) {
         snprintf(answer, LINE, "error it is %s already\n", on ? "recording" : "paused");
         return false;
@@ -169,7 +169,7 @@ static void obey(struct ggs_control * control, const char * line, char answer[LI
     } else if (strcmp(line, "toggle") == 0) {
         set_recording(control, !control->recording, answer);
     } else if (strcmp(line, "status") == 0) {
-        look(control, false);
+        check_window(control, false);
         snprintf(answer, LINE, "ok %s\n", control->recording ? "recording" : "paused");
     } else if (strncmp(line, "mark ", 5) == 0 && line[5] != '\0') {
         bool kept = add_entry(control, GGS_WINDOW_MARK, ggs_clock_now(), line + 5) != 0;
@@ -192,7 +192,7 @@ static int listen_in(int directory) {
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
     address_of(&address, directory);
-    mode_t before = umask(0177); // no other thread is there yet
+    mode_t before = umask(0177); // no other thread exists yet
     int    status = bind(fd, (struct sockaddr *) &address, sizeof(address));
     int    reason = errno;
     umask(before);
@@ -203,7 +203,7 @@ static int listen_in(int directory) {
     return -1;
 }
 
-// Reads until the line is over. False if it is too long, or does not come.
+// Reads up to the end of the line. Returns false if it is too long or incomplete.
 static bool read_line(int fd, char line[LINE]) {
     size_t used = 0;
     while (used < LINE - 1) {
@@ -231,7 +231,7 @@ static void serve(struct ggs_control * control) {
         obey(control, line, answer);
         pthread_mutex_unlock(&control->lock);
     }
-    send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT); // who asks and does not listen gets nothing
+    send(fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT); // never blocks
     close(fd);
 }
 
@@ -240,7 +240,7 @@ static void * attend(void * context) {
     for (;;) {
         struct pollfd fds[2] = {{.fd = control->stop, .events = POLLIN}, {.fd = control->socket, .events = POLLIN}};
         pthread_mutex_lock(&control->lock);
-        look(control, false);
+        check_window(control, false);
         int wait = until_next(control);
         pthread_mutex_unlock(&control->lock);
         if (poll(fds, 2, wait) < 0 && errno != EINTR) break;
@@ -260,7 +260,7 @@ static int make_file(struct ggs_control * control, struct ggs_error * error) {
     snprintf(path, sizeof(path), "%s/%s", control->settings.folder, GGS_SPOOL_CONTROL);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) return ggs_fail_errno(error, "cannot create %s", path);
-    // Allocated in full: a sparse file on a full disk would end the program with SIGBUS.
+    // Allocated at full size: a sparse file on a full disk would end the program with SIGBUS.
     int    reason = posix_fallocate(fd, 0, (off_t) file_size());
     void * words  = reason == 0 ? mmap(NULL, file_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     if (reason == 0) reason = errno;
@@ -334,7 +334,7 @@ void ggs_control_start(struct ggs_control * control) {
     pthread_mutex_lock(&control->lock);
     set_recording(control, true, answer);
     pthread_mutex_unlock(&control->lock);
-    wake(control, 1); // the thread may have to wait for its end
+    wake(control, 1); // the thread may have a new deadline
 }
 
 uint64_t ggs_control_certain(struct ggs_control * control) {
@@ -350,7 +350,7 @@ void ggs_control_toggle(struct ggs_control * control) {
     bool done = set_recording(control, !control->recording, answer);
     bool on   = control->recording;
     pthread_mutex_unlock(&control->lock);
-    wake(control, 1); // the thread may have to wait for another end
+    wake(control, 1); // the thread may have a new deadline
     if (!control->settings.quiet && done) fprintf(stderr, "ggscope: %s\n", on ? "recording" : "paused");
 }
 
@@ -361,7 +361,7 @@ void ggs_control_close(struct ggs_control * control) {
         pthread_join(control->thread, NULL);
     }
     if (control->words != NULL) {
-        look(control, true);
+        check_window(control, true);
         munmap(control->words, file_size());
     }
     ggs_live_requests_close(control->requests);
@@ -375,7 +375,7 @@ void ggs_control_close(struct ggs_control * control) {
     free(control);
 }
 
-// ---- programs that were followed ----
+// ---- followed programs ----
 
 // Decode numbers are per process, so no decodes of followed programs are excluded.
 static bool write_shared(int fd, const struct ggs_mapping * file) {
@@ -412,7 +412,7 @@ void ggs_control_share(const char * directory) {
     ggs_mapping_close(&file);
 }
 
-// ---- the other side ----
+// ---- clients ----
 
 int ggs_control_ask(const char * directory, const char * line, char * answer, size_t size, struct ggs_error * error) {
     struct sockaddr_un address;
@@ -427,7 +427,7 @@ int ggs_control_ask(const char * directory, const char * line, char * answer, si
     int status = fd < 0 ? ggs_fail_errno(error, "cannot make a socket") : 0;
     if (status == 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0) {
         status = errno == ENOENT || errno == ECONNREFUSED
-                     ? ggs_fail(error, GGS_ABSENT, "no ggscope record is at work in %s", directory)
+                     ? ggs_fail(error, GGS_ABSENT, "nothing is being recorded into %s", directory)
                      : ggs_fail_errno(error, "cannot reach the ggscope record of %s", directory);
     }
     if (status == 0 && (send(fd, text, (size_t) length, MSG_NOSIGNAL) != length || !read_line(fd, reply)))

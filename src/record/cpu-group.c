@@ -20,7 +20,7 @@ static bool read_number(const char * folder, const char * name, int64_t * value)
     return there;
 }
 
-// Microseconds of CPU time in each period; false if the group has no quota.
+// Reads the CPU time per period in microseconds; false if the group has no quota.
 static bool read_quota(const char * folder, int64_t * quota, int64_t * period) {
     FILE * file = open_in(folder, "cpu.max"); // version 2: "100000 100000", or "max 100000"
     if (file != NULL) {
@@ -45,8 +45,8 @@ static void read_counts(const char * folder, struct ggs_cpu_group * group) {
     if (file != NULL) fclose(file);
 }
 
-// The folder of our group, and how long the part of it is that all groups have; false if there is
-// none.
+// Finds the folder of our group, and the length of the part that all groups share; false if there
+// is none.
 static bool find_folder(char folder[PATH_ROOM], size_t * root) {
     char   line[PATH_ROOM];
     FILE * file  = fopen("/proc/self/cgroup", "re");

@@ -81,7 +81,7 @@ int ggs_experiment_files_remove(const char * directory, struct ggs_error * error
 
 // ---- setting aside ----
 
-// Moves an experiment's files. Stops at the first that cannot be moved.
+// Moves an experiment's files. Stops at the first failure.
 static int move(const char * from, const char * to, struct ggs_error * error) {
     int                   status = 0;
     DIR *                 folder = opendir(from);
@@ -93,7 +93,7 @@ static int move(const char * from, const char * to, struct ggs_error * error) {
         ggs_experiment_files_path(new, to, entry->d_name);
         if (rename(old, new) != 0) status = ggs_fail_errno(error, "cannot move %s to %s", old, new);
     }
-    if (folder == NULL) return ggs_fail_errno(error, "cannot look into %s", from);
+    if (folder == NULL) return ggs_fail_errno(error, "cannot read the folder %s", from);
     closedir(folder);
     return status;
 }

@@ -62,8 +62,7 @@ struct json_object * ggs_experiment_utc(uint64_t realtime_ns) {
 
 // ---- the directory ----
 
-// Makes what is missing above the experiment's own directory, and remembers how much of the path
-// was there.
+// Makes missing parents of the experiment's directory, and remembers how much of the path existed.
 static int make_parents(struct ggs_experiment_json * experiment, struct ggs_error * error) {
     char copy[PATH_MAX];
     snprintf(copy, sizeof(copy), "%s", experiment->directory);
@@ -92,7 +91,7 @@ static int absolute(struct ggs_experiment_json * experiment, const char * path, 
 
 static int is_empty(const char * directory, bool * empty, struct ggs_error * error) {
     DIR * folder = opendir(directory);
-    if (folder == NULL) return ggs_fail_errno(error, "cannot look into %s", directory);
+    if (folder == NULL) return ggs_fail_errno(error, "cannot read the folder %s", directory);
     const struct dirent * entry;
     *empty = true;
     while ((entry = readdir(folder)) != NULL) {
@@ -114,7 +113,8 @@ static bool is_used(const char * directory, bool (*asks)(const char * directory)
     return live;
 }
 
-// A ggscope that replaced the experiment was killed: the new one stays if anything was recorded.
+// For a ggscope that was killed while it replaced the experiment: the new one stays if anything was
+// recorded.
 static void settle(const char * directory) {
     if (ggs_experiment_files_hold(directory, "trace.ggs") || ggs_spool_place_has_segments(directory))
         ggs_experiment_files_remove_aside(directory);
@@ -140,9 +140,8 @@ static int empty_existing(const char * directory, bool force, struct ggs_error *
     return ggs_experiment_files_set_aside(directory, error);
 }
 
-// Makes the directory if it is missing, and takes it. GGS_ABSENT: it was removed by its maker
-// meanwhile.
-static int make_and_take(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
+// Makes the directory if it is missing, and claims it. Returns GGS_ABSENT if its maker removed it.
+static int make_and_claim(struct ggs_experiment_json * experiment, bool must_make, struct ggs_error * error) {
     experiment->made = mkdir(experiment->directory, 0700) == 0;
     if (!experiment->made && (must_make || errno != EEXIST))
         return ggs_fail_errno(error, "cannot create the directory %s", experiment->directory);
@@ -160,7 +159,7 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
     if (status == 0) status = make_parents(experiment, error);
     if (status != 0) return status;
     for (int attempts = 0; attempts < 100; attempts++) {
-        status = make_and_take(experiment, false, error);
+        status = make_and_claim(experiment, false, error);
         if (status != GGS_ABSENT) break;
     }
     struct stat info;
@@ -173,7 +172,7 @@ static int create_named(struct ggs_experiment_json * experiment, const char * pa
     return status;
 }
 
-// PARENT/<date-time>-<subject>, with a number behind it if that is taken.
+// PARENT/<date-time>-<subject>, with a number appended if that exists.
 static int create_unnamed(struct ggs_experiment_json * experiment, const char * parent, const char * subject,
                           struct ggs_error * error) {
     char      when[32], path[GGS_EXPERIMENT_PATH], suffix[16] = "";
@@ -187,7 +186,7 @@ static int create_unnamed(struct ggs_experiment_json * experiment, const char * 
         int status = absolute(experiment, path, error);
         if (status == 0) status = make_parents(experiment, error);
         if (status != 0) return status;
-        status = make_and_take(experiment, true, error);
+        status = make_and_claim(experiment, true, error);
         if (status == 0) return 0;
         if (access(experiment->directory, F_OK) != 0 || i == 10000) return status;
         snprintf(suffix, sizeof(suffix), "-%d", i);
@@ -247,8 +246,7 @@ int ggs_experiment_claim(struct ggs_experiment_json * experiment, struct ggs_err
                           !ggs_experiment_files_hold(directory, "trace.ggs"));
         if (experiment->lock >= 0 && !recording) return 0;
         ggs_lock_release(&experiment->lock);
-        // A recording holds the spool too, except in its first moment, when there is none yet;
-        // sealing does not.
+        // A recording also holds the spool, except before the spool exists; sealing does not.
         if (recording) return ggs_fail(error, GGS_USAGE, "%s is still being recorded: wait for its end", directory);
         nanosleep(&moment, NULL);
     }
@@ -284,7 +282,7 @@ static void set_new(struct ggs_experiment_json * experiment) {
     set(experiment, "state", json_object_new_string("recording"));
 }
 
-// What looks like a secret is left out.
+// Words that look like secrets are hidden.
 static struct json_object * command_json(char * const * command, unsigned * hidden) {
     struct ggs_secrets   secrets = {0};
     struct json_object * words   = json_object_new_array();
@@ -392,7 +390,7 @@ struct json_object * ggs_experiment_conditions(struct ggs_experiment_json * expe
     return object_of(experiment, "conditions");
 }
 
-// ---- the end ----
+// ---- completion ----
 
 static struct json_object * value_json(const struct ggs_engine_line * line) {
     char *               text  = strndup(line->value, line->value_length);
@@ -405,9 +403,9 @@ static bool is_key(const struct ggs_engine_line * line, const char * key) {
     return strlen(key) == line->key_length && memcmp(line->key, key, line->key_length) == 0;
 }
 
-// The library that computes on the CPU, of those that the engine may choose from:
+// Finds the library that computes on the CPU among those that the engine may choose from:
 // "libggml-cpu-haswell.so".
-static void note_cpu_library(struct json_object * engine, struct json_object * path) {
+static void add_cpu_library(struct json_object * engine, struct json_object * path) {
     const char * name = path == NULL ? "" : ggs_file_name(json_object_get_string(path));
     if (strncmp(name, "libggml-cpu", 11) == 0) json_object_object_add(engine, "cpu_library", ggs_json_text(name));
 }
@@ -425,7 +423,7 @@ static struct json_object * engine_json(const char * text) {
             struct json_object * path = value_json(&line);
             json_object_object_add(library, "path", path);
             json_object_array_add(libraries, library);
-            note_cpu_library(engine, path);
+            add_cpu_library(engine, path);
         } else if (is_key(&line, "build_id")) {
             if (library != NULL) json_object_object_add(library, "build_id", value_json(&line));
         } else if (is_key(&line, "ggml_version")) {
@@ -440,8 +438,8 @@ static struct json_object * engine_json(const char * text) {
     return engine;
 }
 
-// A program that was started without us told the journal its command line: \n and \\ stand for line
-// breaks and backslashes.
+// A program that was started without ggscope wrote its command line to the journal: \n and \\ stand
+// for line breaks and backslashes.
 static struct json_object * argument_json(const struct ggs_engine_line * line) {
     char *text = strndup(line->value, line->value_length), *to = text;
     for (const char * from = text; from != NULL && *from != '\0'; from++) {
@@ -467,7 +465,7 @@ static void set_start_from(struct ggs_experiment_json * experiment, const struct
     set(experiment, "start_monotonic_ns", json_object_new_uint64(facts->monotonic_ns));
     set(experiment, "command", command);
     struct json_object * host = ggs_host_json();
-    // Sealed later: is it still the same boot? The two clocks went together since.
+    // Sealed later: is it still the same boot? Both clocks then advanced together.
     int64_t apart = (int64_t) (ggs_clock_read(CLOCK_REALTIME) - ggs_clock_now()) -
                     (int64_t) (facts->realtime_ns - facts->monotonic_ns);
     if (apart < -1000000000 || apart > 1000000000) json_object_object_add(host, "boot_id", NULL);
@@ -518,7 +516,7 @@ int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_st
         set(experiment, "engine", engine_json(facts->engine));
         set(experiment, "model_files", ggs_model_files_json(facts->files, facts->n_files));
         if (json_object_object_get(experiment->json, "model") == NULL && facts->n_files > 0)
-            set(experiment, "model", ggs_json_text(facts->files[0])); // the command line did not tell it
+            set(experiment, "model", ggs_json_text(facts->files[0])); // not on the command line
         set(experiment, "threads", json_object_new_uint64(facts->threads));
         set(experiment, "losses", losses_json(facts->losses));
     }

@@ -1,7 +1,7 @@
 // An experiment's directory, and experiment.json in it: what was run, where, with what, and how it
 // ended.
 //
-//     DIR/experiment.json   written before the program starts ("state": "recording"), completed when it has ended
+//     DIR/experiment.json   written at the start ("state": "recording"), completed at the end
 //     DIR/trace.ggs         once it is sealed
 //     DIR/stdout.txt        what the program wrote
 //     DIR/stderr.txt
@@ -20,23 +20,23 @@ struct ggs_error;
 struct ggs_spool_facts;
 struct json_object;
 
-enum { GGS_EXPERIMENT_PATH = PATH_MAX - 64 }; // so that the names of the files in it fit into PATH_MAX
+enum { GGS_EXPERIMENT_PATH = PATH_MAX - 64 }; // names of its files must fit into PATH_MAX
 
 struct ggs_experiment_json {
     char                 directory[GGS_EXPERIMENT_PATH]; // absolute
     char                 id[37];                         // a UUID
     struct json_object * json;
-    int                  lock;     // marks the directory as ours (base/system/lock.h), -1: it is not
-    bool                 made;     // the directory is ours: nothing was there before
-    size_t               existing; // so much of its path was there before
-    unsigned             hidden;   // parts of the command line that are not kept, because they look like secrets
+    int                  lock;     // marks the directory as ours (base/system/lock.h), or -1
+    bool                 made;     // we made the directory
+    size_t               existing; // length of the part of its path that existed
+    unsigned             hidden;   // hidden parts of the command line
 };
 
 struct ggs_experiment_place {
-    const char * directory; // where the user wants it, or NULL
-    const char * parent;    // else below this one, which is made if it is missing
+    const char * directory; // chosen by the user, or NULL
+    const char * parent;    // else below this folder, which is made if missing
     const char * subject;   // as <date-time>-<subject>
-    bool         force;     // an experiment that is there is replaced
+    bool         force;     // replace an existing experiment
 };
 
 struct ggs_experiment_start {
@@ -46,67 +46,67 @@ struct ggs_experiment_start {
     const char *         policy;
     bool                 follow;
     bool                 prove;
-    const char *         values;  // pattern, NULL if they are not recorded
-    const char *         name;    // of the run; NULL: that of its directory
-    const char *         group;   // of runs that belong together; NULL: none
+    const char *         values;  // pattern, NULL if not recorded
+    const char *         name;    // of the run; NULL for that of its directory
+    const char *         group;   // of related runs; NULL for none
     const char *         spool;   // folder
-    struct json_object * machine; // what is set on the machine; taken over
+    struct json_object * machine; // settings of the machine; owned from here on
 };
 
-// Makes the directory and takes it, in one step: of two processes that want the same one, one is
-// refused. Until it is released no other process records to it, replaces or seals it. One that
-// exists and is not empty is refused; with `force` the files above are set aside
-// (experiment-files.h) until the new experiment is whole or discarded, but only if it is an
-// experiment. A directory that is being recorded to is always refused.
+// Makes the directory and claims it in one step: of two processes that want the same one, one is
+// refused. Until it is released no other process records to it, replaces or seals it. An existing
+// directory that is not empty is refused; with `force` an experiment is set aside
+// (experiment-files.h) until the new one is complete or discarded. A directory that is being
+// recorded to is always refused.
 int ggs_experiment_create(struct ggs_experiment_json * experiment, const struct ggs_experiment_place * place,
                           struct ggs_error * error);
-// True if the directory holds an experiment, sealed or not.
+// True if the directory has an experiment, sealed or not.
 bool ggs_experiment_is_one(const char * directory);
 // True while the directory is recorded to or sealed.
 bool ggs_experiment_is_claimed(const char * directory);
-// Takes a directory that is there, waiting for others who seal it. One that is being recorded to is
+// Claims an existing directory, waiting for others that seal it. One that is being recorded to is
 // refused.
 int ggs_experiment_claim(struct ggs_experiment_json * experiment, struct ggs_error * error);
-// Opens a directory that is there, without taking it. Without an experiment.json it gets a new id,
-// and `json` holds no more than that.
+// Opens an existing directory without claiming it. Without an experiment.json it gets a new id, and
+// `json` has only that.
 int  ggs_experiment_open(struct ggs_experiment_json * experiment, const char * directory, struct ggs_error * error);
 void ggs_experiment_release(struct ggs_experiment_json * experiment);
 
-// Writes experiment.json as it is at the beginning.
+// Writes the initial experiment.json.
 int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct ggs_experiment_start * start,
                          struct ggs_error * error);
 
-// Writes experiment.json as it is.
+// Writes the current experiment.json.
 int ggs_experiment_write(const struct ggs_experiment_json * experiment, struct ggs_error * error);
-// A time as experiment.json has it.
+// A time in the format of experiment.json.
 struct json_object * ggs_experiment_utc(uint64_t realtime_ns);
 
-// Adds to "settings" what turned out while the program was started; in the file once it is
-// completed. Takes `value`.
+// Adds to "settings" what was found out while the program was started; written on completion. Takes
+// ownership of `value`.
 void ggs_experiment_setting(struct ggs_experiment_json * experiment, const char * key, struct json_object * value);
-// The object "machine": what was set on the machine and what the machine did. Lives in `json`.
+// The object "machine": settings and observations of the machine. Lives in `json`.
 struct json_object * ggs_experiment_machine(struct ggs_experiment_json * experiment);
-// The object "conditions": what the machine was like (surroundings.h). Lives in `json`.
+// The object "conditions": the state of the machine (surroundings.h). Lives in `json`.
 struct json_object * ggs_experiment_conditions(struct ggs_experiment_json * experiment);
 
-// Notes the time at which the program ended: now.
+// Records the current time as the end of the program.
 void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment);
-// Finds the claimed directory again, which may have been renamed. GGS_ABSENT if it was removed.
+// Finds the claimed directory after a rename. Returns GGS_ABSENT if it was removed.
 int ggs_experiment_find(struct ggs_experiment_json * experiment, struct ggs_error * error);
-// How the program ended, as waitpid says it, or that it is not known.
+// The end of the program: waitpid's status, or unknown.
 enum { GGS_END_UNKNOWN = -1 };
-// Completes experiment.json from what the spool says. Must happen before the spool is sealed: the
-// trace holds a copy.
+// Completes experiment.json from the spool. Call it before the spool is sealed: the trace has a
+// copy.
 int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
                             const struct ggs_spool_facts * facts, struct ggs_error * error);
 
-// The start as CLOCK_MONOTONIC, 0 if it is not known.
+// The start as CLOCK_MONOTONIC, 0 if unknown.
 uint64_t ggs_experiment_start_ns(const struct ggs_experiment_json * experiment);
 void     ggs_experiment_uuid(const struct ggs_experiment_json * experiment, uint8_t uuid[16]);
-// "recording", "complete", "interrupted", "empty"; "" if it is not known.
+// "recording", "complete", "interrupted", "empty"; "" if unknown.
 const char * ggs_experiment_state(const struct ggs_experiment_json * experiment);
 
-// Removes what is in the list above, and the directories that we made: for a program that could not
-// be started. Only for one that was created, with its spool released: a spool that another process
-// writes to stays, and everything with it.
+// Removes the files listed above and the directories that we made, for a program that could not be
+// started. The spool must be released: one that another process writes to stays, with everything
+// else.
 void ggs_experiment_discard(struct ggs_experiment_json * experiment);

@@ -36,7 +36,8 @@ struct json_object * ggs_json_text(const char * text) {
     return string;
 }
 
-// The value behind "key<blanks><separator>" in a file of such lines, without quotes; "" for none.
+// Reads the value after "key<blanks><separator>" in a file of such lines, without quotes; "" for
+// none.
 static void look_up(const char * path, const char * key, char separator, char * value, size_t size) {
     char   line[8192];
     FILE * file = fopen(path, "re");
@@ -52,8 +53,8 @@ static void look_up(const char * path, const char * key, char separator, char * 
     if (file != NULL) fclose(file);
 }
 
-// Which boot of the machine this is: recordings of one boot have one clock. Not told in a time
-// namespace, whose monotonic clock is another.
+// Identifies the boot of the machine: recordings of one boot share a clock. Omitted in a time
+// namespace, which has another monotonic clock.
 static struct json_object * boot_json(void) {
     char   text[64] = "", clock[32];
     FILE * file     = fopen("/proc/self/timens_offsets", "re");
@@ -78,13 +79,13 @@ void ggs_host_cpu_flags(char * flags, size_t size) {
     if (flags[0] == '\0') look_up("/proc/cpuinfo", "Features", ':', flags, size); // AArch64
 }
 
-// The machine's measured limits, if there are any: readers compare ops of the recording with them.
+// Adds the machine's measured limits, if there are any, for comparison with the recording's ops.
 static void add_limits(struct json_object * host) {
     struct ggs_limits    limits;
     struct json_object * list = json_object_new_array();
     unsigned             at;
     ggs_limits_cache_read(&limits);
-    if (!ggs_limits_are_plausible(&limits, &at)) limits.n = 0; // measured while something else ran
+    if (!ggs_limits_are_plausible(&limits, &at)) limits.n = 0; // measured on a busy machine
     for (unsigned i = 0; i < limits.n; i++) {
         struct json_object * rates = json_object_new_object();
         json_object_object_add(rates, "threads", json_object_new_uint64(limits.rate[i].threads));

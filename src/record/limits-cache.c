@@ -19,7 +19,7 @@ int ggs_limits_cache_path(char path[PATH_MAX], struct ggs_error * error) {
     bool        own = cache != NULL && cache[0] == '/';
     if (!own && (home == NULL || home[0] != '/'))
         return ggs_fail(error, GGS_ABSENT,
-                        "there is no place for what was measured: neither HOME nor XDG_CACHE_HOME is set");
+                        "the measured limits cannot be stored: neither HOME nor XDG_CACHE_HOME is set");
     ggs_host_cpu(cpu, sizeof(cpu));
     for (char * at = cpu; *at != '\0'; at++)
         if (!isalnum((unsigned char) *at)) *at = '-';

@@ -1,8 +1,8 @@
-// The limits of this machine (base/limits.h), kept for all recordings made on it: `ggscope doctor
-// --bandwidth` measures them, experiment.json gets a copy.
+// The limits of this machine (base/limits.h), stored for all recordings made on it: `ggscope doctor
+// --bandwidth` measures them, and experiment.json gets a copy.
 //
-// The file is $XDG_CACHE_HOME/ggscope/limits-CPU-CORES.json (else below ~/.cache), so that homes
-// that several machines share hold one for each kind.
+// The file is $XDG_CACHE_HOME/ggscope/limits-CPU-CORES.json (else below ~/.cache), so a home that
+// machines share has one per kind of machine.
 #pragma once
 
 #include <limits.h>
@@ -12,12 +12,12 @@
 
 struct ggs_error;
 
-// GGS_ABSENT if there is no home to keep it in.
+// Returns GGS_ABSENT if there is no home for it.
 int ggs_limits_cache_path(char path[PATH_MAX], struct ggs_error * error);
-// n is 0 if nothing was measured yet.
+// n is 0 if nothing was measured.
 void ggs_limits_cache_read(struct ggs_limits * limits);
 int  ggs_limits_cache_write(const struct ggs_limits * limits, struct ggs_error * error);
-// Somebody asked for a measurement that a busy machine prevented: what is there is kept, and the
-// next doctor or recording on a quiet machine measures.
+// For a requested measurement that a busy machine prevented: the stored limits stay, and the next
+// doctor or recording on a quiet machine measures.
 int  ggs_limits_cache_want(struct ggs_error * error);
 bool ggs_limits_cache_is_wanted(void);

@@ -17,7 +17,7 @@
 #include "gguf/vocabulary.h"
 #include "record/host.h"
 
-// ---- what they are ----
+// ---- identity ----
 
 static bool digest(const char * path, uint64_t length, uint64_t * result) {
     static uint8_t buffer[1 << 16];
@@ -60,7 +60,7 @@ struct json_object * ggs_model_files_json(char * const * paths, size_t n_paths) 
     return list;
 }
 
-// ---- where a tensor lies ----
+// ---- tensors ----
 
 struct model_file {
     char *                  path;

@@ -28,7 +28,7 @@ static void open_events(void * context) {
     struct opening *         opening     = context;
     struct ggs_observation * observation = opening->observation;
     struct ggs_observer *    observer    = observation->observer;
-    // What is opened on a program that runs is opened on a thread: the first one has its number.
+    // Events of a running program are opened per thread: the first one has the process's number.
     pid_t number =
         observation->attached ? ggs_process_number_inside(opening->program, opening->program) : opening->program;
     opening->faults =
@@ -106,6 +106,6 @@ void ggs_observation_check_files(const struct ggs_observation * observation, cha
     for (size_t i = 0; i < n_paths; i++) {
         if (ggs_disks_check(paths[i], &error) == 0) continue;
         fprintf(stderr, "ggscope: %s\n", error.text);
-        return; // the others lie beside it
+        return; // the others are in the same folder
     }
 }

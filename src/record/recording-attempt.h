@@ -34,7 +34,7 @@ struct ggs_recording_attempt {
     struct ggs_sealer *          sealer;
     struct ggs_attach            attach;   // the process to attach to, if one is given
     char * const *               command;  // of the program
-    int                          stop;     // eventfd: a window of an attached recording was closed; -1
+    int                          stop;     // eventfd: the window was closed; -1 unless attached
     struct ggs_children *        watched;  // programs started by the program
     struct ggs_children_found    started;  // of those: ran engines, unrecorded
     uint32_t                     children; // forked processes that computed, unrecorded
@@ -46,6 +46,6 @@ static inline bool ggs_recording_is_attached(const struct ggs_recording_attempt 
     return attempt->recording->process != NULL;
 }
 
-// Seals the recording of a program that has ended, and reports what could not be seen. Returns 0, or
-// 1 if the recording is empty or could not be sealed.
+// Seals the recording of a program that has ended, and reports what could not be seen. Returns 0,
+// or 1 if the recording is empty or could not be sealed.
 int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status);

@@ -24,25 +24,25 @@ static void remove_spool(const struct ggs_recording_attempt * attempt) {
     ggs_spool_remove(path, NULL);
 }
 
-// What was computed was computed by others. False if there were none.
-static bool tell_children(const struct ggs_recording_attempt * attempt) {
+// Reports that other processes computed. Returns false if none did.
+static bool report_children(const struct ggs_recording_attempt * attempt) {
     const struct ggs_children_found * started = &attempt->started;
     if (started->n > 0)
         fprintf(
             stderr,
             "ggscope: the program computed no graph itself: %u program%s that it started ran an engine (%s, process "
-            "%d), not recorded: --follow\n",
+            "%d); record it with --follow\n",
             started->n, started->n == 1 ? "" : "s", started->name, (int) started->first);
     else if (attempt->children > 0)
         fprintf(stderr,
-                "ggscope: the program computed no graph itself: %u forked child%s did, not recorded: --follow\n",
+                "ggscope: the program computed no graph itself: %u forked child%s did; record them with --follow\n",
                 attempt->children, attempt->children == 1 ? "" : "ren");
     return started->n > 0 || attempt->children > 0;
 }
 
-static void tell_nothing_seen(const struct ggs_recording_attempt * attempt, int wait_status) {
+static void report_nothing_seen(const struct ggs_recording_attempt * attempt, int wait_status) {
     struct ggs_text reason = {0};
-    if (tell_children(attempt)) return;
+    if (report_children(attempt)) return;
     if (ggs_recording_is_attached(attempt)) {
         fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached\n",
                 (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
@@ -63,8 +63,9 @@ static void add_engine(struct ggs_findings * report, const struct ggs_libraries 
     ggs_elf_close(&elf);
 }
 
-// Says what could not be seen of the libraries that the program really loaded, and that nothing was computed.
-static void tell_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
+// Reports what could not be recorded of the libraries that the program loaded, and that nothing was
+// computed.
+static void report_blindness(const struct ggs_spool_facts * facts, const struct ggs_recording_attempt * attempt) {
     struct ggs_libraries   capture = {0}, engine = {0};
     struct ggs_findings    report = {0};
     struct ggs_engine_line line;
@@ -83,7 +84,7 @@ static void tell_blindness(const struct ggs_spool_facts * facts, const struct gg
     }
     if (facts->runs == 0 && attempt->recording->paused)
         fprintf(stderr, "ggscope: no graph run was recorded: it was paused whenever one began\n");
-    else if (facts->runs == 0 && !tell_children(attempt) && !attempt->recording->follow)
+    else if (facts->runs == 0 && !report_children(attempt) && !attempt->recording->follow)
         fprintf(stderr, "ggscope: the program loaded an engine, but no graph was computed\n");
     ggs_findings_release(&report);
     ggs_libraries_release(&engine);
@@ -97,11 +98,11 @@ static void explain_assertion(const struct ggs_recording_attempt * attempt, int 
     ggs_assertion_explain(path, wait_status, attempt->command, facts->layout);
 }
 
-// The program has ended: what its journal says goes into experiment.json.
+// Copies facts of the journal into experiment.json after the program's end.
 struct ending {
     struct ggs_recording_attempt * attempt;
     int                            wait_status;
-    bool                           discard; // the program failed before it computed anything, and has said why
+    bool                           discard; // the program failed before it computed, and said why
 };
 
 static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
@@ -110,7 +111,7 @@ static int complete(void * context, const struct ggs_spool_facts * facts, struct
     bool                           failed  = WIFEXITED(ending->wait_status) && WEXITSTATUS(ending->wait_status) != 0;
     ending->discard                        = facts->runs == 0 && attempt->recording->discard && failed;
     if (facts->runs == 0 && ggs_experiment_files_are_aside(attempt->experiment.directory)) {
-        if (facts->seen) tell_blindness(facts, attempt);
+        if (facts->seen) report_blindness(facts, attempt);
         ending->discard = true;
     }
     if (ending->discard) return GGS_ABSENT;
@@ -123,11 +124,11 @@ static int complete(void * context, const struct ggs_spool_facts * facts, struct
     ggs_observation_check_files(&attempt->observation, facts->files, facts->n_files);
     int status = ggs_experiment_complete(&attempt->experiment, ending->wait_status, facts, error);
     if (status == 0) explain_assertion(attempt, ending->wait_status, facts);
-    if (status == 0 && facts->seen) tell_blindness(facts, attempt);
+    if (status == 0 && facts->seen) report_blindness(facts, attempt);
     return status;
 }
 
-// Nothing was recorded. An experiment that was to be replaced stays.
+// Discards an empty recording. An experiment that was to be replaced stays.
 static void discard(struct ggs_recording_attempt * attempt) {
     bool replaces = ggs_experiment_files_are_aside(attempt->experiment.directory);
     ggs_experiment_discard(&attempt->experiment);
@@ -136,8 +137,8 @@ static void discard(struct ggs_recording_attempt * attempt) {
                 attempt->experiment.directory);
 }
 
-// Names the recordings of programs that were followed. False if there are none.
-static bool tell_followed(const char * directory) {
+// Lists the recordings of followed programs. Returns false if there are none.
+static bool report_followed(const char * directory) {
     char   pattern[PATH_MAX];
     glob_t found;
     if (snprintf(pattern, sizeof(pattern), "%s/process-*/trace.ggs", directory) >= (int) sizeof(pattern) ||
@@ -150,14 +151,14 @@ static bool tell_followed(const char * directory) {
     return true;
 }
 
-// Nothing of ggml was seen: an experiment that is empty, and why.
+// Ends a recording without any ggml activity: an empty experiment, and the reason.
 static int finish_empty(struct ending * ending) {
     struct ggs_recording_attempt * attempt = ending->attempt;
     struct ggs_spool_facts         nothing = {0};
     struct ggs_error               error;
     int                            status = complete(ending, &nothing, &error);
     if (ending->discard) {
-        if (!attempt->recording->discard) tell_nothing_seen(attempt, ending->wait_status);
+        if (!attempt->recording->discard) report_nothing_seen(attempt, ending->wait_status);
         discard(attempt);
         return 1;
     }
@@ -165,9 +166,9 @@ static int finish_empty(struct ending * ending) {
     remove_spool(attempt);
     if (attempt->recording->follow) {
         ggs_sealer_recover_followed(attempt->experiment.directory, attempt->recording->quiet);
-        if (tell_followed(attempt->experiment.directory)) return 0;
+        if (report_followed(attempt->experiment.directory)) return 0;
     }
-    tell_nothing_seen(attempt, ending->wait_status);
+    report_nothing_seen(attempt, ending->wait_status);
     return 1;
 }
 
@@ -197,6 +198,6 @@ int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status
     ggs_experiment_files_remove_aside(directory);
     if (attempt->recording->follow) ggs_sealer_recover_followed(directory, quiet);
     if (!quiet && attempt->recording->summarise != NULL) attempt->recording->summarise(directory, stderr);
-    if (!quiet && attempt->recording->follow) tell_followed(directory);
+    if (!quiet && attempt->recording->follow) report_followed(directory);
     return 0;
 }

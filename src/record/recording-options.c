@@ -5,17 +5,17 @@
 #include "base/number.h"
 #include "record/recording.h"
 
-// Less than this holds no recording: the journal and the first lane take a segment each.
+// A recording needs at least this: the journal and the first lane take a segment each.
 static const uint64_t LEAST_SIZE = 4u << 20;
 
-static bool take_max_size(void * member, const char * text) {
+static bool set_max_size(void * member, const char * text) {
     return ggs_parse_bytes(text, member) && *(uint64_t *) member >= LEAST_SIZE;
 }
 
 GGS_WORDS(gpu_ops_words, {"first:N", "until N graph runs after the first generated token, with CUDA; all with others"},
           {"all", "all of them"}, {"none", "none, on no device"})
 
-static bool take_window(void * member, const char * text) {
+static bool set_window(void * member, const char * text) {
     uint64_t runs;
     if (strcmp(text, "all") != 0 && strcmp(text, "none") != 0 &&
         (strncmp(text, "first:", 6) != 0 || !ggs_parse_u64(text + 6, 1, UINT32_MAX, &runs)))
@@ -23,17 +23,17 @@ static bool take_window(void * member, const char * text) {
     return ggs_set_text(member, text);
 }
 
-static bool take_length(void * member, const char * text) {
+static bool set_length(void * member, const char * text) {
     return ggs_parse_time(text, member);
 }
 
-static bool take_steps(void * member, const char * text) {
+static bool set_steps(void * member, const char * text) {
     return ggs_parse_u64(text, 1, UINT32_MAX, member);
 }
 
 GGS_WORDS(policy_words, {"stop", "stop recording (the default)"}, {"ring", "drop the oldest op runs"})
 
-static bool take_policy(void * member, const char * text) {
+static bool set_policy(void * member, const char * text) {
     return (strcmp(text, "stop") == 0 || strcmp(text, "ring") == 0) && ggs_set_text(member, text);
 }
 
@@ -44,7 +44,7 @@ bool ggs_set_cold(void * member, const char * text) {
     return true;
 }
 
-static bool take_values(void * member, const char * text) {
+static bool set_values(void * member, const char * text) {
     struct ggs_recording * recording = member;
     regex_t                pattern;
     recording->values = text == NULL ? "" : text;
@@ -54,7 +54,7 @@ static bool take_values(void * member, const char * text) {
     return true;
 }
 
-static bool take_dump(void * member, const char * text) {
+static bool set_dump(void * member, const char * text) {
     struct ggs_recording * recording = member;
     regex_t                pattern;
     if (text[0] == '\0' || regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB) != 0) return false;
@@ -64,8 +64,8 @@ static bool take_dump(void * member, const char * text) {
     return true;
 }
 
-// Of --faults and --no-faults the last one counts.
-static bool take_faults(void * member, const char * text) {
+// The last of --faults and --no-faults counts.
+static bool set_faults(void * member, const char * text) {
     struct ggs_recording * recording = member;
     (void) text;
     recording->faults    = true;
@@ -73,7 +73,7 @@ static bool take_faults(void * member, const char * text) {
     return true;
 }
 
-static bool take_no_faults(void * member, const char * text) {
+static bool set_no_faults(void * member, const char * text) {
     struct ggs_recording * recording = member;
     (void) text;
     recording->faults    = false;
@@ -89,8 +89,8 @@ const struct ggs_option ggs_recording_options[] = {
     GGS_OPTION("name", 0, "TEXT", "Name of the run in tables (that of its directory)", 0, AT(name), ggs_set_text, NULL),
     GGS_OPTION("group", 0, "TEXT", "Name of its group of runs in tables", 0, AT(group), ggs_set_text, NULL),
     GGS_OPTION("max-size", 0, "SIZE", "Record at most SIZE bytes, such as 2G (16G, or half of what is free)", 0,
-               AT(max_size), take_max_size, "a size of at least 4M, such as 512M or 2G"),
-    GGS_OPTION_OF("policy", 0, "POLICY", "What to do at --max-size", 0, AT(policy), take_policy, policy_words),
+               AT(max_size), set_max_size, "a size of at least 4M, such as 512M or 2G"),
+    GGS_OPTION_OF("policy", 0, "POLICY", "What to do at --max-size", 0, AT(policy), set_policy, policy_words),
     GGS_SWITCH("follow", 0, "Also record programs that the program starts", 0, AT(follow)),
     GGS_OPTION("spool", 0, "DIR", "Keep the recording in DIR until it is sealed (/dev/shm if that has room)", 0,
                AT(spool), ggs_set_text, NULL),
@@ -100,15 +100,15 @@ const struct ggs_option ggs_recording_options[] = {
      .value   = "WHICH",
      .help    = "Graph runs of devices whose ops are timed (first:32)",
      .offset  = AT(gpu_ops),
-     .take    = take_window,
+     .set     = set_window,
      .expects = "first:N with N of at least 1, all or none",
      .words   = gpu_ops_words},
     GGS_SWITCH("paused", 0, "Record nothing until ggscope control DIR start, or SIGUSR2", 0, AT(paused)),
     GGS_OPTION("for", 0, "TIME", "Record for this long, such as 30s, 500ms or 2m; the program runs on", 0,
-               AT(length_ns), take_length, "a time such as 30s, 500ms, 2m or 1h"),
+               AT(length_ns), set_length, "a time such as 30s, 500ms, 2m or 1h"),
     GGS_OPTION("steps", 0, "N", "Record N decodes (graph runs if there are none); the program runs on", 0, AT(steps),
-               take_steps, "a number of at least 1"),
-    GGS_OPTION("requests", 0, "N", "Record N requests of a server; the program runs on", 0, AT(requests), take_steps,
+               set_steps, "a number of at least 1"),
+    GGS_OPTION("requests", 0, "N", "Record N requests of a server; the program runs on", 0, AT(requests), set_steps,
                "a number of at least 1"),
     GGS_SWITCH("quiet", 'q', "No summary", 0, AT(quiet)),
     {0},
@@ -121,17 +121,17 @@ const struct ggs_option ggs_machine_options[] = {
     GGS_OPTION("values", 0, "=REGEX",
                "Record what ops compute: NaN, range, mean, rms and hash per token, of all or of those whose OP:tensor "
                "matches",
-               0, 0, take_values, "an extended regular expression, such as MUL_MAT: or ffn_out"),
-    GGS_OPTION("values-every", 0, "N", "With --values: of every N-th graph only", 0, AT(values_every), take_steps,
+               0, 0, set_values, "an extended regular expression, such as MUL_MAT: or ffn_out"),
+    GGS_OPTION("values-every", 0, "N", "With --values: of every N-th graph only", 0, AT(values_every), set_steps,
                "a number of at least 1"),
     GGS_OPTION("values-dump", 0, "REGEX",
                "Keep whole tensors of ops whose OP:tensor matches, inputs and output, for ggscope extract", 0, 0,
-               take_dump, "an extended regular expression, such as MUL_MAT:ffn_out-3"),
+               set_dump, "an extended regular expression, such as MUL_MAT:ffn_out-3"),
     GGS_SWITCH("values-unfused", 0,
                "With --values, on devices: compute and read every op by itself instead of every group that is fused", 0,
                AT(values_unfused)),
-    GGS_OPTION("faults", 0, NULL, "Record page faults (the default where permitted)", 0, 0, take_faults, NULL),
-    GGS_OPTION("no-faults", 0, NULL, "Do not record page faults", 0, 0, take_no_faults, NULL),
+    GGS_OPTION("faults", 0, NULL, "Record page faults (the default where permitted)", 0, 0, set_faults, NULL),
+    GGS_OPTION("no-faults", 0, NULL, "Do not record page faults", 0, 0, set_no_faults, NULL),
     GGS_SWITCH("residency", 0,
                "Record which pages of the model are in memory after loading, after each token and at the end", 0,
                AT(residency)),

@@ -38,7 +38,7 @@
 #include "record/surroundings.h"
 #include "trace/spool-reader.h"
 
-// ---- before ----
+// ---- preparation ----
 
 const char * ggs_recording_find_model(char * const * command) {
     for (char * const * word = command + 1; command[0] != NULL && *word != NULL; word++) {
@@ -57,7 +57,7 @@ int ggs_recording_resolve(struct ggs_recording * recording, struct ggs_error * e
     return status != 0 ? status : ggs_memory_size_resolve(&recording->streaming.budget, model, "--budget", error);
 }
 
-// A file name's part that tells what it is about: no folders, no .gguf, no characters that a shell minds.
+// Makes the descriptive part of a directory name: no folders, no .gguf, no special characters.
 static void make_subject(char * subject, size_t size, const char * path) {
     snprintf(subject, size, "%s", ggs_file_name(path));
     size_t length = strlen(subject);
@@ -93,7 +93,7 @@ static int check_pressure(struct ggs_recording_attempt * attempt, struct ggs_err
     return status;
 }
 
-// Everything that can be known before anything is made.
+// Checks everything possible before anything is made.
 static int check(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     struct ggs_error             reason;
@@ -138,9 +138,9 @@ static void set_values(const struct ggs_recording * recording, struct ggs_enviro
     ggs_environment_set(environment, "GGSCOPE_VALUES_EVERY", number);
     if (recording->values_dump != NULL) ggs_environment_set(environment, "GGSCOPE_VALUES_DUMP", recording->values_dump);
     if (recording->values_unfused) ggs_environment_set(environment, "GGSCOPE_VALUES_UNFUSED", "1");
-    // A streamed program is not to read what it does not use.
+    // A streamed program must not read weights that it does not use.
     if (recording->streaming.wanted) ggs_environment_set(environment, "GGSCOPE_VALUES_NO_WEIGHTS", "1");
-    // A graph that was captured is launched without its loop, which says what is fused.
+    // A captured graph is launched without the loop that shows what is fused.
     ggs_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
 }
 
@@ -173,7 +173,7 @@ static int make_environment(struct ggs_recording_attempt * attempt, struct ggs_e
     return environment->failed ? ggs_fail_memory(error) : 0;
 }
 
-// Segments that are made ahead belong to us: the process of another user could not write to them.
+// Segments made ahead belong to us: the process of another user could not write to them.
 static bool makes_ahead(const struct ggs_recording_attempt * attempt) {
     return !ggs_recording_is_attached(attempt) || attempt->attach.tracee.user == geteuid();
 }
@@ -230,7 +230,7 @@ static int prepare(struct ggs_recording_attempt * attempt, struct ggs_error * er
         json_object_put(start.machine);
     }
     if (status != 0) {
-        ggs_memory_conditions_end(&attempt->conditions); // its segments lie in the spool
+        ggs_memory_conditions_end(&attempt->conditions); // its segments are in the spool
         ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
     }
@@ -248,7 +248,7 @@ static void on_started(void * context, pid_t program) {
     if (!ggs_recording_is_attached(attempt)) ggs_memory_conditions_join(&attempt->conditions, program);
     ggs_observation_start(&attempt->observation, program);
     if (attempt->control != NULL) ggs_control_begin(attempt->control);
-    // A ring is never longer than its limit, and what it gives up must not be kept elsewhere.
+    // A ring stays within its limit, and what it drops must not be kept elsewhere.
     struct ggs_sealer_settings sealer = {.folder      = attempt->place.folder,
                                          .directory   = attempt->experiment.directory,
                                          .start_ns    = ggs_experiment_start_ns(&attempt->experiment),
@@ -257,13 +257,14 @@ static void on_started(void * context, pid_t program) {
                                          .control     = attempt->control};
     bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;
     if (attempt->control != NULL && !ring) attempt->sealer = ggs_sealer_start(&sealer);
-    // A followed program has the library from its start, but for what an attached one starts.
+    // A followed program has the library from its start, except those that an attached one starts.
     bool attaches = attempt->recording->follow && ggs_recording_is_attached(attempt);
     attempt->watched =
         ggs_children_watch(program, attaches ? attempt->experiment.directory : NULL, attempt->recording->quiet);
 }
 
-// A recording that began paused is opened and closed by SIGUSR2; in all others it is the program's.
+// SIGUSR2 opens and closes the window of a recording that began paused; in all others it is for the
+// program.
 static bool keep_signal(void * context, int number) {
     struct ggs_recording_attempt * attempt = context;
     if (number != SIGUSR2 || !attempt->recording->paused || attempt->control == NULL) return false;
@@ -275,7 +276,7 @@ static void on_window(void * context, bool recording) {
     struct ggs_recording_attempt * attempt = context;
     uint64_t                       one     = 1;
     ggs_observation_pause(&attempt->observation, !recording);
-    // The only window of an attached recording is its whole: who closes it detaches.
+    // The only window of an attached recording is its whole length: closing it detaches.
     if (!recording && attempt->stop >= 0 && write(attempt->stop, &one, sizeof(one)) < 0) perror("ggscope");
 }
 
@@ -291,7 +292,7 @@ static char ** words_to_run(const struct ggs_recording_attempt * attempt, const 
     for (size_t i = 0; i < n_prefix; i++) words[n++] = (char *) prefix[i];
     for (size_t i = 0; i < n_words; i++) words[n++] = recording->command[i];
     *path = n_prefix > 0 ? prefix[0] : attempt->program.path;
-    if (n_prefix > 0) words[n_prefix] = (char *) attempt->program.path; // as we found it
+    if (n_prefix > 0) words[n_prefix] = (char *) attempt->program.path; // as found
     return words;
 }
 
@@ -332,7 +333,7 @@ static int watch_ends(struct ggs_recording_attempt * attempt, int * signals, str
     return *signals < 0 || attempt->stop < 0 ? ggs_fail_errno(error, "cannot watch signals") : 0;
 }
 
-static void tell_attached(const struct ggs_recording_attempt * attempt) {
+static void report_attached(const struct ggs_recording_attempt * attempt) {
     const struct ggs_attach * attach  = &attempt->attach;
     char                      all[64] = "";
     if (attempt->recording->quiet) return;
@@ -354,7 +355,7 @@ static bool is_any_held(const char * pattern) {
     return held;
 }
 
-// Forked children notice the end by themselves, and record the graph run under way to its end.
+// Forked children notice the end by themselves, and record their current graph run to its end.
 static void await_children(const struct ggs_recording_attempt * attempt, int signals) {
     enum { NAP_MS = 10, NAPS = 1000 };
     char pattern[PATH_MAX];
@@ -365,7 +366,7 @@ static void await_children(const struct ggs_recording_attempt * attempt, int sig
     }
 }
 
-// Returns once the process is as it was, or has ended.
+// Returns once the process is restored or has ended.
 static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     const struct ggs_recording * recording = attempt->recording;
     char                         inside[PATH_MAX + NAME_MAX];
@@ -395,7 +396,7 @@ static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_err
         struct ggs_error reason;
         on_started(attempt, attempt->attach.tracee.pid);
         ggs_control_start(attempt->control);
-        tell_attached(attempt);
+        report_attached(attempt);
         ggs_attach_wait(&attempt->attach, attempt->stop, signals);
         if (ggs_attach_finish(&attempt->attach, signals, &pending, &reason) != 0)
             fprintf(stderr, "ggscope: %s\n", reason.text);
@@ -408,7 +409,7 @@ static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_err
 
 static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     struct ggs_launch_result result = {.wait_status = GGS_END_UNKNOWN};
-    // Protected pages fault by the thousand, and say nothing of the machine.
+    // Protected pages fault by the thousand, which says nothing about the machine.
     bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
     attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
     attempt->observation.faults_asked   = attempt->recording->faults;
@@ -494,7 +495,8 @@ static void release(struct ggs_recording_attempt * attempt) {
     ggs_experiment_release(&attempt->experiment);
 }
 
-// If one of 0, 1 and 2 is closed, the next file that is opened would take its place, and the program's output with it.
+// If one of 0, 1 and 2 is closed, the next opened file would get its number, and the program's
+// output.
 static void open_standard_files(void) {
     int fd;
     do {

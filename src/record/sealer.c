@@ -31,24 +31,23 @@
 #include "trace/seal/incremental.h"
 #include "trace/seal/part.h"
 
-// ---- while the program runs: which recordings there are ----
+// ---- live recordings ----
 
 // Younger records are left alone: threads may be late to leave the last barrier of a graph run, and
 // others read along (ggscope top).
 static const uint64_t AGE_NS = 3000000000;
 
-// Recordings at a time, to bound descriptors and memory: others have their turn when one of them
-// has ended.
+// A limit on open descriptors and memory: further recordings wait until one has ended.
 enum { RECORDINGS_MOST = 64, PERIOD_MS = 500 };
 
-// A recording on its way. The program's own comes first; those of programs that it started lie in
-// folders below (DIR/process-N).
+// A live recording. The program's own comes first; those of programs that it started are in folders
+// below (DIR/process-N).
 struct recording {
-    struct ggs_incremental * seal;      // NULL: that failed, and all is done at the end
+    struct ggs_incremental * seal;      // NULL if that failed: all is done at the end
     char                     name[32];  // of the folder; "" for the program's own
     int                      directory; // that folder
-    // The folder of its segments, which its program has locked for as long as it lives; -1 for the
-    // program's own.
+    // The folder of its segments, which its program has locked while it lives; -1 for the program's
+    // own.
     int spool;
 };
 
@@ -82,7 +81,7 @@ static bool is_open(const struct ggs_sealer * sealer, const char * name) {
     return false;
 }
 
-// A program that has ended, or does not record yet, has not marked its spool.
+// A program that has ended, or does not record yet, has not locked its spool.
 static void open_followed(struct ggs_sealer * sealer, const char * name) {
     const int        how       = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     struct recording recording = {.directory = openat(sealer->directory, name, how), .spool = -1};
@@ -110,7 +109,7 @@ static void find_followed(struct ggs_sealer * sealer) {
     if (folder != NULL) closedir(folder);
 }
 
-// ---- their turns ----
+// ---- turns ----
 
 static int step_own(struct ggs_sealer * sealer, struct ggs_incremental * seal) {
     uint64_t known = ggs_observation_written_until(sealer->settings.observation), old = ggs_clock_now() - AGE_NS;
@@ -120,8 +119,8 @@ static int step_own(struct ggs_sealer * sealer, struct ggs_incremental * seal) {
     return status;
 }
 
-// The folder is locked as by everybody who seals: anybody may from the moment when its program
-// ends, and then waits for what has begun here.
+// Locks the folder, as everyone who seals does. Others may seal from the program's end on, and wait
+// for what has begun here.
 static int step_followed(struct recording * recording, bool * lives) {
     int status = 0;
     if (flock(recording->directory, LOCK_EX | LOCK_NB) != 0) return 0;
@@ -132,8 +131,8 @@ static int step_followed(struct recording * recording, bool * lives) {
     return status;
 }
 
-// Gives each recording a turn. True if there is more to do at once. A failure here is not reported:
-// what is not sealed now is sealed at the end, and reported if it fails again.
+// Gives each recording a turn. Returns true if there is more to do at once. Failures are not
+// reported: what is left is sealed at the end, and reported if that fails.
 static bool go_round(struct ggs_sealer * sealer, struct pollfd * stop) {
     bool more = false;
     for (size_t i = 0; i < sealer->n;) {
@@ -160,7 +159,8 @@ static void * run(void * context) {
     struct ggs_sealer * sealer = context;
     struct pollfd       stop   = {.fd = sealer->stop, .events = POLLIN};
     bool                more   = false;
-    pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0}); // and that of the threads that pack
+    // Threads that pack chunks inherit it.
+    pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
     begin_recording(sealer, (struct recording){.directory = sealer->directory, .spool = -1}, sealer->settings.folder,
                     sealer->settings.start_ns);
     for (;;) {
@@ -199,13 +199,13 @@ struct ggs_sealer * ggs_sealer_start(const struct ggs_sealer_settings * settings
 void ggs_sealer_stop(struct ggs_sealer * sealer) {
     uint64_t one = 1;
     if (sealer == NULL) return;
-    // What it has begun is waited for, and no longer idle where we may say so.
+    // Waits for the current step, at normal priority if permitted.
     pthread_setschedparam(sealer->thread, SCHED_OTHER, &(struct sched_param){0});
     if (write(sealer->stop, &one, sizeof(one)) == (ssize_t) sizeof(one)) pthread_join(sealer->thread, NULL);
     free_sealer(sealer);
 }
 
-// ---- when it has ended ----
+// ---- ended recordings ----
 
 static void show_progress(void * context, uint64_t done, uint64_t total) {
     struct ggs_progress * progress = context;
@@ -251,19 +251,18 @@ static bool has_file(const char * directory, const char * name) {
 
 static int complete(void * context, const struct ggs_spool_facts * facts, struct ggs_error * error) {
     struct ggs_experiment_json * experiment = context;
-    // A ggscope that was killed between the program's end and the seal has written how it ended.
+    // A ggscope that was killed between the program's end and sealing has recorded the end.
     if (strcmp(ggs_experiment_state(experiment), "recording") != 0) return 0;
     return ggs_experiment_complete(experiment, GGS_END_UNKNOWN, facts, error);
 }
 
-// GGS_ABSENT with *restored: nothing was recorded, and the experiment that was to be replaced is
-// back.
+// GGS_ABSENT with *restored: nothing was recorded, and the replaced experiment is back.
 static int recover(struct ggs_experiment_json * experiment, bool quiet, struct ggs_seal_result * result,
                    bool * restored, struct ggs_error * error) {
     const char * directory = experiment->directory;
     int          status    = ggs_experiment_claim(experiment, error);
     if (status != 0) return status;
-    if (has_file(directory, "trace.ggs") && !has_file(directory, "spool")) { // somebody else was faster
+    if (has_file(directory, "trace.ggs") && !has_file(directory, "spool")) { // sealed by another
         result->already = true;
         return 0;
     }
@@ -294,7 +293,7 @@ int ggs_sealer_recover(const char * directory, bool quiet, struct ggs_seal_resul
     int  status   = ggs_experiment_open(&experiment, directory, error);
     bool restored = false;
     if (status == 0) status = recover(&experiment, quiet, result, &restored, error);
-    // Of a ggscope that was killed.
+    // Left by a killed ggscope.
     char socket[PATH_MAX];
     if ((status == 0 || restored) &&
         snprintf(socket, sizeof(socket), "%s/%s", directory, GGS_CONTROL_SOCKET) < (int) sizeof(socket))

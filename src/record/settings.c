@@ -20,7 +20,7 @@
 
 enum { MOST_FILE = 16 << 20 };
 
-// Those of the runner are in its own table.
+// Settings of the runner are in its own table.
 static const struct {
     const char * section;
     const char * key;
@@ -42,7 +42,7 @@ static const char * section_of(int setting) {
     return setting < GGS_RUN_OPTIONS ? EXPERIMENT : keys[setting].section;
 }
 
-// What llama.cpp's own programs call them.
+// Names in llama.cpp's own programs.
 static const struct {
     const char *           key;
     enum ggs_runner_option setting;
@@ -53,7 +53,7 @@ static const struct {
 
 // ---- values ----
 
-// All that are not the runner's are paths.
+// All settings that are not the runner's are paths.
 static enum ggs_value_kind kind_of(int setting) {
     return setting < GGS_RUN_OPTIONS ? ggs_runner_forms[setting].kind : GGS_VALUE_PATH;
 }
@@ -110,9 +110,9 @@ static bool has_type(enum ggs_value_kind kind, struct json_object * value) {
     return false;
 }
 
-// `key`: the name that the file has for the setting.
-static int take_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
-                      const char * path, struct ggs_error * error) {
+// `key`: the name of the setting in the file.
+static int set_value(struct ggs_settings * settings, int setting, const char * key, struct json_object * value,
+                     const char * path, struct ggs_error * error) {
     static const char * const wanted[] = {
         [GGS_VALUE_TEXT] = "a string",   [GGS_VALUE_PATH] = "a string (a path)", [GGS_VALUE_WHOLE] = "a whole number",
         [GGS_VALUE_NUMBER] = "a number", [GGS_VALUE_SWITCH] = "true or false",
@@ -139,8 +139,8 @@ static int take_value(struct ggs_settings * settings, int setting, const char * 
     return settings->values[setting] == NULL ? ggs_fail_memory(error) : 0;
 }
 
-static int take_section(struct ggs_settings * settings, const char * section, struct json_object * object,
-                        const char * path, struct ggs_error * error) {
+static int set_section(struct ggs_settings * settings, const char * section, struct json_object * object,
+                       const char * path, struct ggs_error * error) {
     if (!json_object_is_type(object, json_type_object))
         return ggs_fail(error, GGS_FORMAT, "%s: %s must be an object, not %s", path, section, type_name(object));
     struct json_object_iterator at = json_object_iter_begin(object), end = json_object_iter_end(object);
@@ -152,17 +152,16 @@ static int take_section(struct ggs_settings * settings, const char * section, st
             if (strcmp(aliases[i].key, key) == 0 && strcmp(section, EXPERIMENT) == 0)
                 setting = (int) aliases[i].setting;
         }
-        if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0)
-            continue; // trace_bin: the trace itself is elsewhere
+        if (setting == GGS_SETTINGS && strcmp(section, TEMPORARY) == 0) continue; // trace_bin
         if (setting == GGS_SETTINGS) return unknown_key(path, section, key, error);
-        int status = take_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
+        int status = set_value(settings, setting, key, json_object_iter_peek_value(&at), path, error);
         if (status != 0) return status;
     }
     return 0;
 }
 
-static int take_all(struct ggs_settings * settings, struct json_object * root, const char * path,
-                    struct ggs_error * error) {
+static int set_all(struct ggs_settings * settings, struct json_object * root, const char * path,
+                   struct ggs_error * error) {
     if (!json_object_is_type(root, json_type_object))
         return ggs_fail(error, GGS_FORMAT, "%s must hold an object, not %s", path, type_name(root));
     struct json_object_iterator at = json_object_iter_begin(root), end = json_object_iter_end(root);
@@ -173,7 +172,7 @@ static int take_all(struct ggs_settings * settings, struct json_object * root, c
         if (strcmp(key, TEMPORARY) == 0 && !json_object_is_type(value, json_type_object)) continue;
         if (strcmp(key, EXPERIMENT) != 0 && strcmp(key, PATHS) != 0 && strcmp(key, TEMPORARY) != 0)
             return unknown_key(path, NULL, key, error);
-        if ((status = take_section(settings, key, value, path, error)) != 0) return status;
+        if ((status = set_section(settings, key, value, path, error)) != 0) return status;
     }
     return 0;
 }
@@ -215,8 +214,8 @@ static int resolve(struct ggs_settings * settings, const char * path, struct ggs
 
 // ---- the file ----
 
-// A copy without comments: blanks from // to the end of the line, so that places stay what they
-// are. The caller frees.
+// Returns a copy without comments: blanks from // to the end of the line, so that positions stay
+// the same. The caller frees it.
 static char * without_comments(const struct ggs_mapping * file) {
     char * text   = malloc(file->size);
     bool   string = false, comment = false;
@@ -280,7 +279,7 @@ int ggs_settings_read(struct ggs_settings * settings, const char * path, struct 
     } else {
         status = parse_text(&root, &file, path, error);
     }
-    if (status == 0) status = take_all(settings, root, path, error);
+    if (status == 0) status = set_all(settings, root, path, error);
     if (status == 0) status = resolve(settings, path, error);
     json_object_put(root);
     ggs_mapping_close(&file);
@@ -288,7 +287,7 @@ int ggs_settings_read(struct ggs_settings * settings, const char * path, struct 
     return status;
 }
 
-// ---- the user's own ----
+// ---- the user's config file ----
 
 static bool config_path(char path[PATH_MAX]) {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

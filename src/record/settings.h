@@ -28,7 +28,7 @@
 
 struct ggs_error;
 
-enum ggs_setting { // those of the runner come first: enum ggs_runner_option
+enum ggs_setting { // the runner's come first: enum ggs_runner_option
     GGS_SETTING_ENGINE = GGS_RUN_OPTIONS,
     GGS_SETTING_OUTPUT,
     GGS_SETTING_LLAMA_DIRECTORY,
@@ -39,24 +39,24 @@ enum ggs_setting { // those of the runner come first: enum ggs_runner_option
     GGS_SETTINGS,
 };
 
-// Values as text, as a command line wants them; NULL: not given. A switch that is on is "1".
+// Values as text for a command line; NULL if missing. A switch that is on is "1".
 struct ggs_settings {
     char * values[GGS_SETTINGS];
 };
 
-// Reads a file. Errors name the key, and for an unknown one the nearest that is known; syntax
-// errors name the line.
+// Reads a file. Errors name the key, and the nearest known one for an unknown key; syntax errors
+// name the line.
 int  ggs_settings_read(struct ggs_settings * settings, const char * path, struct ggs_error * error);
 void ggs_settings_release(struct ggs_settings * settings);
 
-// What the user's config file says, $XDG_CONFIG_HOME/ggscope/config (~/.config/ggscope/config): the
-// same form. A file that is not there says nothing. Its output_dir is the folder that recordings
-// are made in, not a recording.
+// Reads the user's config file, $XDG_CONFIG_HOME/ggscope/config (~/.config/ggscope/config), in the
+// same format. A missing file is empty. Its output_dir is the folder for recordings, not a
+// recording.
 int ggs_settings_config(struct ggs_settings * settings, struct ggs_error * error);
-// Gives `settings` what only `defaults` have; of prompt and prompt_file either of its own keeps
-// both out.
+// Adds missing values from `defaults`; of prompt and prompt_file, either one of its own excludes
+// both.
 int ggs_settings_complete(struct ggs_settings * settings, const struct ggs_settings * defaults,
                           struct ggs_error * error);
-// The folder that recordings are made in if nothing is said: the config file's output_dir, else
-// "experiments". folder[PATH_MAX].
+// The default folder for recordings: the config file's output_dir, else "experiments".
+// folder[PATH_MAX].
 int ggs_settings_folder(char * folder, struct ggs_error * error);

@@ -22,7 +22,7 @@
 
 // ---- small files ----
 
-// The first line of a file without blanks at its ends; false if there is none.
+// Reads the first line of a file without blanks at its ends; false if there is none.
 static bool read_line(const char * path, char * line, size_t size) {
     FILE * file = fopen(path, "re");
     line[0]     = '\0';
@@ -74,7 +74,7 @@ static void add_meminfo(struct json_object * object, const char * name, const ch
 
 // ---- the disk ----
 
-// Of the mount that holds a device: "36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1
+// Adds the mount of a device: "36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1
 // rw,errors=continue".
 static void add_mount(struct json_object * storage, dev_t device) {
     char   line[4096], type[128], source[1024], options[1024], more[1024];
@@ -85,7 +85,7 @@ static void add_mount(struct json_object * storage, dev_t device) {
         if (dash == NULL || sscanf(line, "%*u %*u %u:%u %*s %*s %1023s", &high, &low, options) != 3) continue;
         if (makedev(high, low) != device || sscanf(dash, " - %127s %1023s %1023s", type, source, more) != 3) continue;
         char         all[2100];
-        const char * comma = strchr(more, ','); // behind "rw" or "ro", which the mount has too
+        const char * comma = strchr(more, ','); // after "rw" or "ro"
         snprintf(all, sizeof(all), "%s%s", options, comma == NULL ? "" : comma);
         add_text(storage, "file_system", type);
         add_text(storage, "mount_options", all);
@@ -95,7 +95,7 @@ static void add_mount(struct json_object * storage, dev_t device) {
     if (file != NULL) fclose(file);
 }
 
-// The folder of a device in /sys, of the whole disk if it is a partition; false if it has none
+// Finds the folder of a device in /sys, of the whole disk for a partition; false if it has none
 // (network, overlay).
 static bool disk_folder(dev_t device, char folder[PATH_MAX]) {
     char link[64], partition[PATH_MAX + 16];
@@ -119,7 +119,7 @@ static void add_disk(struct json_object * storage, dev_t device) {
     add_choice_from(storage, "scheduler", path);
 }
 
-// What `ggscope stream` has measured of the device and kept; nothing is measured here, because that
+// Adds what `ggscope stream` measured on the device earlier. Nothing is measured here, because that
 // takes seconds and fills the page cache.
 static void add_speed(struct json_object * storage, const char * model) {
     char             identity[2048], path[PATH_MAX];
@@ -147,7 +147,7 @@ static struct json_object * storage_json(const char * model) {
 
 // ---- memory and processors ----
 
-// How long programs were stalled for want of memory, all together, since the machine started.
+// Reads the total time that programs were stalled for memory since the machine started.
 static bool read_stall(uint64_t * ns) {
     FILE *   file = fopen("/proc/pressure/memory", "re");
     uint64_t us   = 0;
@@ -190,8 +190,7 @@ static unsigned threads_per_core(void) {
     return n;
 }
 
-// The quota of CPU time, and what it did: at the begin the counts so far, at the end what came on
-// top of them.
+// Adds the quota of CPU time and its effect: the counts at the begin, and the increase at the end.
 static void add_quota(struct json_object * cpu, bool ended) {
     static const char * const keys[] = {"quota_periods", "throttled_periods", "throttled_ns"};
     struct ggs_cpu_group      group;
@@ -222,7 +221,7 @@ static struct json_object * cpu_json(void) {
     return cpu;
 }
 
-// Programs that run or wait for a disk, on average over the last minute.
+// Adds the load average: programs that run or wait for a disk, over the last minute.
 static void add_load(struct json_object * conditions, const char * key) {
     double load;
     if (getloadavg(&load, 1) == 1) json_object_object_add(conditions, key, json_object_new_double(load));

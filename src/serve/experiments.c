@@ -118,7 +118,8 @@ static bool make_folder(struct ggs_experiments * experiments) {
 static const uint64_t SECOND = 1000000000u;
 
 // A snapshot costs time in proportion to the recording: long ones are refreshed less often.
-static bool look_again(struct ggs_experiments * experiments, struct place * place, uint64_t units, const char * state) {
+static bool update_snapshot(struct ggs_experiments * experiments, struct place * place, uint64_t units,
+                            const char * state) {
     char                  path[128];
     struct ggs_snapshot * snapshot = NULL;
     struct ggs_error      error    = {0};
@@ -172,11 +173,11 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
     }
     if (!place->file && experiments->has_live &&
         experiments->live.going_on(experiments->live.context, place->path, &units))
-        return look_again(experiments, place, units, "recording");
+        return update_snapshot(experiments, place, units, "recording");
     if (place->live && place->snapshot != NULL) { // it has ended; it is being sealed, or its recorder was killed
         if (strcmp(place->state, "ended") == 0) return false;
         place->next_look_ns = 0, place->units = UINT64_MAX;
-        if (!look_again(experiments, place, units, "ended")) { // the rest since the last snapshot
+        if (!update_snapshot(experiments, place, units, "ended")) { // the rest since the last snapshot
             pthread_mutex_lock(&experiments->lock);
             snprintf(place->state, sizeof(place->state), "ended");
             experiments->changes++;
@@ -184,7 +185,7 @@ static bool tend(struct ggs_experiments * experiments, struct place * place) {
         }
         return true;
     }
-    refuse(experiments, place, GGS_IO, "gone", "has no trace any more: trace.ggs was removed");
+    refuse(experiments, place, GGS_IO, "gone", "has lost its trace: trace.ggs was removed");
     return before;
 }
 
@@ -261,7 +262,7 @@ static void search(struct ggs_experiments * experiments, const char * folder, un
                       lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && !is_known(experiments, path);
         free(entries[i]);
         if (!usable) continue;
-        enum ggs_found found = experiments->live.look(experiments->live.context, path);
+        enum ggs_found found = experiments->live.classify(experiments->live.context, path);
         if (found == GGS_FOUND_EXPERIMENT) add(experiments, path, true, NULL);
         if (found == GGS_FOUND_FOLDER && depth < DEPTH_MOST) search(experiments, path, depth + 1);
     }

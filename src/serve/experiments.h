@@ -31,7 +31,7 @@ struct ggs_live {
     // Writes a trace of the recording so far to `path`, and nothing anywhere else.
     int (*copy)(void * context, const char * directory, const char * path, struct ggs_error * error);
     // Tells what is at this path below a served folder. Must not write there.
-    enum ggs_found (*look)(void * context, const char * directory);
+    enum ggs_found (*classify)(void * context, const char * directory);
     void * context;
     bool   damaged; // show the intact part of damaged traces
 };

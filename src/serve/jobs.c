@@ -233,7 +233,7 @@ struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * 
 }
 
 // Removes waiters whose time is up from a job's list; all of them if `everybody`.
-static struct ggs_waiter * take_tired(struct ggs_job * job, uint64_t now, bool everybody, struct ggs_waiter * tired) {
+static struct ggs_waiter * remove_tired(struct ggs_job * job, uint64_t now, bool everybody, struct ggs_waiter * tired) {
     for (struct ggs_waiter ** at = &job->waiters; *at != NULL;) {
         struct ggs_waiter * waiter = *at;
         if (!everybody && waiter->deadline_ns > now) {
@@ -251,7 +251,7 @@ static void wake_tired(struct ggs_jobs * jobs, bool everybody) {
     struct ggs_waiter * tired = NULL;
     uint64_t            now   = ggs_clock_now();
     pthread_mutex_lock(&jobs->lock);
-    for (unsigned i = 0; i < jobs->n; i++) tired = take_tired(jobs->list[i], now, everybody, tired);
+    for (unsigned i = 0; i < jobs->n; i++) tired = remove_tired(jobs->list[i], now, everybody, tired);
     pthread_mutex_unlock(&jobs->lock);
     wake_all(jobs, tired);
 }

@@ -4,13 +4,11 @@
 // a client gets the progress after a moment and asks again. A slow job that is not asked for again
 // before its turn is dropped.
 //
-//     struct ggs_reply * reply = ggs_jobs_find(jobs, key);         // cached?
-//     if (reply == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);   // jobs->wake(&waiter) follows
-// once,
-//                                                                   // maybe within the call
+//     struct ggs_reply * reply = ggs_jobs_find(jobs, key);        // cached?
+//     if (reply == NULL) ggs_jobs_wait(jobs, key, slow, &waiter);  // jobs->wake(&waiter) follows
+//                                                                  // once, maybe within the call
 //     ...
-//     reply = ggs_jobs_collect(jobs, &waiter, &progress);          // after the wake: NULL if
-// unfinished
+//     reply = ggs_jobs_collect(jobs, &waiter, &progress);          // NULL if unfinished
 #pragma once
 
 #include <stdbool.h>

@@ -312,7 +312,7 @@ static enum MHD_Result let_in(struct ggs_server * server, struct MHD_Connection 
     ggs_clients_trust(&server->clients, connection);
     request->only = visitor == GGS_VISITOR_OF_ALL ? GGS_EXPERIMENTS_ALL : ggs_experiments_find(server->experiments, id);
     if (visitor == GGS_VISITOR_OF_ONE && request->only == GGS_EXPERIMENTS_ALL)
-        return send_error(connection, 410, "the experiment of this link is not here any more");
+        return send_error(connection, 410, "the experiment of this link was moved or removed");
     if (part[length] != '/') return send_slash(connection, part, length);
     memmove(request->target, part + length, strlen(part + length) + 1);
     return route(server, connection, request);
@@ -392,7 +392,7 @@ static void * run_ticker(void * context) {
     return NULL;
 }
 
-static void tell_change(void * context, unsigned index) {
+static void send_change(void * context, unsigned index) {
     struct ggs_server * server = context;
     struct ggs_text     data   = {0},
                     alone      = {
@@ -410,7 +410,7 @@ static void tell_change(void * context, unsigned index) {
 static void * run_keeper(void * context) {
     struct ggs_server * server = context;
     while (sleep_ms(server, TEND_MS)) {
-        ggs_experiments_refresh(server->experiments, tell_change, server);
+        ggs_experiments_refresh(server->experiments, send_change, server);
     }
     return NULL;
 }
@@ -436,8 +436,7 @@ static int open_socket(struct ggs_server * server, const struct ggs_server_optio
     if (server->socket < 0) return ggs_fail_errno(error, "cannot make a socket");
     setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (bind(server->socket, &place.any, size) != 0 || listen(server->socket, SOMAXCONN) != 0)
-        return ggs_fail_errno(error,
-                              "cannot listen at %s port %u; another one is chosen with --port (0: any that is free)",
+        return ggs_fail_errno(error, "cannot listen at %s port %u; choose another port with --port (0: any free one)",
                               where, options->port);
     if (getsockname(server->socket, &place.any, &size) != 0) return ggs_fail_errno(error, "cannot find the port");
     uint16_t port     = ntohs(six ? place.v6.sin6_port : place.v4.sin_port);

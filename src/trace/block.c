@@ -25,7 +25,7 @@ void ggs_block_release(struct ggs_block * block) {
 static int reserve(struct ggs_block * block, const struct ggs_schema * schema, uint32_t rows) {
     block->schema = schema;
     if (rows <= block->capacity) return 0;
-    // Columns a power of two apart would fight for the same lines of the cache.
+    // Columns a power of two apart would compete for the same cache lines.
     uint64_t   stride  = rows + 72;
     uint64_t * storage = malloc(sizeof(*storage) * stride * schema->n_words);
     if (storage == NULL) return GGS_MEMORY;
@@ -70,8 +70,8 @@ int ggs_block_append(struct ggs_block * block, const void * row) {
 
 // ---- encoding ----
 
-// Residuals are computed twice, for as many rows at a time as the L1 cache holds: first to find
-// their width, then to store them.
+// Residuals are computed twice, for as many rows at a time as fit into the L1 cache: first for
+// their width, and again to store them.
 enum { STRIDE = 1024 };
 
 struct column {
@@ -99,7 +99,7 @@ static struct column describe(const struct ggs_block * block, uint32_t which, ui
     return column;
 }
 
-// Residuals of rows [from, from + n) into out; returns their bits ORed.
+// Writes the residuals of rows [from, from + n) to out; returns their bits ORed.
 static uint64_t residuals(const struct column * column, uint32_t from, uint32_t n, uint64_t * out) {
     const uint64_t * values = column->values + from;
     uint64_t         all    = 0;
@@ -204,7 +204,7 @@ static void restore_follow(struct ggs_block * block, uint32_t which, uint64_t ba
     for (uint32_t i = 1; i < block->rows; i++) values[i] = value += duration[i - 1] + wait[i - 1] + unzigzag(values[i]);
 }
 
-// The values of a BYTES column: `bytes` of them, whose lengths are in words[which + 1] already.
+// Restores `bytes` bytes of a BYTES column, whose lengths are in words[which + 1].
 static int restore_bytes(struct ggs_block * block, uint32_t which, const uint8_t * data, uint64_t bytes,
                          const char ** why) {
     uint64_t used = 0;

@@ -9,15 +9,15 @@ struct ggs_cursor {
     enum ggs_trace_table      table;
     const struct ggs_schema * schema;
     int                       begin, end, duration, wait; // columns, -1 for none
-    // limits
+    // Limits:
     uint64_t first_row, last_row;
     int64_t  first_key, last_key;
     int64_t  begin_ns, end_ns;
     int64_t  first_step, last_step;
-    int      step; // column that holds the step, -1: it is looked up by run
+    int      step; // column of the step, -1 if found by run
     bool     has_keys, has_times, has_steps;
-    // place
-    uint64_t            entry;     // to be read next
+    // Position:
+    uint64_t            entry;     // the next one to read
     uint64_t            chunk_row; // number of the block's first row
     uint32_t            position;  // in the block
     uint64_t            row;
@@ -141,7 +141,7 @@ int ggs_cursor_steps(struct ggs_cursor * cursor, int64_t first, int64_t last, st
 
 // ---- chunks ----
 
-// In a sorted table, the first entry that can have the first key.
+// In a sorted table, the first entry that may contain the first key.
 static uint64_t first_entry(const struct ggs_cursor * cursor) {
     const struct ggs_directory * directory = &cursor->reader->tables[cursor->table];
     if (cursor->entry >= directory->entries) return cursor->entry;
@@ -156,7 +156,7 @@ static bool excluded(const struct ggs_cursor * cursor, const struct ggs_chunk_he
            (cursor->has_times && (header->begin_ns >= cursor->end_ns || header->end_ns < cursor->begin_ns));
 }
 
-// Reads the next chunk that the limits do not exclude: 1, 0 at the end, or negative.
+// Reads the next chunk within the limits: returns 1, 0 at the end, or negative.
 static int load(struct ggs_cursor * cursor, struct ggs_error * error) {
     uint64_t entries   = cursor->reader->tables[cursor->table].entries;
     cursor->block.rows = cursor->position = 0;

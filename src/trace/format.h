@@ -23,17 +23,17 @@
 // Every value is one 64-bit integer. A column turns them into residuals
 //
 //     PLAIN    value - base (base: the least value)
-//     DELTA    zigzag(value - the value before; base for the first row)
-//     FOLLOW   zigzag(value - (the value before + the spans in the row before)): a begin that follows an end;
-//              the spans are the columns of role GGS_ROLE_DURATION and GGS_ROLE_WAIT
+//     DELTA    zigzag(value - previous value; base for the first row)
+//     FOLLOW   zigzag(value - (previous value + spans of the previous row)): a begin after an end;
+//              spans are the columns of role GGS_ROLE_DURATION and GGS_ROLE_WAIT
 //     BYTES    the lengths as PLAIN, then the bytes of all rows
 //
 // and stores them in the least number of bytes that holds the largest (`width`), transposed: the
 // low byte of every row, then the second byte of every row, and so on. zstd finds the rest.
 // Arithmetic is modulo 2^64; zigzag(x) = x << 1 ^ x >> 63.
 //
-// Readers skip chunks whose id they do not know, tables and columns whose number they do not know,
-// and take columns that are missing as 0. They refuse versions outside MIN..CURRENT and features in
+// Readers skip chunks whose id they do not know, and tables and columns whose number they do not
+// know. Missing columns are 0. They refuse versions outside MIN..CURRENT and features in
 // the low 32 bits that they do not know; those in the high 32 bits may be ignored.
 //
 // Checksums are XXH3 with 64 bits and seed 0.
@@ -50,8 +50,8 @@ enum {
     GGS_TRACE_VERSION     = 3,
     GGS_TRACE_BYTE_ORDER  = 0x01020304,
     GGS_CHUNK_ALIGNMENT   = 8,
-    GGS_CHUNK_ROWS        = 32768,    // a chunk is closed at the first good place from here on
-    GGS_CHUNK_ROWS_MAX    = 65536,    // and nowhere beyond this
+    GGS_CHUNK_ROWS        = 32768,    // a chunk ends at the first good place from here on
+    GGS_CHUNK_ROWS_MAX    = 65536,    // and at the latest here
     GGS_CHUNK_BYTES       = 1 << 20,  // the same for the bytes of its BYTES column
     GGS_CHUNK_RAW_MAX     = 64 << 20, // readers refuse more
     GGS_BYTES_MAX         = 16 << 20, // of one BYTES value
@@ -59,7 +59,7 @@ enum {
     GGS_ZSTD_LEVEL        = 1,
 };
 
-#define GGS_FEATURES_REQUIRED 0xffffffffull // the bits that a reader must know
+#define GGS_FEATURES_REQUIRED 0xffffffffull // bits that a reader must know
 #define GGS_FEATURES_KNOWN    0ull
 
 struct ggs_trace_header {

@@ -1,7 +1,8 @@
-// A whole graph from the nodes and edges tables, its base filled in.
+// A whole graph from the nodes and edges tables, completed by its base.
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "trace/reader-private.h"
 
 void ggs_graph_free(struct ggs_graph * graph) {
@@ -12,7 +13,7 @@ void ggs_graph_free(struct ggs_graph * graph) {
     free(graph);
 }
 
-// All rows of a table with that graph as key, appended to *array of *n elements.
+// Appends all rows of a table with that graph as key to *array of *n elements.
 static int collect(struct ggs_reader * reader, enum ggs_trace_table table, uint64_t graph, size_t element,
                    void ** array, uint64_t * n, struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -21,14 +22,10 @@ static int collect(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     if (status != 0) return status;
     ggs_cursor_keys(cursor, (int64_t) graph, (int64_t) graph);
     while ((more = ggs_cursor_next(cursor, row, error)) > 0) {
-        if (*n == capacity) {
-            capacity      = capacity == 0 ? 1024 : 2 * capacity;
-            void * bigger = realloc(*array, capacity * element);
-            if (bigger == NULL) {
-                more = ggs_fail_memory(error);
-                break;
-            }
-            *array = bigger;
+        *array = ggs_array_grow(*array, &capacity, *n + 1, element);
+        if (capacity < *n + 1) {
+            more = ggs_fail_memory(error);
+            break;
         }
         memcpy((char *) *array + (*n)++ * element, row, element);
     }
@@ -47,7 +44,7 @@ static int by_slot(const void * a, const void * b) {
     return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-// Puts the rows of a graph over those of its base, which come first and are sorted.
+// Replaces rows of the base, which come first and are sorted, by those of the graph.
 static int overlay(void * rows, uint64_t n_base, uint64_t n, size_t element,
                    int (*compare)(const void *, const void *)) {
     for (uint64_t i = n_base; i < n; i++) {
@@ -59,7 +56,7 @@ static int overlay(void * rows, uint64_t n_base, uint64_t n, size_t element,
     return 0;
 }
 
-// Nodes or edges of a graph: those of its base, then its own over them.
+// Reads nodes or edges of a graph: those of its base, replaced by its own.
 static int read_rows(struct ggs_reader * reader, enum ggs_trace_table table, const struct ggs_graph_row * graph,
                      size_t element, int (*compare)(const void *, const void *), void ** rows, uint64_t * n,
                      struct ggs_error * error) {
@@ -88,7 +85,7 @@ static int index_edges(struct ggs_reader * reader, struct ggs_graph * graph, str
         while (edge < graph->n_edges && graph->edges[edge].node < i) edge++;
         graph->first_edge[i] = edge;
     }
-    // Edges of nodes that do not exist come last; nobody finds them.
+    // Edges of nodes that do not exist come last, where no search finds them.
     graph->n_edges = edge;
     return 0;
 }

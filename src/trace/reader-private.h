@@ -1,4 +1,4 @@
-// What the files of the reader share.
+// Shared by the files of the reader.
 #pragma once
 
 #include <pthread.h>
@@ -15,14 +15,14 @@ struct ggs_reader {
     uint64_t                       data_end; // chunks lie before it
     char *                         name;     // for messages
     char *                         warning;
-    bool                           skip_damaged; // cursors pass over damaged chunks
+    bool                           skip_damaged; // cursors skip damaged chunks
     uint32_t                       version;
     uint8_t                        uuid[16];
     const struct ggs_index_entry * entries; // in the file, or `walked`
-    struct ggs_index_entry *       walked;  // made from the chunk headers if the file has no index
+    struct ggs_index_entry *       walked;  // made from chunk headers if the file has no index
     struct ggs_directory           tables[GGS_TABLE_COUNT];
-    pthread_mutex_t                lock;    // for what follows
-    struct ggs_block **            strings; // chunks of the strings table, as they are asked for
+    pthread_mutex_t                lock;    // for the following members
+    struct ggs_block **            strings; // chunks of the strings table, read on demand
     struct ggs_block               experiment;
 };
 
@@ -37,10 +37,10 @@ struct ggs_scratch {
 };
 int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_entry * entry, struct ggs_block * block,
                      struct ggs_scratch * scratch, struct ggs_error * error);
-// The chunk of a table that has the row; the number of entries if none does.
+// Returns the chunk of a table that has the row; the number of entries if none does.
 uint64_t ggs_reader_find_row(const struct ggs_reader * reader, enum ggs_trace_table table, uint64_t row);
 
 // Fills `walked` and `tables` from the chunk headers (walk.c).
 int ggs_reader_walk(struct ggs_reader * reader, struct ggs_error * error);
-// Is this a chunk header that could be followed at `offset`?
+// True if this is a valid chunk header at `offset`.
 bool ggs_reader_header_ok(const struct ggs_reader * reader, uint64_t offset, const struct ggs_chunk_header * header);

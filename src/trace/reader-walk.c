@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/checked.h"
 #include "trace/reader-private.h"
 
@@ -11,8 +12,8 @@ static int by_table(const void * a, const void * b) {
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-// Collects the chunks that are whole; returns how many, or UINT64_MAX when out of memory. *end is
-// where the walk stopped.
+// Collects intact chunks; returns their number, or UINT64_MAX when out of memory. *end is where the
+// walk stopped.
 static uint64_t collect(struct ggs_reader * reader, uint64_t * end) {
     uint64_t n = 0, capacity = 0, offset = sizeof(struct ggs_trace_header);
     for (;;) {
@@ -23,13 +24,8 @@ static uint64_t collect(struct ggs_reader * reader, uint64_t * end) {
         memcpy(&header, reader->data + offset, sizeof(header));
         if (!ggs_reader_header_ok(reader, offset, &header)) return n;
         if (memcmp(header.id, GGS_CHUNK_ROWS_ID, sizeof(header.id)) == 0 && ggs_trace_schema(header.table) != NULL) {
-            if (n == capacity) {
-                capacity                        = capacity == 0 ? 256 : 2 * capacity;
-                struct ggs_index_entry * bigger = realloc(reader->walked, capacity * sizeof(*bigger));
-                if (bigger == NULL) return UINT64_MAX;
-                reader->walked = bigger;
-            }
-            reader->walked[n++] = (struct ggs_index_entry){offset, header};
+            struct ggs_index_entry entry = {offset, header};
+            if (!ggs_array_push(reader->walked, n, capacity, entry)) return UINT64_MAX;
         }
         if (!ggs_align(offset + sizeof(header) + header.stored, GGS_CHUNK_ALIGNMENT, &next)) return n;
         offset = next;

@@ -159,7 +159,7 @@ int ggs_reader_open(struct ggs_reader ** out, const char * path, struct ggs_erro
     return open_path(out, path, false, error);
 }
 
-// Appends to the text of what is missing: so many chunks.
+// Appends to the text of what is missing: this many chunks.
 static bool warn_of_damage(struct ggs_reader * reader, uint64_t damaged) {
     char * cut = reader->warning;
     int    n   = asprintf(&reader->warning, "%s%s%llu damaged chunk%s left out: every figure is of what is intact",
@@ -255,7 +255,7 @@ static void let_go(const struct ggs_reader * reader, const uint8_t * frame, uint
     if (reader->mapping.data == NULL) return;
     uintptr_t begin = ((uintptr_t) frame + 4095) & ~(uintptr_t) 4095,
               end   = ((uintptr_t) frame + length) & ~(uintptr_t) 4095;
-    if (begin < end) madvise((void *) begin, end - begin, MADV_DONTNEED); // no harm if it fails
+    if (begin < end) madvise((void *) begin, end - begin, MADV_DONTNEED); // a failure is harmless
 }
 
 int ggs_reader_chunk(const struct ggs_reader * reader, const struct ggs_index_entry * entry, struct ggs_block * block,
@@ -349,7 +349,8 @@ int ggs_reader_verify(struct ggs_reader * reader, void (*progress)(void * contex
 
 // ---- strings ----
 
-// The decoded chunk i of the strings table, kept until the reader is closed. The lock is held.
+// Returns the decoded chunk i of the strings table, which is kept until the reader is closed. The
+// caller holds the lock.
 static const struct ggs_block * string_chunk(struct ggs_reader * reader, uint64_t i, uint64_t * first_row) {
     struct ggs_index_entry entry;
     struct ggs_scratch     scratch = {0};
@@ -361,7 +362,7 @@ static const struct ggs_block * string_chunk(struct ggs_reader * reader, uint64_
     if (reader->strings[i] != NULL) return reader->strings[i];
     struct ggs_block * block = calloc(1, sizeof(*block));
     if (block != NULL && ggs_reader_chunk(reader, &entry, block, &scratch, NULL) != 0)
-        ggs_block_release(block); // stays empty, so that a damaged chunk is not tried again for each of its strings
+        ggs_block_release(block); // stays empty: a damaged chunk is tried once
     reader->strings[i] = block;
     free(scratch.data);
     return reader->strings[i];
@@ -401,4 +402,8 @@ const char * ggs_reader_experiment(struct ggs_reader * reader) {
     pthread_mutex_unlock(&reader->lock);
     free(scratch.data);
     return text;
+}
+
+bool ggs_reader_run_is_remote(struct ggs_reader * reader, const struct ggs_run * run) {
+    return strncmp(ggs_reader_string(reader, run->backend), "RPC", 3) == 0;
 }

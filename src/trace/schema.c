@@ -3,11 +3,10 @@
 #include <stddef.h>
 
 // Each table is a list of its columns in the order of the members of its row's struct (ggscope.h).
-// The compiler compares them: column k is member k, by name and by type, and there are as many
-// columns as members.
+// The compiler compares them: column k is member k, by name and type, and there are as many columns
+// as members.
 //
-// The encodings were chosen by measurement: DELTA if a value is near the one before, PLAIN if it is
-// not.
+// Encodings were chosen by measurement: DELTA if a value is near the previous one, PLAIN otherwise.
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
@@ -41,8 +40,8 @@
 #define DATA(n) COLUMN(#n, n, const void *, BYTES, BYTES, NONE)
 #define REAL(n) COLUMN(#n, n, double, REAL, PLAIN, NONE)
 
-// A list of columns, and after it LIST_END with the number of members that have no column (a length
-// beside its bytes: 1).
+// A list of columns, followed by LIST_END with the number of members that have no column (1 for a
+// length beside its bytes).
 #define LIST(name)                                 \
     enum { PASTE(ROW, _first) = __COUNTER__ + 1 }; \
     static const struct ggs_column name[] =

@@ -1,4 +1,4 @@
-// What a column means to the chunk it is in; the schemas themselves are public (ggscope.h).
+// The role of a column in its chunk; the schemas themselves are public (ggscope.h).
 #pragma once
 
 #include "trace/format.h"
@@ -11,12 +11,13 @@ enum ggs_role {
     GGS_ROLE_DURATION, // follows begin
     GGS_ROLE_WAIT,     // follows duration
     GGS_ROLE_THREAD,
-    GGS_ROLE_PROCESS, // that the row belongs to
+    GGS_ROLE_PROCESS, // of the row
 };
 
-// The column with that role, -1 for none.
+// Returns the column with that role, -1 for none.
 int ggs_schema_role(const struct ggs_schema * schema, enum ggs_role role);
 
-// How a process's times came onto the common clock, in words: "same boot", "graph runs", "wall
-// clock"; "own" for the one whose clock it is, and for what was never joined.
+// How the times of a process were related to the common clock, in words: "same boot", "graph runs",
+// "wall clock"; "own" for the process with the common clock, and for recordings that were not
+// joined.
 const char * ggs_clock_source_name(uint64_t clock);

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "trace/sequences-private.h"
 
-enum { DRAFT_CONTEXTS = 256 }; // of more contexts than these none is taken for a draft's
+enum { DRAFT_CONTEXTS = 256 }; // drafts are not searched in more contexts
 
 static struct ggs_sequence_context * target_of(struct ggs_sequences * s, const struct ggs_sequence_context * context) {
     uint64_t index = context->target == 0 ? 0 : ggs_map_get(&s->numbers, ggs_map_key_number(context->target - 1));
@@ -19,7 +19,7 @@ static uint64_t hash_of(const struct ggs_sequence_batch * batch) {
         h = (h ^ (uint64_t) batch->position[i]) * 1099511628211u;
         h = (h ^ (uint64_t) batch->sequence[i]) * 1099511628211u;
     }
-    return h | 1; // 0: no batch
+    return h | 1; // 0 means no batch
 }
 
 static bool repeats(const struct ggs_sequence_context * target, uint64_t hash) {
@@ -28,19 +28,19 @@ static bool repeats(const struct ggs_sequence_context * target, uint64_t hash) {
     return false;
 }
 
-// Was the token fed after the batch of that number?
+// True if the token was fed after the batch of that number.
 static bool fed(const struct ggs_sequence * q, int64_t position, int64_t token, uint64_t after) {
     const struct ggs_recent * recent = &q->recent[(uint64_t) position % GGS_RECENT_TOKENS];
     return recent->position == position && recent->token == token && recent->mark > after;
 }
 
-// Did another context feed all but the last of these tokens since this one's newest batch? Then it
-// made the drafts.
+// If another context fed all but the last of these tokens since this one's newest batch, it made
+// the drafts.
 static void find_draft(struct ggs_sequences * s, struct ggs_sequence_context * context, const struct ggs_sequence * q,
                        const struct ggs_sequence_batch * batch) {
     for (size_t c = 0; s->n_contexts <= DRAFT_CONTEXTS && c < s->n_contexts; c++) {
         struct ggs_sequence_context * other = s->contexts[c];
-        if (other->newest <= context->newest) continue; // it fed nothing since
+        if (other->newest <= context->newest) continue; // nothing new
         for (size_t k = 0; other != context && other->found == 0 && k < other->n_sequences; k++) {
             bool same = true;
             for (uint64_t i = 0; same && i < batch->n; i++)
@@ -53,7 +53,7 @@ static void find_draft(struct ggs_sequences * s, struct ggs_sequence_context * c
 
 // ---- batches ----
 
-// Adds up what the batch has for each of its sequences. False when out of memory.
+// Adds up the batch for each of its sequences. False when out of memory.
 static bool gather(struct ggs_sequences * s, struct ggs_sequence_context * context,
                    const struct ggs_sequence_batch * batch) {
     uint64_t mark = ++s->marks;
@@ -71,7 +71,7 @@ static bool gather(struct ggs_sequences * s, struct ggs_sequence_context * conte
             q->tokens = q->outputs = q->reads = 0;
             q->first                          = position;
         }
-        q->last_read = !batch->told ? GGS_READ_NOT_KNOWN : batch->read == NULL ? GGS_READ_NEVER : batch->read[i];
+        q->last_read = !batch->reads_known ? GGS_READ_NOT_KNOWN : batch->read == NULL ? GGS_READ_NEVER : batch->read[i];
         q->reads += q->reads == q->tokens && q->last_read == GGS_READ_BY_PROGRAM;
         q->tokens++;
         q->outputs += batch->output[i] != 0;
@@ -81,8 +81,8 @@ static bool gather(struct ggs_sequences * s, struct ggs_sequence_context * conte
     return true;
 }
 
-// Positions tell what a VERIFY batch left, and of changes that were not seen. True if there were
-// such.
+// Positions show what remains of a VERIFY batch, and changes that were not recorded. True if there
+// were any.
 static bool catch_up(struct ggs_sequences * s, struct ggs_sequence * q) {
     int64_t last = ggs_cells_last(q);
     bool    back = q->first <= last;
@@ -119,7 +119,7 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     if (rules.begins || target->phase == GGS_PHASE_PROMPT) {
         bool goes_on = q->tokens == 1 && q->output && !q->cut && !rules.begins;
         if (goes_on) return (struct part_rules){false, GGS_PHASE_GENERATE};
-        if (!q->cut && !q->output && q->request != 0) return rules; // the prompt goes on
+        if (!q->cut && !q->output && q->request != 0) return rules; // the prompt continues
         rules.begins = true;
         return rules;
     }
@@ -127,7 +127,7 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     return rules;
 }
 
-// Was the newest output of the sequence sampled from, as far as is known?
+// True if the newest output of the sequence was sampled from, as far as is known.
 static bool is_sampled(const struct ggs_sequence_context * context, const struct ggs_sequence * q) {
     return q->output && (q->read != GGS_READ_NEVER || context->never_read);
 }
@@ -153,10 +153,10 @@ static struct part_rules rules_of(const struct ggs_sequence_context * context, c
     if (batch->verify && follows && all && q->tokens > 1 && q->request != 0)
         return (struct part_rules){false, GGS_PHASE_VERIFY};
     if (q->request == 0 || q->cut || q->generates || q->first <= last) return prompt;
-    return (struct part_rules){false, GGS_PHASE_PROMPT}; // it goes on
+    return (struct part_rules){false, GGS_PHASE_PROMPT}; // it continues
 }
 
-// How many tokens are sampled from what the batch gives of the sequence, as far as is known.
+// How many tokens are sampled from the batch's outputs of the sequence, as far as is known.
 static uint64_t sampled_from(const struct ggs_sequence_context * context, struct ggs_sequence * q,
                              const struct ggs_sequence_batch * batch, struct ggs_sequence_part * part, bool repeated) {
     bool read = q->last_output && q->last_read != GGS_READ_NEVER;
@@ -180,8 +180,8 @@ static uint64_t sampled_from(const struct ggs_sequence_context * context, struct
 
 // ---- branches ----
 
-// The sequence whose request this part belongs to, because its tokens follow one of that sequence
-// in the same batch; NULL if they do not.
+// Finds the sequence whose request this part belongs to, because its tokens follow one of that
+// sequence in the same batch; NULL if there is none.
 static struct ggs_sequence * branches_off(struct ggs_sequence_context * context, const struct ggs_sequence * q,
                                           const struct ggs_sequence_batch * batch) {
     enum { LOOK = 4096 };
@@ -206,17 +206,17 @@ static void keep_recent(struct ggs_sequence * q, const struct ggs_sequence_batch
 
 static struct ggs_verify verify_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
                                    const struct ggs_sequence_batch * batch, uint64_t request, int64_t branches) {
-    return (struct ggs_verify){.request  = request,
-                               .context  = context->number,
-                               .sequence = q->number,
-                               .step     = batch->step,
-                               .decode   = batch->decode,
-                               .first    = q->first,
-                               .tokens   = q->tokens,
-                               .left     = q->tokens,
-                               .reads    = q->reads,
-                               .told     = batch->told,
-                               .branches = branches};
+    return (struct ggs_verify){.request     = request,
+                               .context     = context->number,
+                               .sequence    = q->number,
+                               .step        = batch->step,
+                               .decode      = batch->decode,
+                               .first       = q->first,
+                               .tokens      = q->tokens,
+                               .left        = q->tokens,
+                               .reads       = q->reads,
+                               .reads_known = batch->reads_known,
+                               .branches    = branches};
 }
 
 static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {
@@ -250,7 +250,7 @@ static struct part_rules find_rules(struct ggs_sequences * s, struct ggs_sequenc
     return target != NULL ? rules_of_draft(target, q, repeated) : rules_of(context, q, batch, s->gaps);
 }
 
-// The sequence after the batch.
+// Updates the sequence after the batch.
 static void move_on(struct ggs_sequence_context * context, struct ggs_sequence * q,
                     const struct ggs_sequence_batch * batch, struct part_rules rules, bool drafts) {
     bool verify = rules.phase == GGS_PHASE_VERIFY && !drafts;
@@ -343,7 +343,7 @@ bool ggs_sequences_batch(struct ggs_sequences * s, uint64_t number, const struct
     uint64_t                      hash     = hash_of(batch);
     struct ggs_sequence_context * target   = target_of(s, context);
     bool                          repeated = target != NULL && !batch->warmup && repeats(target, hash);
-    // In the order in which the sequences appear; a mark that is settled is taken away.
+    // In the order in which the sequences appear; settled marks are removed.
     for (uint64_t i = 0; i < batch->n; i++) {
         struct ggs_sequence * q = ggs_sequence_find(context, batch->sequence[i]);
         if (q == NULL) continue;

@@ -5,9 +5,7 @@
 
 #include "base/array.h"
 
-enum {
-    CELLS_MAX = 1 << 12
-}; // of one sequence; beyond it a trace is damaged, and what more there is takes part in nothing
+enum { CELLS_MAX = 1 << 12 }; // of one sequence; more is damage and ignored
 
 int64_t ggs_cells_last(const struct ggs_sequence * q) {
     return q->n_cells == 0 ? -1 : q->cells[q->n_cells - 1].end - 1;
@@ -29,7 +27,7 @@ static bool put_cells(struct ggs_sequence * q, size_t at, struct ggs_cells cells
     return true;
 }
 
-// Neighbours that are one piece become one.
+// Merges adjacent pieces.
 static void join_cells(struct ggs_sequence * q) {
     size_t n = 0;
     for (size_t i = 0; i < q->n_cells; i++) {
@@ -76,7 +74,7 @@ bool ggs_cells_insert(struct ggs_sequence * q, struct ggs_cells cells) {
 bool ggs_cells_move(struct ggs_sequence * q, int64_t from, int64_t to, int64_t delta, bool divide) {
     struct ggs_sequence taken = {0};
     bool                good  = true;
-    q->life                   = 0; // what is computed at these positions from now on are other cells
+    q->life                   = 0; // cells computed here later are other ones
     for (size_t i = 0; good && i < q->n_cells; i++) {
         struct ggs_cells c = q->cells[i];
         if (c.begin < from) c.origin += from - c.begin, c.begin = from;
@@ -88,8 +86,8 @@ bool ggs_cells_move(struct ggs_sequence * q, int64_t from, int64_t to, int64_t d
         struct ggs_cells c      = taken.cells[i];
         int64_t          length = c.end - c.begin;
         c.begin                 = divide ? c.begin / delta : c.begin + delta;
-        if (c.begin < 0) length += c.begin, c.origin -= c.begin, c.begin = 0; // the engine drops what is moved below 0
-        c.end = c.begin + length; // divided: as many cells, positions shared
+        if (c.begin < 0) length += c.begin, c.origin -= c.begin, c.begin = 0; // dropped below 0
+        c.end = c.begin + length; // divided: as many cells, shared positions
         if (length > 0) good = ggs_cells_insert(q, c);
     }
     free(taken.cells);
@@ -117,7 +115,7 @@ bool ggs_sequences_cells(const struct ggs_sequence_context * context, uint64_t *
         k += q->n_cells;
     }
     qsort(all, n, sizeof(*all), by_cell);
-    int64_t end = 0; // of what is counted of this life
+    int64_t end = 0; // of the counted part of this life
     for (size_t i = 0; i < n; i++) {
         int64_t begin = all[i].origin, stop = begin + (all[i].end - all[i].begin);
         if (i == 0 || all[i].life != all[i - 1].life || begin > end) end = begin;

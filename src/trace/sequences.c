@@ -77,10 +77,10 @@ void ggs_sequence_settle(struct ggs_sequences * s, struct ggs_sequence * q, int6
     uint64_t                  own = v->branches < 0, drafted = v->tokens - own;
     if (v->tokens == 0) return;
     if (kept < 0 && own == 0) kept = 0;
-    if (kept < 0 && v->told && v->reads > 0) kept = (int64_t) v->reads;
+    if (kept < 0 && v->reads_known && v->reads > 0) kept = (int64_t) v->reads;
     if (kept < 0) {
         settled.unsettled = drafted;
-    } else if (kept == 0 && own > 0) { // it was taken back as a whole, and is done again
+    } else if (kept == 0 && own > 0) { // rejected as a whole, and computed again
         settled.generated = -1;
     } else {
         settled.accepted  = (uint64_t) kept - own;
@@ -88,9 +88,9 @@ void ggs_sequence_settle(struct ggs_sequences * s, struct ggs_sequence * q, int6
         settled.generated = (int64_t) settled.accepted;
     }
     if (s->settle != NULL) s->settle(s->owner, v, &settled);
-    // The newest token is the last one that stayed.
+    // The newest token is the last one that stays.
     if (own > 0 && kept >= 0)
-        q->read = !v->told || kept == 0         ? GGS_READ_NOT_KNOWN
+        q->read = !v->reads_known || kept == 0  ? GGS_READ_NOT_KNOWN
                   : v->reads >= (uint64_t) kept ? GGS_READ_BY_PROGRAM
                                                 : GGS_READ_NEVER;
     q->verify.tokens = 0;
@@ -103,8 +103,7 @@ void ggs_sequence_end(struct ggs_sequences * s, struct ggs_sequence * q) {
     q->output = q->generates = q->cut = q->encoded = q->owed = q->forked = false;
 }
 
-// Does a branch of the sequence's request wait for its verdict? The sequence may become a copy of
-// it.
+// True if a branch of the sequence's request is pending. The sequence may become a copy of it.
 static bool has_branch(const struct ggs_sequence_context * context, const struct ggs_sequence * q) {
     for (size_t i = 0; context->branched && q->request != 0 && i < context->n_sequences; i++) {
         const struct ggs_verify * v = &context->sequences[i].verify;
@@ -125,14 +124,14 @@ bool ggs_sequence_is_verify(struct ggs_sequences * s, struct ggs_sequence * q) {
     return s->late == NULL || s->late(s->owner, q->verify.decode);
 }
 
-// Does a removal from here on show that the batch checked drafts? As many outputs are read as
-// tokens stay. Where cells cannot be removed one by one, all of them go, and tokens that are
-// accepted are fed again.
+// True if a removal from here on shows that the batch checked drafts: as many outputs are read as
+// tokens stay. If cells cannot be removed one by one, all of them go, and accepted tokens are fed
+// again.
 static bool checked_drafts(const struct ggs_verify * maybe, int64_t from, int64_t last) {
     if (maybe->tokens == 0 || from < maybe->first || from > last) return false;
     uint64_t kept = (uint64_t) (from - maybe->first);
-    if (kept == 0) return maybe->told && maybe->reads > 0 && maybe->reads < maybe->tokens;
-    return !maybe->told || maybe->reads == kept;
+    if (kept == 0) return maybe->reads_known && maybe->reads > 0 && maybe->reads < maybe->tokens;
+    return !maybe->reads_known || maybe->reads == kept;
 }
 
 static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * context, struct ggs_sequence * q,
@@ -189,7 +188,7 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
     bool same                   = ggs_cells_last(target) == ggs_cells_last(source) && ggs_cells_shared(target, source);
     if (same && v->tokens > 0 && v->branches == target->number && v->request == target->request) {
         adopt(s, target, source);
-    } else if (!had || same) { // what follows belongs to another text than what the sequence had before
+    } else if (!had || same) { // another text follows
         ggs_sequence_end(s, target);
         target->forked = true;
         target->fresh  = false;

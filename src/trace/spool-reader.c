@@ -64,7 +64,8 @@ static bool parse_ahead(int folder, const char * name, struct ggs_spool_segment 
 
 static int by_name(const void * a, const void * b) {
     const struct ggs_spool_segment *x = a, *y = b;
-    uint32_t x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1); // the journal first
+    // The journal, lane 0xffff, comes first.
+    uint32_t x_lane = (uint16_t) (x->lane + 1), y_lane = (uint16_t) (y->lane + 1);
     if (x_lane != y_lane) return x_lane < y_lane ? -1 : 1;
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
@@ -135,7 +136,7 @@ static void close_segment(struct ggs_spool_stream * stream) {
 
 enum opened {
     NO_SEGMENT,
-    BLANK_SEGMENT, // without a header: its writer has not come to it, or died before, or has given it up
+    BLANK_SEGMENT, // no header: its writer died, skipped it or is not there yet
     EMPTY_SEGMENT, // without a record
     SEGMENT
 };
@@ -179,14 +180,15 @@ static enum opened open_file(struct ggs_spool_stream * stream) {
     return type == 0 ? EMPTY_SEGMENT : SEGMENT;
 }
 
-// The ring policy frees the memory of a segment that it gives up, from the header on: what is mapped here becomes zeros.
+// The ring policy frees the memory of a segment that it removes, header included: the mapping
+// becomes zeros.
 static bool was_given_up(const struct ggs_spool_stream * stream) {
     return stream->mapping.size >= sizeof(struct ggs_spool_header) &&
            memcmp(stream->mapping.data, GGS_SPOOL_MAGIC, sizeof(GGS_SPOOL_MAGIC) - 1) != 0;
 }
 
-// Opens the next segment that holds something. False at the end of the stream, which then stays where it is: its writer may go on there,
-// and blank segments that were made ahead come later.
+// Opens the next segment with contents. Returns false at the end of the stream and stays there: its
+// writer may continue, and blank segments that were made ahead come later.
 static bool open_segment(struct ggs_spool_stream * stream) {
     struct ggs_spool_stream ahead = *stream;
     unsigned                blank = 0, empty = 0;
@@ -194,7 +196,7 @@ static bool open_segment(struct ggs_spool_stream * stream) {
     while (ahead.next < ahead.n_segments) {
         enum opened opened = open_file(&ahead);
         if (opened == SEGMENT) {
-            // Writers fill segments in order, so a blank segment before this one was given up.
+            // Writers fill segments in order, so a blank segment before this one was removed.
             ahead.missing += blank + was_given_up(stream);
             ahead.gap |= blank > 0 || was_given_up(stream);
             ahead.consumed += stream->mapping.size;
@@ -227,7 +229,7 @@ uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t 
     return stream->position;
 }
 
-// Bytes of the struct that a record of each type begins with, + 1.
+// Size of the struct that a record of each type begins with, + 1.
 #define FIXED(name) (1 + sizeof(struct ggs_journal_##name))
 static const size_t fixed_parts[] = {
     [GGS_JOURNAL_PROCESS]      = FIXED(process),
@@ -274,7 +276,7 @@ static const size_t fixed_parts[] = {
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 
-// The next record of any type, header included, or NULL.
+// Returns the next record of any type, header included, or NULL.
 static const struct ggs_journal_record * next_record(struct ggs_spool_stream * stream) {
     for (;;) {
         if (stream->position + sizeof(struct ggs_journal_record) <= stream->end) {
@@ -320,7 +322,7 @@ static bool has_payload(unsigned type) {
     return type == GGS_UNIT_INDEX || type == GGS_UNIT_VALUES || type == GGS_UNIT_POSITIONS || type == GGS_UNIT_DUMP;
 }
 
-// Of the unit at the stream's position, with its payload; 0 if the segment ends before.
+// Size of the unit at the stream's position with its payload; 0 if the segment ends before it.
 static uint64_t unit_bytes(const struct ggs_spool_stream * stream) {
     const struct ggs_spool_index * raw   = (const void *) (stream->mapping.data + stream->position);
     uint64_t                       bytes = GGS_SPOOL_UNIT;
@@ -333,10 +335,10 @@ static uint64_t unit_bytes(const struct ggs_spool_stream * stream) {
 
 static bool read_op(struct ggs_spool_stream * stream, const struct ggs_spool_op * raw) {
     if (!stream->chain.known || raw->shift > 31) return false;
-    uint8_t  flags = __atomic_load_n(&raw->flags, __ATOMIC_ACQUIRE); // before the times
+    uint8_t  flags = __atomic_load_n(&raw->flags, __ATOMIC_ACQUIRE); // read first
     uint64_t begin = stream->chain.begin;
     uint32_t node  = stream->chain.node;
-    if (stream->chain.op != 0) { // complete by now, if it was not when it was read
+    if (stream->chain.op != 0) { // its times are complete by this time
         const struct ggs_spool_op * before = (const void *) (stream->mapping.data + stream->chain.op);
         begin += ((uint64_t) before->duration + before->wait) << before->shift;
         node += raw->step;
@@ -361,7 +363,7 @@ static void read_at(struct ggs_spool_stream * stream, const struct ggs_spool_at 
     stream->position += sizeof(*at);
 }
 
-// Reads the unit that the stream is at in its segment. False if there is none.
+// Reads the unit at the stream's position. Returns false if there is none.
 static bool read_unit(struct ggs_spool_stream * stream) {
     while (stream->position + GGS_SPOOL_UNIT <= stream->end) {
         const struct ggs_spool_op *    raw   = (const void *) (stream->mapping.data + stream->position);
@@ -423,7 +425,7 @@ void ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, 
         ggs_spool_stream_skip(stream);
 }
 
-// ---- the whole ----
+// ---- spools ----
 
 static int by_place(const void * a, const void * b) {
     const struct ggs_spool_stream *x = a, *y = b;
@@ -445,7 +447,7 @@ static int split(struct ggs_spool * spool, struct ggs_error * error) {
         if (stream->n_segments++ == 0) stream->segments = segment;
         stream->lane = segment->lane;
     }
-    // Slot and thread of a lane stand in its segments' headers.
+    // The headers of a lane's segments have its slot and thread.
     for (size_t i = 0; i < spool->n_lanes; i++) {
         open_segment(&spool->lanes[i]);
         ggs_spool_stream_rewind(&spool->lanes[i]);
@@ -467,10 +469,10 @@ static void open_control(struct ggs_spool * spool, const char * directory) {
 
 struct cut {
     uint32_t sequence; // of a segment of the journal
-    uint64_t position; // where its last record ends; 0: there is none, or it ends in damage
+    uint64_t position; // end of its last record; 0 if there is none, or it ends in damage
 };
 
-// A writer that has gone on to a segment has left those before for good, so only the last one with a record is read.
+// A writer never returns to an earlier segment, so only the last one with a record is read.
 static struct cut find_cut(const struct ggs_spool * spool) {
     struct cut cut = {0, 0};
     for (size_t n = spool->journal.n_segments; n-- > 0 && cut.position == 0;) {
@@ -543,7 +545,7 @@ void ggs_spool_release(struct ggs_spool * spool) {
     *spool = (struct ggs_spool){0};
 }
 
-// Segments that nobody took, and the files through which ggscope and the program talk.
+// Removes unused segments, and the files by which ggscope and the program communicate.
 static void remove_free(const char * directory) {
     DIR *                 folder = opendir(directory);
     const struct dirent * entry;
@@ -559,8 +561,8 @@ static void remove_free(const char * directory) {
     if (folder != NULL) closedir(folder);
 }
 
-// Where a folder really is. A link into /proc leads to another mount namespace, where the name that
-// realpath finds means another folder.
+// Returns the real path of a folder. A link into /proc leads to another mount namespace, where the
+// result of realpath may be another folder.
 static char * resolve(const char * directory) {
     char    text[4096];
     ssize_t length                = readlink(directory, text, sizeof(text) - 1);
@@ -581,7 +583,7 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
             if (unlink(spool.segments[i].path) != 0 && errno != ENOENT)
                 status = ggs_fail_errno(error, "cannot remove %s", spool.segments[i].path);
         if (status == 0) remove_free(target);
-        if (status == 0) rmdir(target); // stays if something else lies in it
+        if (status == 0) rmdir(target); // stays if it is not empty
     }
     if (status == 0 && lstat(directory, &info) == 0 && S_ISLNK(info.st_mode) && unlink(directory) != 0)
         status = ggs_fail_errno(error, "cannot remove the link %s", directory);
@@ -590,7 +592,8 @@ int ggs_spool_remove(const char * directory, struct ggs_error * error) {
     return status;
 }
 
-// A lane fills front to back: all segments but the last are full, and the end of that one is found by halving.
+// A lane fills front to back: all segments but the last are full. Bisection finds the end of the
+// last.
 uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
     uint64_t units = 0;
     for (size_t i = 0; i < spool->n_lanes; i++) {

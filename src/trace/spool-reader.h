@@ -1,11 +1,11 @@
 // Reads a spool (spool.h) as streams: the journal, and one stream of units per lane. One segment
-// per stream is mapped at a time. Spools are untrusted: what does not add up is skipped and counted
-// in `damaged`, never followed.
+// per stream is mapped at a time. Spools are untrusted: inconsistent data is skipped and counted in
+// `damaged`, never followed.
 //
-// A spool may be read while its writer goes on. What is read then is a consistent cut: the journal
-// ends where it ended when the spool was opened, and lanes are listed after that. All that a run
-// leaves in lanes is written before the journal says that it has ended, so no run of the cut lacks
-// an op; lanes may hold ops of later runs.
+// A spool may be read while its writer continues. The result is a consistent cut: the journal ends
+// where it ended when the spool was opened, and lanes are listed after that. A run's lanes are
+// complete before the journal has its end, so no run of the cut lacks an op; lanes may hold ops of
+// later runs.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ struct ggs_spool_segment {
     uint32_t sequence;
 };
 
-// A unit of a lane as it is read.
+// A decoded unit of a lane.
 struct ggs_unit {
     enum ggs_unit_type type;  // never GGS_UNIT_AT
     uint8_t            flags; // enum ggs_op_run_flags
@@ -35,37 +35,37 @@ struct ggs_unit {
 struct ggs_spool_stream {
     const struct ggs_spool_segment * segments; // of this stream, in order
     size_t                           n_segments;
-    size_t                           next;         // segment to be opened next
-    uint32_t                         base;         // the first number that is expected: those before are sealed already
-    uint32_t                         lane;         // as the file names say
-    uint32_t                         slot, thread; // lanes: of the segment that is open
+    size_t                           next;         // the next segment to open
+    uint32_t                         base;         // first expected number: earlier ones are sealed
+    uint32_t                         lane;         // from the file names
+    uint32_t                         slot, thread; // lanes: from the open segment
     struct ggs_mapping               mapping;
     uint64_t                         position, end;
-    uint64_t                         cut;      // the journal: where its last segment ends; 0: nowhere
+    uint64_t                         cut;      // the journal: end of its last segment, or 0
     uint64_t                         consumed; // bytes of closed segments
-    uint64_t                         damaged;  // segments that ended in the middle of something, or were no segments
-    uint64_t        missing; // segments that were given up by the ring policy, perhaps while they were read
-    bool            gap;     // units are missing before the one that the lane is at
-    struct ggs_unit unit;    // lanes: that it is at
+    uint64_t                         damaged;  // segments that are invalid or truncated
+    uint64_t                         missing;  // segments that the ring policy removed
+    bool                             gap;      // units are missing before this one
+    struct ggs_unit                  unit;     // lanes: the current unit
     struct {
         bool     known;
-        uint64_t begin, op; // where the op before lies, which began then; 0: the next one begins then
+        uint64_t begin, op; // offset and begin of the previous op; op 0: begin of the next one
         uint32_t run, node;
-    } chain; // lanes: what the next op hangs on
+    } chain; // lanes: state
 };
 
-// A record as it is read.
+// A decoded record.
 struct ggs_record {
     enum ggs_journal_type type;
     uint64_t              ticks;
     const void *          body; // the struct of the type
     uint64_t              length;
-    const char *          text; // behind the struct: `text_length` bytes until the first NUL or the end
+    const char *          text; // after the struct: `text_length` bytes, without the NUL
     uint64_t              text_length;
 };
 
 struct ggs_spool {
-    struct ggs_spool_segment * segments; // journal first, then by lane and sequence, the machine last
+    struct ggs_spool_segment * segments; // journal, lanes by number and sequence, machine
     size_t                     n_segments;
     struct ggs_spool_stream    journal;
     struct ggs_spool_stream    machine; // records like the journal's
@@ -73,22 +73,22 @@ struct ggs_spool {
     size_t                     n_lanes;
     uint64_t                   bytes; // of all segment files
     char *                     directory;
-    struct ggs_mapping         control; // struct ggs_spool_control and its list; empty if there is none
+    struct ggs_mapping         control; // struct ggs_spool_control and its list; or empty
 };
 
-// The windows and marks of a spool, in order of time; NULL beyond the last.
+// Windows and marks of a spool in time order; NULL after the last.
 const struct ggs_control_entry * ggs_spool_control_entry(const struct ggs_spool * spool, uint32_t number);
 
-// `directory` is the spool folder itself. An empty or absent folder is GGS_ABSENT.
+// `directory` is the spool folder itself. Returns GGS_ABSENT for an empty or missing folder.
 int  ggs_spool_open(struct ggs_spool * spool, const char * directory, struct ggs_error * error);
 void ggs_spool_release(struct ggs_spool * spool);
-// Has the journal grown since the spool was opened?
+// True if the journal has grown since the spool was opened.
 bool ggs_spool_goes_on(const struct ggs_spool * spool);
-// Removes the segments and then the folder, and the link to it if `directory` is one. Anything else
-// that lies in the folder stays, and so does the folder then.
+// Removes the segments and the folder, and the link to it if `directory` is one. A folder with
+// other contents stays, with these.
 int ggs_spool_remove(const char * directory, struct ggs_error * error);
 
-// The arrays behind a struct ggs_journal_decode, each of head->tokens elements.
+// The arrays after a struct ggs_journal_decode, each of head->tokens elements.
 struct ggs_decode_arrays {
     const struct ggs_journal_decode * head;
     const int32_t *                   tokens;
@@ -98,32 +98,32 @@ struct ggs_decode_arrays {
     const uint8_t *                   more; // head->more pairs of int32_t, not aligned
 };
 
-// Of a GGS_JOURNAL_DECODE, in whose body they point. False if the body is too short for them.
+// Finds the arrays in the body of a GGS_JOURNAL_DECODE. Returns false if the body is too short.
 bool ggs_decode_arrays(struct ggs_decode_arrays * arrays, const void * body, uint64_t length);
 
 void ggs_spool_stream_rewind(struct ggs_spool_stream * stream);
-// The next record of the journal or the machine; false at the end. Lives until the next call. Its
-// type is known, and the struct that belongs to it is there in full: any other record counts as
-// damaged and is left out.
+// Reads the next record of the journal or the machine; false at the end. The record lives until the
+// next call. Its type is known and its struct complete: other records count as damaged and are
+// skipped.
 bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record * record);
 
-// Where the stream is: an offset in a segment. Seeking to a segment that is gone goes to the oldest
-// one behind it.
+// The position of the stream: an offset in a segment. Seeking to a removed segment goes to the
+// oldest later one.
 uint64_t ggs_spool_stream_tell(const struct ggs_spool_stream * stream, uint32_t * sequence);
 void     ggs_spool_stream_seek(struct ggs_spool_stream * stream, uint32_t sequence, uint64_t position);
 
-// The unit that the lane is at, or NULL at the end; the same one until it is skipped, when it is
-// looked at again: it may have been completed.
+// Returns the current unit of the lane, or NULL at the end. Until it is skipped, each call decodes
+// the same unit again, because the writer may complete it.
 const struct ggs_unit * ggs_spool_stream_unit(struct ggs_spool_stream * stream);
-// Skips the unit that ggs_spool_stream_unit returned, with its payload if it is index data.
+// Skips the current unit, with its payload if it is index data.
 void ggs_spool_stream_skip(struct ggs_spool_stream * stream);
-// That unit as it lies in the spool, if it is index data: its payload is behind it.
+// The current unit as stored, if it is index data; its payload follows.
 const struct ggs_spool_index * ggs_spool_stream_index(const struct ggs_spool_stream * stream);
 
-// Units in segments that the ring policy has given up, about: the numbers of a lane's segments
-// leave them out.
+// Estimates the units in segments that the ring policy removed, by gaps in the numbers of a lane's
+// segments.
 uint64_t ggs_spool_dropped(const struct ggs_spool * spool);
-// About how many units all lanes hold.
+// Estimates the number of units in all lanes.
 uint64_t ggs_spool_estimate(struct ggs_spool * spool);
 // Bytes that have been read.
 uint64_t ggs_spool_done(const struct ggs_spool * spool);

@@ -1,41 +1,46 @@
-// The spool: what the capture library leaves behind while the engine runs, and what seal reads.
+// The spool: what the capture library writes while the engine runs, and what seal reads.
 //
-// A spool is a folder of segment files, each a header followed by records. Segments are mapped MAP_SHARED and
-// filled front to back, so what was written survives the death of the writer. A file is allocated in full
-// and zero beyond its last record; a record's type is stored last, and type 0 is never valid: the first
-// zero type ends a segment.
+// A spool is a folder of segment files, each a header followed by records. Segments are mapped
+// MAP_SHARED and filled front to back, so their contents survive the death of the writer. A file is
+// allocated at full size and zero after its last record. A record's type is stored last, and type 0
+// is never valid: the first zero type ends a segment.
 //
-//     SPOOL/journal-0000.seg journal-0001.seg ...    one stream, in order: everything but op runs
-//     SPOOL/lane-000-0000.seg ...                one stream per lane: op runs and the index data they saw, or values; those that were sealed
-//                                                while the program runs are gone
-//     SPOOL/machine-0000.seg                     one stream, written by ggscope itself: what the kernel says
-//     SPOOL/free-000000.seg ...                  GGS_SPOOL_SEGMENT zeros each, made ahead by ggscope
-//     SPOOL/spare-0000.seg ...                   the same, made ahead for a sandbox by the writer
+//     SPOOL/journal-0000.seg journal-0001.seg ...   one stream, in order: everything but op runs
+//     SPOOL/lane-000-0000.seg ...                   one stream per lane: op runs and their index
+//                                                   data, or values; sealed segments are removed
+//     SPOOL/machine-0000.seg                        one stream, written by ggscope: kernel events
+//     SPOOL/free-000000.seg ...                     GGS_SPOOL_SEGMENT zeros each, made by ggscope
+//     SPOOL/spare-0000.seg ...                      the same, made by the writer for a sandbox
 //
-// The writer takes the next free or spare segment by writing its header, which says what it is and
-// is blank until then. The first of the journal it renames instead: of several processes that are
-// given one spool, one succeeds.
+// The writer uses the next free or spare segment by writing its header, which is blank until then
+// and says what the segment is. It renames the first segment of the journal instead: of several
+// processes with one spool, one succeeds.
 //
-// A lane is written by one thread at a time. It belongs to (slot, thread index): a slot is taken for the
-// duration of one graph run, so lanes number (concurrent graph runs) x (threads), however many OS threads come and go.
+// One thread at a time writes a lane. A lane belongs to (slot, thread index), and a slot to one
+// graph run at a time. So there are (concurrent graph runs) x (threads) lanes, however many OS
+// threads come and go.
 //
-//     segment            journal record                     lane units (16 bytes): where an op stands, and the op
-//     +--------------+   +------------------------------+   +------------------------------------------+
-//     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u24 node  u32 run  u64 begin    |
-//     +--------------+   | u64 ticks                    |   +------------------------------------------+
-//     | record       |   | body, padded to 8            |   | u8 type  u8 flags  u8 shift  u8 step     |
-//     | record ...   |   +------------------------------+   | u32 duration  u32 wait  u32 inner_wait   |
-//     | 0 0 0 0 ...  |                                      +------------------------------------------+
-//     +--------------+
+//     segment            journal record                     lane units (16 bytes): AT, and OP
+//     +--------------+   +------------------------------+   +-------------------------------------+
+//     | header  64 B |   | u32 type   u32 bytes (all)   |   | u8 type  u24 node  u32 run          |
+//     +--------------+   | u64 ticks                    |   | u64 begin                           |
+//     | record       |   | body, padded to 8            |   +-------------------------------------+
+//     | record ...   |   +------------------------------+   | u8 type  u8 flags  u8 shift u8 step |
+//     | 0 0 0 0 ...  |                                      | u32 duration  u32 wait              |
+//     +--------------+                                      | u32 inner_wait                      |
+//                                                           +-------------------------------------+
 //
-// A thread does op after op, and begins the next when it leaves the barrier behind the last. So an op unit says only how many nodes it is further
-// and how long it took: it belongs to the run of the op before it in its lane, and begins where that one's wait ended. Where this is not so, at the
-// first op of a run above all, a unit before it says where it stands. Every segment of a lane begins with a run.
+// A thread begins an op when it leaves the barrier after the previous one. So an OP unit has only
+// the number of nodes since the previous op, and its times: it belongs to the run of the previous
+// op in its lane, and begins where that op's wait ended. Elsewhere, as at the first op of a run, an
+// AT unit before it has run, node and begin. Every segment of a lane begins with a run.
 //
-// Everything is little endian, as the machine writes it; a spool is read on the machine it was written on (or one like it).
+// Everything is little endian, as the machine writes it. A spool is read on the machine that wrote
+// it, or one like it.
 //
-// Times are ticks: the time stamp counter if it is invariant, else CLOCK_MONOTONIC nanoseconds. Anchors pair
-// ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. The machine's records have CLOCK_MONOTONIC always.
+// Times are ticks: the time stamp counter if it is invariant, else CLOCK_MONOTONIC nanoseconds.
+// Anchors pair ticks with CLOCK_MONOTONIC; every graph run begins and ends with one. Records of the
+// machine stream always have CLOCK_MONOTONIC.
 #pragma once
 
 #include <stddef.h>
@@ -44,13 +49,13 @@
 #include "trace/reader.h" // flags and kinds mean the same in the spool and in the trace
 
 #define GGS_SPOOL_MAGIC "GGSPOOL1"
-#define GGS_SPOOL_FREE  "free-%06u"  // printf form of the name of a free segment, without its ending
-#define GGS_SPOOL_SPARE "spare-%04u" // and of one that was made for a sandbox
+#define GGS_SPOOL_FREE  "free-%06u"  // printf form of the names of free segments, without suffix
+#define GGS_SPOOL_SPARE "spare-%04u" // of segments for a sandbox
 
 enum {
     GGS_SPOOL_VERSION = 5,
     GGS_SPOOL_UNIT    = 16,      // bytes of a lane unit
-    GGS_SPOOL_SEGMENT = 1 << 20, // usual size of a segment file
+    GGS_SPOOL_SEGMENT = 1 << 20, // typical size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
     GGS_SPOOL_MACHINE = 0xfffe,  // `lane` of a machine segment; its `pid` is 0
     GGS_SPOOL_VALUES  = 0xfffd,  // `thread` of a slot's lane of values
@@ -71,20 +76,21 @@ _Static_assert(sizeof(struct ggs_spool_header) == 64, "layout");
 
 // ---- control ----
 //
-// SPOOL/control, made by ggscope before the program starts: whether graph runs are recorded just now, and when they were. The program
-// maps the first part of it and writes only if `steps_left` ends a window; the list behind it is ggscope's.
+// SPOOL/control, made by ggscope before the program starts: whether graph runs are recorded, and
+// when they were. The program maps the first part and writes to it only if `steps_left` ends a
+// window; the list after it belongs to ggscope.
 
 #define GGS_SPOOL_CONTROL "control"
 #define GGS_CONTROL_MAGIC "GGSCTRL1"
 
 struct ggs_control_entry {
-    uint32_t kind; // enum ggs_window_kind; 0: there is none
+    uint32_t kind; // enum ggs_window_kind; 0 for none
     uint32_t reserved;
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 while the window is open
     union {
-        char text[104]; // of a mark; ends with a NUL
-        // Of a window that was found to be over only later: decodes (last, newest] are not part of the recording; a newest of 0 is
-        // open. No decodes are left out if `cut` is 0.
+        char text[104]; // of a mark; NUL-terminated
+        // For a window whose end was noticed late: if `cut` is not 0, decodes (last, newest] are
+        // not part of the recording. A newest of 0 is open.
         struct {
             uint64_t cut, last, newest;
         } late;
@@ -93,14 +99,14 @@ struct ggs_control_entry {
 
 struct ggs_spool_control {
     char     magic[8];
-    uint32_t recording; // what begins while it is 0 is not recorded
+    uint32_t recording; // calls that begin while it is 0 are not recorded
     uint32_t reserved;
-    int64_t  steps_left; // the window ends after so many steps; 0 or less: by itself never
-    uint64_t ended_ns;   // CLOCK_MONOTONIC, when it did
+    int64_t  steps_left; // steps until the window ends; 0 or less: no limit
+    uint64_t ended_ns;   // CLOCK_MONOTONIC, when the window ended so
     uint32_t entries;    // of the list that follows
     uint32_t reserved_2;
-    uint64_t freed;    // bytes of segments that are sealed and gone: they do not count for the limit any more
-    uint32_t children; // forked ones that computed graphs and were not recorded; the program counts
+    uint64_t freed;    // bytes of sealed and removed segments, which no longer use the limit
+    uint32_t children; // forked ones that compute without being recorded; counted by the program
     uint8_t  padding[12];
 };
 _Static_assert(sizeof(struct ggs_spool_control) == 64, "layout");
@@ -109,7 +115,7 @@ enum { GGS_CONTROL_ENTRIES = 4096 };
 
 // ---- attaching ----
 //
-// SPOOL/attach, made by ggscope attach before it loads the library: what it wants, and what became of it.
+// SPOOL/attach, made by ggscope attach before it loads the library: its request and the outcome.
 
 #define GGS_SPOOL_ATTACH "attach"
 #define GGS_ATTACH_MAGIC "GGSATCH1"
@@ -119,49 +125,50 @@ enum ggs_attach_wanted { GGS_ATTACH_RECORD = 1, GGS_ATTACH_DETACH = 2 };
 enum ggs_attach_state {
     GGS_ATTACH_STARTING = 0,
     GGS_ATTACH_ATTACHED = 1, // calls lead to the library
-    GGS_ATTACH_ENDING   = 2, // it waits for graph runs that are under way
-    GGS_ATTACH_DETACHED = 3, // the process is as before
-    GGS_ATTACH_FAILED   = 4, // likewise, and `text` says why
+    GGS_ATTACH_ENDING   = 2, // it waits for graph runs in progress
+    GGS_ATTACH_DETACHED = 3, // the process is restored
+    GGS_ATTACH_FAILED   = 4, // the process is restored, and `text` says why
 };
 
 enum ggs_attach_change { GGS_ATTACH_NO_CHANGE = 0, GGS_ATTACH_CODE = 1, GGS_ATTACH_CODE_BACK = 2 };
 
 struct ggs_spool_attach {
     char     magic[8];
-    uint32_t wanted;                      // by ggscope
-    uint32_t state;                       // by the library
-    uint32_t slots, lazy, locked, failed; // of calls that were redirected
-    // The library asks ggscope to change code while all threads stand (base/code/entry.h), and waits for its answer.
-    uint64_t places;  // the address of `n_places` struct ggs_code_place in the process
+    uint32_t wanted;                      // set by ggscope
+    uint32_t state;                       // set by the library
+    uint32_t slots, lazy, locked, failed; // numbers of redirected calls
+    // The library asks ggscope to change code while all threads are stopped (base/code/entry.h),
+    // and waits for the answer.
+    uint64_t places; // address of `n_places` struct ggs_code_place in the process
     uint32_t n_places;
-    uint32_t asked;   // by the library: enum ggs_attach_change
-    uint32_t done;    // by ggscope: what was asked last
-    uint32_t stopped; // 1: ggscope could not
+    uint32_t asked;   // set by the library: enum ggs_attach_change
+    uint32_t done;    // set by ggscope: the last request
+    uint32_t stopped; // 1 if ggscope failed
     uint8_t  reserved[200];
     char     text[768];
 };
 _Static_assert(sizeof(struct ggs_spool_attach) == 1024, "layout");
 
-// What ggscope_attach of the library returns.
+// Results of ggscope_attach.
 enum ggs_attach_answer { GGS_ATTACH_STARTED = 0, GGS_ATTACH_BUSY = 1, GGS_ATTACH_REFUSED = 2 };
 
 // ---- lane units ----
 
 enum ggs_unit_type {
-    GGS_UNIT_OP     = 1, // an op run: written at its begin, completed in place at its end
-    GGS_UNIT_INDEX  = 2, // index data: a struct ggs_spool_index and `bytes` of payload in the units that follow
-    GGS_UNIT_THREAD = 3, // struct ggs_spool_at: from here on the lane is written by this OS thread, whose id is `begin`
-    GGS_UNIT_AT     = 4, // struct ggs_spool_at: where the next op stands
-    GGS_UNIT_VALUES = 5, // in lanes of values: a struct ggs_spool_values, and its rows in the units that follow
-    GGS_UNIT_POSITIONS = 6, // likewise; i32 positions of the tokens of the run's scheduler call, before its values
-    GGS_UNIT_DUMP      = 7, // likewise: a struct ggs_spool_dump, and its bytes
+    GGS_UNIT_OP        = 1, // an op run: written at its begin, completed in place at its end
+    GGS_UNIT_INDEX     = 2, // index data: struct ggs_spool_index, payload in further units
+    GGS_UNIT_THREAD    = 3, // struct ggs_spool_at: the lane's next OS thread has the id `begin`
+    GGS_UNIT_AT        = 4, // struct ggs_spool_at: run, node and begin of the next op
+    GGS_UNIT_VALUES    = 5, // lanes of values: struct ggs_spool_values, rows in further units
+    GGS_UNIT_POSITIONS = 6, // lanes of values: i32 positions of the scheduler call's tokens
+    GGS_UNIT_DUMP      = 7, // lanes of values: struct ggs_spool_dump and its bytes
 };
 
 struct ggs_spool_op {
     uint8_t  type;
     uint8_t  flags;      // enum ggs_op_run_flags; with GGS_OP_RUN_FUSED one node is absorbed
     uint8_t  shift;      // duration, wait and inner_wait are in units of 2^shift ticks
-    uint8_t  step;       // its node is so many behind that of the op before; behind an AT it is the AT's
+    uint8_t  step;       // nodes since the previous op; after an AT it is the AT's node
     uint32_t duration;   // begin to end on this thread
     uint32_t wait;       // in the barrier after the end
     uint32_t inner_wait; // in barriers inside the op
@@ -178,9 +185,9 @@ enum { GGS_SPOOL_MOST_NODES = 1 << 24, GGS_SPOOL_MOST_STEP = UINT8_MAX };
 
 struct ggs_spool_index {
     uint8_t  type;
-    uint8_t  source; // which source of the node this is: 0..9
+    uint8_t  source; // number of the node's source: 0..9
     uint8_t  width;  // bytes of an element
-    uint8_t  flags;  // GGS_INDEX_CUT: only the first `bytes` were kept
+    uint8_t  flags;  // GGS_INDEX_CUT: only the first `bytes` were recorded
     uint32_t run;
     uint32_t node;
     uint32_t bytes; // of payload, dense, first dimension fastest
@@ -188,11 +195,12 @@ struct ggs_spool_index {
 };
 _Static_assert(sizeof(struct ggs_spool_index) == 2 * GGS_SPOOL_UNIT, "layout");
 
-// What an op computed (record --values). A slot has one lane for these, beside those of its threads; its units depend on none before them.
+// The values of an op's output (record --values). A slot has one lane for these, beside those of
+// its threads; its units do not depend on earlier ones.
 struct ggs_spool_values {
     uint8_t  type;
-    uint8_t  source; // 0: what the node computed; else what it reads as its source `source` - 1, which no node makes
-    uint8_t  input;  // of those: 1: an input of the graph, 0: a weight
+    uint8_t  source; // 0: the node's output; else its source `source` - 1, a leaf
+    uint8_t  input;  // of a leaf: 1 an input of the graph, 0 a weight
     uint8_t  reserved;
     uint32_t run;
     uint32_t node;
@@ -211,8 +219,8 @@ enum { GGS_VALUE_SKETCH = 16, GGS_VALUE_NO_TOKEN = 0xffffffff };
 
 // One token's part of an op's output.
 struct ggs_spool_value {
-    uint32_t token;               // index in the batch; GGS_VALUE_NO_TOKEN: the output is not one of tokens
-    uint32_t nan, inf;            // elements that are
+    uint32_t token;               // index in the batch; or GGS_VALUE_NO_TOKEN
+    uint32_t nan, inf;            // numbers of such elements
     float    min, max, mean, rms; // of the others; all 0 if there are none
     uint32_t largest;             // index of the element with the largest absolute value
     uint64_t hash;                // of the elements' bits as F32
@@ -220,16 +228,16 @@ struct ggs_spool_value {
 };
 _Static_assert(sizeof(struct ggs_spool_value) == 104, "layout");
 
-// A piece of a tensor that an op reads or writes (record --values-dump), likewise in lanes of values.
+// A piece of a tensor that an op reads or writes (record --values-dump), in lanes of values.
 enum { GGS_DUMP_OUTPUT = 0xff };
 struct ggs_spool_dump {
     uint8_t  type;
-    uint8_t  source; // of the node; GGS_DUMP_OUTPUT: what it wrote
+    uint8_t  source; // of the node; GGS_DUMP_OUTPUT for its output
     uint8_t  reserved[2];
     uint32_t run;
     uint32_t node;
     uint32_t bytes;         // of this piece
-    uint64_t offset, total; // in the tensor, and its bytes as it lies in memory, strides included
+    uint64_t offset, total; // in the tensor; its bytes in memory, strides included
 };
 _Static_assert(sizeof(struct ggs_spool_dump) == sizeof(struct ggs_spool_values) &&
                    offsetof(struct ggs_spool_dump, bytes) == offsetof(struct ggs_spool_values, bytes),
@@ -237,56 +245,60 @@ _Static_assert(sizeof(struct ggs_spool_dump) == sizeof(struct ggs_spool_values) 
 
 // ---- journal records ----
 //
-// A record is a struct, and after it what the list says. A text is the last thing in a record and ends at its first NUL.
-// OPS and TYPES may come again with more lines; the newest holds.
+// A record is a struct, followed by what the list says. A text is at the end of a record and ends
+// at its first NUL. OPS and TYPES may be repeated with more lines; the newest is valid. "number" is
+// a ggs_journal_number with these values. KERNELS come before their DEVICE_RUN, STREAMED before its
+// RUN_END. A file may have several RESIDENT. A line of TYPES is empty for a number without a type.
 
 enum ggs_journal_type {
-    GGS_JOURNAL_PROCESS = 1, // ggs_journal_process; text: path of the executable
-    GGS_JOURNAL_ENGINE  = 2, // text: "key=value\n" lines: library paths, build ids, versions
-    GGS_JOURNAL_OPS     = 3, // text: op names by number, "\n" between
-    GGS_JOURNAL_TYPES   = 4, // text: "name block_elements block_bytes\n" by type number; an empty line for none
-    GGS_JOURNAL_FILE    = 5, // text: path of a GGUF file that was opened, absolute if it could be resolved
-    GGS_JOURNAL_MAPS    = 6, // text: "start end offset path\n" (hex hex hex), the file mappings of the process
-    GGS_JOURNAL_BUFFER =
-        7, // ggs_journal_buffer; text: name of the buffer type, "\n", and of the device whose memory it is
-    GGS_JOURNAL_BUFFER_FREE  = 8,  // ggs_journal_number: buffer id
-    GGS_JOURNAL_BUFFER_USAGE = 9,  // ggs_journal_number: buffer id, usage
+    GGS_JOURNAL_PROCESS      = 1,  // ggs_journal_process; text: path of the executable
+    GGS_JOURNAL_ENGINE       = 2,  // text: "key=value\n" lines: library paths, build ids, versions
+    GGS_JOURNAL_OPS          = 3,  // text: op names by number, "\n" between
+    GGS_JOURNAL_TYPES        = 4,  // text: "name block_elements block_bytes\n" by type number
+    GGS_JOURNAL_FILE         = 5,  // text: path of an opened GGUF file, absolute if possible
+    GGS_JOURNAL_MAPS         = 6,  // text: "start end offset path\n" (hex), mapped files
+    GGS_JOURNAL_BUFFER       = 7,  // ggs_journal_buffer; text: buffer type, "\n", device
+    GGS_JOURNAL_BUFFER_FREE  = 8,  // number: buffer id
+    GGS_JOURNAL_BUFFER_USAGE = 9,  // number: buffer id, usage
     GGS_JOURNAL_GRAPH        = 10, // ggs_journal_graph; its tensors; names
-    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: a known graph at other addresses
+    GGS_JOURNAL_GRAPH_DELTA  = 11, // ggs_journal_delta; `count` ggs_journal_move: other addresses
     GGS_JOURNAL_RUN          = 12, // ggs_journal_run; text: name of the backend
-    GGS_JOURNAL_RUN_THREADS =
-        13, // ggs_journal_number: run, threads, slot, GGS_RUN_NO_WAITS and GGS_RUN_FIRST_THREAD or 0: the CPU computes it, op by op;
-            // with 0 threads a device does, and the slot's lane of values has what its ops computed
-    GGS_JOURNAL_RUN_END = 14, // ggs_journal_run_end
-    GGS_JOURNAL_DECODE =
-        15, // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index, i32 sequence}[more]
-    GGS_JOURNAL_DECODE_END = 16, // ggs_journal_number: decode, status
-    GGS_JOURNAL_WARMUP     = 17, // ggs_journal_number: context, on or off
-    GGS_JOURNAL_CLEAR      = 18, // ggs_journal_number: memory object: its contents were dropped
+    // number: run, threads, slot, flags (GGS_RUN_NO_WAITS, GGS_RUN_FIRST_THREAD). The CPU computes
+    // the run op by op; with 0 threads a device does, and the slot's lane of values has its values.
+    GGS_JOURNAL_RUN_THREADS = 13,
+    GGS_JOURNAL_RUN_END     = 14, // ggs_journal_run_end
+    // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index,
+    // i32 sequence}[more]
+    GGS_JOURNAL_DECODE     = 15,
+    GGS_JOURNAL_DECODE_END = 16, // number: decode, status
+    GGS_JOURNAL_WARMUP     = 17, // number: context, on or off
+    GGS_JOURNAL_CLEAR      = 18, // number: memory object, whose contents were dropped
     GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor
-    GGS_JOURNAL_LOAD       = 20, // ggs_journal_number: load number; text: path. A model load began
-    GGS_JOURNAL_LOAD_END   = 21, // ggs_journal_number: load number, model
-    GGS_JOURNAL_CONTEXT = 22, // ggs_journal_number: context, model, memory object, 1 if it existed before the recording
-    GGS_JOURNAL_SCHEDULE = 23, // ggs_journal_number: schedule call, scheduler, decode (0: not seen), nodes of the graph
-    GGS_JOURNAL_SCHEDULE_END = 24, // ggs_journal_number: schedule call, status
+    GGS_JOURNAL_LOAD       = 20, // number: load number; text: path. Begins a model load
+    GGS_JOURNAL_LOAD_END   = 21, // number: load number, model
+    // number: context, model, memory object, 1 if it existed before the recording
+    GGS_JOURNAL_CONTEXT = 22,
+    // number: scheduler call, scheduler, decode (0 if unknown), nodes of the graph
+    GGS_JOURNAL_SCHEDULE     = 23,
+    GGS_JOURNAL_SCHEDULE_END = 24, // number: scheduler call, status
     GGS_JOURNAL_LOSS         = 25, // ggs_journal_loss
-    GGS_JOURNAL_END          = 26, // ggs_journal_number: 0. The process left main or called exit
-    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area: what an op really touched
+    GGS_JOURNAL_END          = 26, // number: 0. The process left main or called exit
+    GGS_JOURNAL_PAGES        = 27, // ggs_journal_pages; `count` ggs_journal_area that an op touched
     GGS_JOURNAL_READ         = 28, // ggs_journal_read; text: path
-    GGS_JOURNAL_RESIDENT    = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path. A file may take several
-    GGS_JOURNAL_FAULT       = 30, // machine: ggs_journal_fault
-    GGS_JOURNAL_REQUEST     = 31, // machine: ggs_journal_request
-    GGS_JOURNAL_DEVICE_RUN  = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op: the results of a run are there
-    GGS_JOURNAL_KERNELS     = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names. Before the DEVICE_RUN
-    GGS_JOURNAL_DEVICE      = 34, // ggs_journal_device; text: the name of its backend, "\n", its description
-    GGS_JOURNAL_MEMORY      = 35, // ggs_journal_memory: cells of sequences were removed, copied or moved
-    GGS_JOURNAL_EMBEDDINGS  = 36, // ggs_journal_number: context whose embeddings were taken after its newest decode
-    GGS_JOURNAL_FILLED      = 37, // ggs_journal_filled; text: path. Bytes of a file were read into a buffer
-    GGS_JOURNAL_STREAMED    = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use. Before the RUN_END
-    GGS_JOURNAL_OUTPUT_READ = 39, // ggs_journal_output_read
-    GGS_JOURNAL_SAMPLE      = 40, // ggs_journal_sample; bytes that were in a tensor when it was used or set
-    GGS_JOURNAL_OFF_CPU     = 41, // machine: ggs_journal_off_cpu; its time is that of the end
-    GGS_JOURNAL_COUNT       = 42,
+    GGS_JOURNAL_RESIDENT     = 29, // ggs_journal_resident; `count` ggs_journal_area; text: path
+    GGS_JOURNAL_FAULT        = 30, // machine: ggs_journal_fault
+    GGS_JOURNAL_REQUEST      = 31, // machine: ggs_journal_request
+    GGS_JOURNAL_DEVICE_RUN   = 32, // ggs_journal_device_run; `ops` ggs_journal_device_op
+    GGS_JOURNAL_KERNELS      = 33, // ggs_journal_kernels; `count` ggs_journal_kernel; names
+    GGS_JOURNAL_DEVICE       = 34, // ggs_journal_device; text: backend, "\n", description
+    GGS_JOURNAL_MEMORY       = 35, // ggs_journal_memory: cells were removed, copied or moved
+    GGS_JOURNAL_EMBEDDINGS   = 36, // number: context, whose embeddings were read
+    GGS_JOURNAL_FILLED       = 37, // ggs_journal_filled; text: path of a file read into a buffer
+    GGS_JOURNAL_STREAMED     = 38, // ggs_journal_streamed; `count` ggs_journal_streamed_use
+    GGS_JOURNAL_OUTPUT_READ  = 39, // ggs_journal_output_read
+    GGS_JOURNAL_SAMPLE       = 40, // ggs_journal_sample; bytes of a tensor when it was used or set
+    GGS_JOURNAL_OFF_CPU      = 41, // machine: ggs_journal_off_cpu; its time is that of the end
+    GGS_JOURNAL_COUNT        = 42,
 };
 
 struct ggs_journal_record {
@@ -306,27 +318,27 @@ struct ggs_journal_process {
 };
 
 struct ggs_journal_number {
-    uint64_t value[4]; // as each type says
+    uint64_t value[4]; // as listed with each type
 };
 
 struct ggs_journal_loss {
     uint64_t reason; // enum ggs_loss_reason
     uint64_t lane;   // thread index
     uint64_t count;
-    uint64_t run;        // 0: not known, or more than one
-    uint64_t begin, end; // ticks: it happened between these; 0: at any time until now
+    uint64_t run;        // 0 if unknown or several
+    uint64_t begin, end; // ticks: bounds; 0 if unknown
 };
 
 struct ggs_journal_buffer {
-    uint64_t id; // from 1, never used again
+    uint64_t id; // from 1, never reused
     uint64_t address;
     uint64_t size;
     uint32_t usage; // ggml's enum: 0 any, 1 weights, 2 compute
     uint32_t host;  // 1: the address can be read by the CPU
 };
 
-// A graph: `tensors` tensors, the first `nodes` of them the nodes in order, then everything they read: leaves, and
-// view parents that are neither.
+// A graph: `tensors` tensors. The first `nodes` of them are the nodes in order; the others are what
+// these read: leaves, and view parents that are neither.
 struct ggs_journal_graph {
     uint64_t id; // from 1
     uint32_t nodes;
@@ -355,7 +367,7 @@ struct ggs_journal_tensor {
 
 struct ggs_journal_delta {
     uint64_t id;   // the new graph's
-    uint64_t base; // the graph it equals but for addresses
+    uint64_t base; // the graph that differs only in addresses
     uint64_t count;
 };
 
@@ -382,30 +394,30 @@ struct ggs_journal_run_end {
     uint64_t monotonic_ns;
     int64_t  status; // as the engine returned it
     uint64_t flags;  // GGS_RUN_NO_WAITS
-    uint64_t graph;  // what its RUN said may be a guess, this is not; 0 if it was not seen
+    uint64_t graph;  // the graph of RUN may be a guess, this is not; 0 if unknown
 };
 
 struct ggs_journal_device {
-    uint64_t memory; // bytes, 0 if not known
+    uint64_t memory; // bytes, 0 if unknown
     uint32_t type;   // enum ggs_device_type
     uint32_t reserved;
 };
 
-// Comes after the RUN_END of a run on a device, which is only the return of the call that submits it.
+// Follows the RUN_END of a device's run, which is only the return of the submitting call.
 struct ggs_journal_device_run {
     uint64_t run;
     uint64_t submitted;      // ticks: everything is in the device's queue
-    uint64_t results_ns;     // CLOCK_MONOTONIC: the engine has waited for the results
-    uint64_t clock_error_ns; // how far times of ops may be off
+    uint64_t results_ns;     // CLOCK_MONOTONIC: the engine has the results
+    uint64_t clock_error_ns; // bound of the error of op times
     uint32_t ops;
     uint32_t timed; // enum ggs_device_timed
 };
 
 enum ggs_device_timed {
-    GGS_DEVICE_UNTIMED = 0, // the run is seen as a whole only
-    GGS_DEVICE_TIMED   = 1, // times of ops were stamped on the device
-    GGS_DEVICE_REPLAYED =
-        2, // likewise, of a graph that was captured before: `ops` names every node, also those fused into others
+    GGS_DEVICE_UNTIMED = 0, // the run is opaque
+    GGS_DEVICE_TIMED   = 1, // ops have device times
+    // The same for a captured graph: `ops` names every node, including those fused into others.
+    GGS_DEVICE_REPLAYED = 2,
 };
 
 struct ggs_journal_kernels {
@@ -413,7 +425,7 @@ struct ggs_journal_kernels {
     uint64_t count;
 };
 
-enum { GGS_DEVICE_NO_NODE = 0xfffffffe }; // of a kernel: work of the run that belongs to no node
+enum { GGS_DEVICE_NO_NODE = 0xfffffffe }; // a kernel that belongs to no node
 
 struct ggs_journal_kernel {
     uint32_t node;
@@ -421,18 +433,19 @@ struct ggs_journal_kernel {
     uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC
     uint64_t bytes;            // of a copy or set
     uint32_t grid[3], block[3];
-    uint64_t name; // offset in the names, which end with a NUL each
+    uint64_t name; // offset in the names, each NUL-terminated
 };
 
-// A node that the backend's loop came to; those between two of them were computed together with the first, or are empty.
+// A node that the backend's loop reached. Nodes between two of them were computed together with the
+// first, or are empty.
 struct ggs_journal_device_op {
     uint32_t node;
     uint32_t queue;
     uint64_t submit;           // ticks
-    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0: no commands were stamped
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; 0 if no commands were timed
 };
 
-// What the stream library did for a run, told when all its ops have ended.
+// What the stream library did for a run, recorded when all its ops have ended.
 struct ggs_journal_streamed {
     uint64_t run;
     uint64_t count;
@@ -451,34 +464,34 @@ struct ggs_journal_decode {
     uint32_t tokens; // n
     uint32_t encode; // 1: llama_encode
     uint32_t has;    // enum ggs_decode_has
-    uint32_t more;   // pairs of a token's index and a further sequence that it belongs to
+    uint32_t more;   // pairs of a token's index and a further sequence of it
 };
 
-// The program read an output of a context's newest decode.
+// A read of an output of the context's newest decode.
 struct ggs_journal_output_read {
     uint64_t context;
-    int32_t  index; // of the token in the batch; negative: from the end of the outputs; INT32_MIN: all
+    int32_t  index; // of the token in the batch; negative: from the last output; INT32_MIN: all
     uint32_t reserved;
 };
 
-// Which arrays the program gave; the others are zero.
+// Arrays that the program set; the others are zero.
 enum ggs_decode_has {
     GGS_DECODE_HAS_TOKENS     = 1,
     GGS_DECODE_HAS_POSITIONS  = 2,
     GGS_DECODE_HAS_SEQUENCES  = 4,
     GGS_DECODE_HAS_OUTPUTS    = 8,
-    GGS_DECODE_READS_RECORDED = 16, // no array: outputs that are read are recorded
+    GGS_DECODE_READS_RECORDED = 16, // not an array: reads of outputs are recorded
 };
 
 struct ggs_journal_memory {
     uint64_t object;                           // memory object, or context
     uint32_t kind;                             // enum ggs_memory_change_kind
-    int32_t  sequence, other, from, to, delta; // as the engine was given them: negative ones are open
+    int32_t  sequence, other, from, to, delta; // as passed to the engine; negative: open
 };
 
 struct ggs_journal_transfer {
     uint32_t kind;
-    uint32_t async;       // 1: only queued when the call returned
+    uint32_t async;       // 1 if only queued when the call returned
     uint64_t from, to;    // addresses
     uint64_t from_buffer; // ids, 0 for host memory
     uint64_t to_buffer;
@@ -497,7 +510,7 @@ struct ggs_journal_pages {
     uint64_t count; // of areas: addresses
 };
 
-// Adjacent calls may be one record: end - begin is the time spent in all of them.
+// Adjacent calls may share one record: end - begin is the time spent in all of them.
 struct ggs_journal_read {
     uint32_t kind; // enum ggs_read_kind
     uint32_t os_thread;
@@ -510,13 +523,13 @@ struct ggs_journal_read {
 struct ggs_journal_filled {
     uint64_t address, bytes;
     uint64_t offset; // in the file
-    uint64_t
-        before; // bytes of the file just before, read into memory of the program's own: what precedes the address may come from there
+    uint64_t before; // bytes before `offset` that were read into the program's own memory, from
+                     // which they may reach the address
 };
 
-// Some bytes of a tensor's memory that a file was read into: what the program wrote over it is not
-// the file's. At most GGS_SAMPLE_PIECES pieces of GGS_SAMPLE_PIECE bytes, the first at the begin and
-// the last at the end; a smaller tensor is one piece.
+// A sample of a tensor's memory that a file was read into, to detect that the program overwrote it.
+// At most GGS_SAMPLE_PIECES pieces of GGS_SAMPLE_PIECE bytes, the first at the
+// begin and the last at the end; a smaller tensor is one piece.
 enum { GGS_SAMPLE_PIECES = 16, GGS_SAMPLE_PIECE = 32 };
 
 struct ggs_journal_sample {
@@ -538,20 +551,21 @@ static inline uint64_t ggs_sample_offset(uint64_t bytes, uint64_t piece) {
 }
 
 struct ggs_journal_resident {
-    uint64_t snapshot; // from 1; several records have the same one if there are several files
+    uint64_t snapshot; // from 1; records of several files share it
     uint32_t moment;   // enum ggs_moment
     uint32_t method;   // enum ggs_resident_method
     uint64_t count;    // of areas: offsets in the file
 };
 
 enum ggs_resident_method {
-    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages that are in memory, whichever process uses them
-    GGS_RESIDENT_IN_PROCESS =
-        1, // pagemap: pages that the process has in its page tables. The kernel tells no more of others' files
+    GGS_RESIDENT_IN_CACHE = 0, // mincore: pages in the page cache
+    // pagemap: pages in the process's page tables. The kernel reveals no more of other users'
+    // files.
+    GGS_RESIDENT_IN_PROCESS = 1,
 };
 
 struct ggs_journal_fault {
-    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; the end is 0 if none was seen
+    uint64_t begin_ns, end_ns; // CLOCK_MONOTONIC; end 0 if unknown
     uint64_t address;
     uint32_t pid, os_thread;
     uint32_t kind; // enum ggs_fault_kind
@@ -565,7 +579,7 @@ struct ggs_journal_off_cpu {
     uint32_t other; // enum ggs_off_cpu_other
     uint32_t cpu;
     uint32_t reserved;
-    char     name[16]; // of the thread that ran instead, ends in zeros
+    char     name[16]; // of the thread that ran instead, zero-padded
 };
 
 struct ggs_journal_request {

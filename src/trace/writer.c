@@ -11,7 +11,7 @@ void ggs_writer_fail_memory(struct ggs_writer * writer) {
     if (writer->status == 0) writer->status = ggs_fail_memory(&writer->error);
 }
 
-// Writes to the file. The lock is held, or there is no helper.
+// Writes to the file. The caller holds the lock, or there is no helper.
 static int put(struct ggs_writer * writer, const void * data, uint64_t length, struct ggs_error * error) {
     const uint8_t * p = data;
     while (length > 0) {
@@ -30,7 +30,7 @@ static int put(struct ggs_writer * writer, const void * data, uint64_t length, s
 
 // ---- chunks ----
 
-// What the index says of a chunk: the extent of its keys, times and threads.
+// Describes a chunk for the index: the extent of its keys, times and threads.
 static void describe(const struct ggs_block * block, struct ggs_chunk_header * header) {
     const struct ggs_schema * schema = block->schema;
     if (schema->key >= 0) {
@@ -61,7 +61,7 @@ static int remember(struct ggs_writer * writer, const struct ggs_chunk_header * 
     return ggs_array_push(writer->entries, writer->n_entries, writer->entries_capacity, entry) ? 0 : GGS_MEMORY;
 }
 
-// Compresses the block into packer->stored, behind room for the chunk header; returns the frame's
+// Compresses the block into packer->stored, after room for the chunk header; returns the frame's
 // length, 0 on failure.
 static uint64_t compress(struct ggs_packer * packer, struct ggs_block * block, uint64_t * raw) {
     *raw = ggs_block_encode(block, &packer->raw, &packer->raw_capacity);
@@ -120,20 +120,20 @@ static void * help(void * argument) {
     return NULL;
 }
 
-static void take_failure(struct ggs_writer * writer, const struct ggs_packer * packer) {
+static void keep_failure(struct ggs_writer * writer, const struct ggs_packer * packer) {
     if (packer->status == 0 || writer->status != 0) return;
     writer->status = packer->status;
     writer->error  = packer->error;
 }
 
-// Waits until the helper has nothing to do.
+// Waits until the helper is idle.
 static void await_helper(struct ggs_writer * writer) {
     struct ggs_helper * helper = &writer->helper;
     if (!helper->started) return;
     pthread_mutex_lock(&helper->lock);
     while (helper->busy) pthread_cond_wait(&helper->changed, &helper->lock);
     pthread_mutex_unlock(&helper->lock);
-    take_failure(writer, &helper->packer);
+    keep_failure(writer, &helper->packer);
 }
 
 static void hand_over(struct ggs_writer * writer, struct ggs_block * block) {
@@ -158,14 +158,14 @@ void ggs_writer_flush(struct ggs_writer * writer, enum ggs_trace_table table) {
         hand_over(writer, block);
     } else if (table == GGS_TABLE_OP_RUNS || !writer->op_runs_only) {
         pack(writer, &writer->packer, block, table, writer->rows[table]);
-        take_failure(writer, &writer->packer);
+        keep_failure(writer, &writer->packer);
     }
     writer->rows[table] += rows;
     block->rows    = 0;
     block->n_bytes = 0;
 }
 
-// ---- making and freeing ----
+// ---- creation ----
 
 static void start(struct ggs_writer * writer, int fd, const char * path) {
     *writer                    = (struct ggs_writer){.fd = fd, .path = path, .process = 1};
@@ -270,8 +270,7 @@ uint64_t ggs_writer_string(struct ggs_writer * writer, const void * text, uint64
 }
 
 void ggs_writer_close_others(struct ggs_writer * writer) {
-    // Levels of detail refer to nothing that is not there yet, and compress better in larger
-    // chunks.
+    // Levels of detail refer to no other chunks, and compress better in larger chunks.
     for (unsigned table = 1; table < GGS_TABLE_LOD; table++)
         if (table != GGS_TABLE_OP_RUNS) ggs_writer_flush(writer, table);
     ggs_writer_flush(writer, GGS_TABLE_DEVICES);
@@ -289,7 +288,7 @@ void ggs_writer_settle(struct ggs_writer * writer) {
     await_helper(writer);
 }
 
-// ---- chunks that are there already ----
+// ---- existing chunks ----
 
 void ggs_writer_count(struct ggs_writer * writer, bool on) {
     writer->counts = on;
@@ -310,7 +309,7 @@ void ggs_writer_copy(struct ggs_writer * writer, const void * chunk, uint64_t le
         writer->status = put(writer, chunk, length, &writer->error);
 }
 
-// ---- the end ----
+// ---- completion ----
 
 // Chunks of a table stay in the order of their rows.
 static int by_table(const void * a, const void * b) {

@@ -129,8 +129,8 @@ static void on_start(void * context, pid_t process) {
     ggs_traffic_start(&served->run, served->variant->traffic, served->variant->port, process);
 }
 
-// Ends what a trial left running: a shell that starts the server in the background, or waits for
-// it, does not hand it the signal. Orphans are ours, see ggs_attempt().
+// Ends what a trial left running. A shell that starts the server in the background, or waits for
+// it, does not pass the signal on. Orphans become our children, see ggs_attempt().
 static void end_orphans(void) {
     char   path[64], word[32];
     pid_t  orphan;
@@ -146,7 +146,7 @@ static void end_orphans(void) {
     fclose(list);
 }
 
-// A server that answered everything did what it was asked, however it ends.
+// A server that answered every request has succeeded, however it ends.
 static int conclude_traffic(struct served * served, const char * directory, struct ggs_trial * trial,
                             struct ggs_error * error) {
     char path[PATH_MAX + 32];
@@ -171,7 +171,7 @@ static int run_recorded(struct ggs_halt * halt, const struct ggs_variant * varia
     struct ggs_child child = {.path = "/proc/self/exe", .words = words.list, .log = log};
     if (variant->traffic != NULL) {
         child.started = on_start, child.context = served;
-        prctl(PR_SET_CHILD_SUBREAPER, 1); // what outlives the recording becomes a child of this process
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // orphans become children of this process
     }
     status = ggs_child_run(halt, &child, end, error);
     if (served->started) ggs_traffic_join(&served->run);

@@ -22,7 +22,7 @@ int  ggs_halt_stopped(struct ggs_halt * halt); // checks for a pending signal
 struct ggs_child {
     const char *         path;                      // NULL: words[0], searched in PATH
     const char * const * words;                     // NULL at the end
-    int                  log;                       // descriptor for its stderr; stdout is discarded
+    int                  log;                       // descriptor for stderr; stdout is discarded
     uint64_t             memory;                    // limit in bytes, 0: none
     void (*started)(void * context, pid_t process); // called once it runs; may be NULL
     void * context;

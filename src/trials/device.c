@@ -66,18 +66,18 @@ int ggs_device_recover(struct ggs_error * error) {
     return n;
 }
 
-static int note(struct ggs_device_setting * device, struct ggs_error * error) {
+static int save_setting(struct ggs_device_setting * device, struct ggs_error * error) {
     if (mkdir(NOTES, 0700) != 0 && errno != EEXIST)
-        return ggs_fail_errno(error, "cannot make %s to note what readahead is", NOTES);
+        return ggs_fail_errno(error, "cannot create %s to save the readahead setting", NOTES);
     device->fd = open(device->note, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (device->fd < 0) return ggs_fail_errno(error, "cannot note in %s what readahead is", device->note);
+    if (device->fd < 0) return ggs_fail_errno(error, "cannot save the readahead setting in %s", device->note);
     if (!lock(device->fd)) {
         close(device->fd);
         return ggs_fail(error, GGS_UNSUPPORTED, "another ggscope sets readahead of this device: wait for its end");
     }
     if (dprintf(device->fd, "%" PRIu64 "\n", device->before_kib) > 0) return 0;
     close(device->fd);
-    return ggs_fail_errno(error, "cannot note in %s what readahead is", device->note);
+    return ggs_fail_errno(error, "cannot save the readahead setting in %s", device->note);
 }
 
 static int find(struct ggs_device_settings * devices, const char * path, struct ggs_device_setting ** out,
@@ -92,8 +92,8 @@ static int find(struct ggs_device_settings * devices, const char * path, struct 
     }
     if (devices->n == GGS_DEVICES) return ggs_fail(error, GGS_USAGE, "models lie on more than %d devices", GGS_DEVICES);
     if (!read_number(device.setting, &device.before_kib))
-        return ggs_fail_errno(error, "the device of %s tells no readahead in %s", path, device.setting);
-    int status = note(&device, error);
+        return ggs_fail_errno(error, "the device of %s has no readahead setting %s", path, device.setting);
+    int status = save_setting(&device, error);
     if (status != 0) return status;
     *out  = &devices->list[devices->n++];
     **out = device;
@@ -113,7 +113,7 @@ int ggs_device_readahead(struct ggs_device_settings * devices, const char * file
 void ggs_device_restore(struct ggs_device_settings * devices) {
     for (unsigned i = 0; i < devices->n; i++) {
         struct ggs_device_setting * device = &devices->list[i];
-        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else the next start tries again
+        if (write_number(device->setting, device->before_kib)) unlink(device->note); // else kept
         close(device->fd);
     }
     devices->n = 0;

@@ -9,7 +9,7 @@ const char * const ggs_trial_outcome_words[GGS_TRIAL_OUTCOMES] = {"done", "faile
 static const struct ggs_figure of_machine[] = {
     {"read_bytes", "bytes", true, false, NULL},    // from disks
     {"resident_peak", "bytes", true, false, NULL}, // of the program
-    {"memory_peak", "bytes", true, false, NULL},   // of its group, with the page cache; only with a limit
+    {"memory_peak", "bytes", true, false, NULL},   // of its group, with page cache; needs a limit
     {"request_ns", "ns", true, false, NULL},       // of a server under load: mean time to an answer
 };
 enum { OF_MACHINE = sizeof(of_machine) / sizeof(of_machine[0]) };

@@ -78,7 +78,7 @@ static int read_all(FILE * file, const char * path, struct ggs_trials * trials, 
         if (line == NULL || !json_object_is_type(line, json_type_object) || !read_trial(line, variants, rounds, &trial))
             status = ggs_fail(error, GGS_FORMAT, "%s: line %u is no trial of this study", path, number);
         else
-            status = ggs_trials_know(trials, &trial, error);
+            status = ggs_trials_add_finished(trials, &trial, error);
         json_object_put(line);
         *whole += length;
     }

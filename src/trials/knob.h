@@ -1,5 +1,5 @@
-// A knob of a program that ggscope does not know: 'threads: --n-threads {1,2,4}'. One option of its
-// command line, and the values to try.
+// A knob that the user defines, for a program whose options ggscope does not know: 'threads:
+// --n-threads {1,2,4}'. It names one option of the command line and the values to try.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +14,6 @@ struct ggs_own_knob {
     unsigned              n;
 };
 
-// Reads "NAME: OPTION {A,B}" or "NAME: OPTION={A,B}". False if the text is none; `what` then says
+// Parses "NAME: OPTION {A,B}" or "NAME: OPTION={A,B}". Returns false if that fails; `what` says
 // why.
 bool ggs_own_knob_read(struct ggs_own_knob * knob, const char * text, const char ** what);

@@ -117,7 +117,7 @@ static int set_option(struct ggs_study_variant * variant, const char * name, con
         ggs_text_printf(&word, "--%s", name);
     } else {
         given = strcmp(value, "none") != 0;
-        if (given && !option->take((char *) &trial + option->offset, value))
+        if (given && !option->set((char *) &trial + option->offset, value))
             return fail_value(name, value, option->expects != NULL ? option->expects : "a word that it knows", error);
         ggs_text_printf(&word, "--%s=%s", name, value);
     }

@@ -37,7 +37,7 @@ int ggs_study_add(struct ggs_study * study, const char * name, const char * valu
     struct ggs_factor * factor = factor_of(study, name);
     if (factor == NULL) {
         if (study->n_factors == GGS_STUDY_FACTORS)
-            return ggs_fail(error, GGS_USAGE, "a study varies at most %d things", GGS_STUDY_FACTORS);
+            return ggs_fail(error, GGS_USAGE, "a study has at most %d factors", GGS_STUDY_FACTORS);
         factor       = &study->factors[study->n_factors];
         factor->name = strdup(name);
         if (factor->name == NULL) return ggs_fail_memory(error);
@@ -98,7 +98,7 @@ static int read_factors(struct ggs_study * study, struct json_object * factors, 
     json_object_object_foreach(factors, name, list) {
         size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
         if (status == 0 && n == 0)
-            status = ggs_fail(error, GGS_FORMAT, "%s: factors.%s is to be a list of values", path, name);
+            status = ggs_fail(error, GGS_FORMAT, "%s: factors.%s must be a list of values", path, name);
         for (size_t i = 0; i < n && status == 0; i++) {
             const char * value = text_of(json_object_array_get_idx(list, i));
             status             = value == NULL ? ggs_fail(error, GGS_FORMAT,
@@ -116,7 +116,7 @@ static int read_program(struct ggs_study * study, struct json_object * list, con
     if (words == NULL) return ggs_fail_memory(error);
     for (size_t i = 0; i < n; i++) words[i] = (char *) json_object_get_string(json_object_array_get_idx(list, i));
     int status = n == 0 ? ggs_fail(error, GGS_FORMAT,
-                                   "%s: \"program\" is to be the list of the program's words, such as "
+                                   "%s: \"program\" must be the list of the program's words, such as "
                                    "[\"llama-cli\", \"-m\", \"model.gguf\"]",
                                    path)
                         : ggs_study_set_program(study, words, error);
@@ -159,7 +159,7 @@ int ggs_study_read(struct ggs_study * study, const char * path, struct ggs_error
     if (status == 0 && factors != NULL)
         status = json_object_is_type(factors, json_type_object)
                      ? read_factors(study, factors, path, error)
-                     : ggs_fail(error, GGS_FORMAT, "%s: \"factors\" is to be an object of lists", path);
+                     : ggs_fail(error, GGS_FORMAT, "%s: \"factors\" must be an object of lists", path);
     json_object_object_foreach(root, key, value) {
         if (status == 0 && strcmp(key, "program") != 0 && strcmp(key, "factors") != 0)
             status = read_rest(study, path, key, value, error);

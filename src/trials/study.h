@@ -39,7 +39,7 @@ struct ggs_study {
     unsigned          n_factors;
     char **           program; // NULL at the end
     uint64_t          repeat, seed;
-    bool              pairs; // combines the first values, the second ones, ...; else all combinations
+    bool              pairs; // combines first values, second values, ...; else all combinations
     unsigned          n_variants;
 };
 
@@ -55,8 +55,8 @@ int ggs_study_set_program(struct ggs_study * study, char * const * words, struct
 int ggs_study_read(struct ggs_study * study, const char * path, struct ggs_error * error);
 // Checks that all conditions are possible, and counts the variants.
 int ggs_study_check(struct ggs_study * study, struct ggs_error * error);
-// Creates study->directory, its plan and the folder of its runs. An existing study is fine if it
-// has the same plan or no finished trial.
+// Creates study->directory, its plan and the folder of its runs. An existing study is accepted if
+// it has the same plan or no finished trial.
 int ggs_study_make(const struct ggs_study * study, struct ggs_error * error);
 
 const char * ggs_study_value(const struct ggs_study * study, unsigned variant, unsigned factor);

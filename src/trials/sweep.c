@@ -63,7 +63,7 @@ static int add_variant(struct ggs_sweep * sweep, unsigned i, struct ggs_error * 
 }
 
 // A sweep that was just killed may still be ending.
-static int take_lock(struct ggs_sweep * sweep, struct ggs_error * error) {
+static int acquire_lock(struct ggs_sweep * sweep, struct ggs_error * error) {
     const struct timespec moment = {.tv_nsec = 100000000};
     for (int i = 0; i < LOCK_TRIES; i++) {
         sweep->lock = ggs_lock_acquire(sweep->study->directory);
@@ -87,7 +87,7 @@ int ggs_sweep_open(struct ggs_sweep * sweep, const struct ggs_study * study, boo
                                            .before    = before_trial,
                                            .after     = after_trial,
                                            .context   = sweep};
-    int                        status   = read_only ? 0 : take_lock(sweep, error);
+    int                        status   = read_only ? 0 : acquire_lock(sweep, error);
     if (status == 0) status = ggs_trials_new(&sweep->trials, &settings, error);
     if (status == 0 && (sweep->variants = calloc(study->n_variants + 1, sizeof(*sweep->variants))) == NULL)
         status = ggs_fail_memory(error);

@@ -1,4 +1,4 @@
-// The requests of a recording, for a server to answer again.
+// Requests of a recording that are sent to a server again.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ struct tokens {
     size_t    n, capacity;
 };
 
-// What the cells of a sequence hold, by position; what a request adds is in them once it is told.
+// Contents of the cells of a sequence, by position. A request's own tokens are added once they are
+// known.
 struct replay {
     struct tokens * slots; // by sequence
     struct tokens * prompts;
@@ -24,7 +25,7 @@ struct replay {
 };
 
 static bool set_token(struct tokens * tokens, int64_t position, int64_t token) {
-    if (position < 0 || position >= MOST_TOKENS) return true; // damage
+    if (position < 0 || position >= MOST_TOKENS) return true; // damaged trace
     while ((int64_t) tokens->n <= position)
         if (!ggs_array_push(tokens->list, tokens->n, tokens->capacity, -1)) return false;
     tokens->list[position] = token;
@@ -37,7 +38,7 @@ static struct tokens * prompt_of(struct replay * replay, uint64_t request) {
     return &replay->prompts[request - 1];
 }
 
-static int see(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct replay *                   replay = owner;
     const struct ggs_sequence_batch * batch  = step->batch;
     bool                              prompt = step->phase == GGS_PHASE_PROMPT;
@@ -58,7 +59,7 @@ static int see(void * owner, const struct ggs_request_step * step, struct ggs_er
     return 0;
 }
 
-// How many drafted tokens stayed is in the list of requests.
+// The list of requests says how many drafted tokens were accepted.
 static void settle(void * owner, const struct ggs_verify * verify, const struct ggs_settled * settled) {
     (void) owner, (void) verify, (void) settled;
 }
@@ -111,7 +112,7 @@ int ggs_traffic_replay(struct ggs_traffic * traffic, const char * directory, str
     struct ggs_trace           trace;
     struct ggs_requests        requests = {0};
     struct replay              replay   = {.slots = calloc(MOST_SLOTS, sizeof(*replay.slots))};
-    struct ggs_request_visitor visitor  = {.see = see, .settle = settle, .owner = &replay};
+    struct ggs_request_visitor visitor  = {.see = add_step, .settle = settle, .owner = &replay};
     *traffic                            = (struct ggs_traffic){.at_once = MOST_AT_ONCE};
     int status                          = replay.slots == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0 && (status = ggs_trace_open(&trace, directory, error)) == 0) {

@@ -66,7 +66,7 @@ static int dial(unsigned port) {
     int                fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     to.sin_addr.s_addr      = htonl(INADDR_LOOPBACK);
     if (fd < 0) return -1;
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)); // to look whether the server has ended
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)); // to check for the server's end
     if (connect(fd, (const struct sockaddr *) &to, sizeof(to)) == 0) return fd;
     close(fd);
     return -1;
@@ -108,7 +108,7 @@ static bool is_complete(const struct ggs_text * text) {
     return strlen(body + 4) >= strtoull(says + 17, NULL, 10);
 }
 
-// Status of the answer, its whole text behind it; 0 if there is none.
+// Returns the status of the answer and its text; 0 if there is none.
 static int ask(struct ggs_traffic_run * run, const char * method, const char * path, const char * body,
                struct ggs_text * answer) {
     uint64_t        until = ggs_clock_now() + GGS_TRAFFIC_PATIENCE_S * UINT64_C(1000000000);
@@ -142,7 +142,7 @@ static void fail(struct ggs_traffic_run * run, const char * format, unsigned req
     pthread_mutex_unlock(&run->lock);
 }
 
-// ---- all of them ----
+// ---- all requests ----
 
 static void rest(uint64_t ns) {
     struct timespec time = {.tv_sec = (time_t) (ns / 1000000000), .tv_nsec = (long) (ns % 1000000000)};
@@ -199,7 +199,7 @@ static void ask_all(struct ggs_traffic_run * run) {
     unsigned  n = 0, most = run->traffic->at_once < MOST_AT_ONCE ? run->traffic->at_once : MOST_AT_ONCE;
     run->first_ns = ggs_clock_now();
     while (n < most && pthread_create(&threads[n], NULL, work, run) == 0) n++;
-    if (n == 0) fail(run, "there are no threads to be had", 0, 0);
+    if (n == 0) fail(run, "cannot start a thread", 0, 0);
     for (unsigned i = 0; i < n; i++) pthread_join(threads[i], NULL);
     uint64_t sum = 0;
     for (unsigned i = 0; i < run->traffic->n; i++) sum += run->took[i];
@@ -210,7 +210,7 @@ static void ask_all(struct ggs_traffic_run * run) {
 static void * follow(void * context) {
     struct ggs_traffic_run * run = context;
     if (wait_until_ready(run)) ask_all(run);
-    // Programs that take no SIGINT end by the next signal; the caller waits for all of them.
+    // Programs that ignore SIGINT end with the next signal; the caller waits for all of them.
     static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
     for (size_t i = 0; i < 3 && !atomic_load(&run->ended); i++) {
         syscall(SYS_pidfd_send_signal, run->process, signals[i], NULL, 0);
@@ -230,7 +230,7 @@ bool ggs_traffic_start(struct ggs_traffic_run * run, const struct ggs_traffic * 
         return false;
     }
     run->running = pthread_create(&run->thread, NULL, follow, run) == 0;
-    if (!run->running) fail(run, "there are no threads to be had", 0, 0);
+    if (!run->running) fail(run, "cannot start a thread", 0, 0);
     return run->running;
 }
 

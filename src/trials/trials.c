@@ -69,7 +69,7 @@ void ggs_trials_retire(struct ggs_trials * trials, unsigned variant) {
     trials->entries[variant].retired = true;
 }
 
-int ggs_trials_know(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error) {
+int ggs_trials_add_finished(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error) {
     if (!ggs_array_push(trials->list, trials->n_list, trials->list_capacity, *trial)) return ggs_fail_memory(error);
     return 0;
 }
@@ -157,7 +157,7 @@ static int attempt_in_quiet(struct ggs_trials * trials, unsigned at, unsigned ro
         if (trial.busy) break;
         trials->repeated++;
     }
-    if (status == 0) status = ggs_trials_know(trials, &trial, error);
+    if (status == 0) status = ggs_trials_add_finished(trials, &trial, error);
     if (status == 0 && trials->settings.after != NULL)
         status = trials->settings.after(trials->settings.context, &trial, error);
     return status;

@@ -59,17 +59,17 @@ enum ggs_trial_outcome {
     GGS_TRIAL_LIMIT,    // the kernel killed it: its limit is too low
     GGS_TRIAL_OUTCOMES, // number of outcomes
 };
-extern const char * const ggs_trial_outcome_words[GGS_TRIAL_OUTCOMES]; // "done", "failed", "out of memory"
+extern const char * const ggs_trial_outcome_words[GGS_TRIAL_OUTCOMES]; // "done", ...
 
 struct ggs_trial {
     unsigned               variant, round;
     enum ggs_trial_outcome outcome;
     int                    status;                    // of the program; 128 + signal
-    double                 others;                    // share of the CPUs used by others; negative: unknown
+    double                 others;                    // CPU share of others; negative: unknown
     bool                   busy;                      // busier than usual, even when repeated
-    double                 seconds;                   // duration of the trial, including the recording
+    double                 seconds;                   // duration of the trial with its recording
     double                 values[GGS_TRIAL_FIGURES]; // NaN: not seen
-    char                   said[GGS_TRIAL_SAID];      // first line of its stderr: the cause, if it failed
+    char                   said[GGS_TRIAL_SAID];      // first line of its stderr if it failed
 };
 
 struct ggs_trials_settings {
@@ -81,7 +81,8 @@ struct ggs_trials_settings {
     // `after` may add variants, which join the next round. Negative: fails; positive from `after`:
     // ends the round.
     int (*before)(void * context, const struct ggs_variant * variant, struct ggs_error * error);
-    // A trial that is done has its recording here; unless it is kept, it goes afterwards.
+    // Called for a successful trial with its recording, which is removed afterwards unless it is
+    // kept.
     int (*recorded)(void * context, const struct ggs_trial * trial, const char * directory, struct ggs_error * error);
     int (*after)(void * context, const struct ggs_trial * trial, struct ggs_error * error);
     void * context;
@@ -89,14 +90,14 @@ struct ggs_trials_settings {
 
 // Blocks terminating signals until ggs_trials_free().
 int  ggs_trials_new(struct ggs_trials ** trials, const struct ggs_trials_settings * settings, struct ggs_error * error);
-void ggs_trials_free(struct ggs_trials * trials); // NULL is fine
+void ggs_trials_free(struct ggs_trials * trials); // NULL is allowed
 
 // Returns its number, or a negative status.
 int ggs_trials_add(struct ggs_trials * trials, const struct ggs_variant * variant, struct ggs_error * error);
 // Stops trying the variant; its figures stay.
 void ggs_trials_retire(struct ggs_trials * trials, unsigned variant);
 // Adds a finished trial from a journal, which is not repeated.
-int ggs_trials_know(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error);
+int ggs_trials_add_finished(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error);
 
 // Runs one more round. 0: complete; 1: ended by a signal or `after`.
 int ggs_trials_round(struct ggs_trials * trials, struct ggs_error * error);
@@ -115,7 +116,7 @@ unsigned ggs_trials_values(const struct ggs_trials * trials, unsigned variant, u
 struct ggs_ratio ggs_trials_ratio(const struct ggs_trials * trials, unsigned a, unsigned b, unsigned figure);
 double           ggs_trials_median(const struct ggs_trials * trials, unsigned variant, unsigned figure);
 
-// True if further rounds would hardly change whether A and B differ in this figure: after five
+// True if further rounds would hardly change whether A and B differ in this figure. After five
 // rounds, the 99 % interval of B/A excludes 1 and lies beyond the control's, or lies within 1 +-
 // `same`. The interval is wider than that of a result because it is evaluated after each round.
 bool ggs_trials_decided(const struct ggs_trials * trials, unsigned a, unsigned b, unsigned control, unsigned figure,

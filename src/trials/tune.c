@@ -29,22 +29,22 @@ struct tune {
     } words[GGS_TUNE_PARTS + GGS_TUNE_VALUES + 2];
     unsigned              n_words;
     struct ggs_own_option own[GGS_TUNE_PARTS];
-    // A server: its words with a port, and what it is asked.
+    // A server: its command line with a port, and its requests.
     struct ggs_traffic traffic;
-    const char **      server; // NULL: the program is none
+    const char **      server; // NULL if the program is no server
     unsigned           port;
     char               port_text[24];
-    bool               own_port;                   // chosen here, and no part of the answer
+    bool               own_port;                   // chosen here, and not part of the result
     char               names[GGS_TUNE_VALUES][16]; // of variants
 };
 
-__attribute__((format(printf, 2, 3))) static void tell(struct tune * tune, const char * format, ...) {
+__attribute__((format(printf, 2, 3))) static void report(struct tune * tune, const char * format, ...) {
     char    text[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (tune->options->tell != NULL) tune->options->tell(tune->options->context, text);
+    if (tune->options->progress != NULL) tune->options->progress(tune->options->context, text);
 }
 
 // ---- variants ----
@@ -63,7 +63,7 @@ static int add_plain(struct tune * tune, const char * name, unsigned * number, s
     return status < 0 ? status : 0;
 }
 
-// The kept parts except one; `without` beyond the last: all of them.
+// The kept parts without one; all of them if `without` is beyond the last.
 static unsigned settings_of(const struct ggs_tuned * tuned, unsigned without, struct ggs_knob_setting * settings) {
     unsigned n = 0;
     for (unsigned i = 0; i < tuned->n; i++)
@@ -85,7 +85,7 @@ static char * command_of(const struct tune * tune, unsigned without) {
     return command_with(tune, settings, n);
 }
 
-// Takes the command.
+// Takes ownership of `command`.
 static int add_command(struct tune * tune, const char * name, char * command, unsigned * number,
                        struct ggs_error * error) {
     struct words * words = &tune->words[tune->n_words];
@@ -111,7 +111,7 @@ static int add_changed(struct tune * tune, const char * name, unsigned without, 
 
 // ---- choosing remedies ----
 
-static void take_part(struct tune * tune, const char * finding, const struct ggs_knob_setting * setting) {
+static void add_part(struct tune * tune, const char * finding, const struct ggs_knob_setting * setting) {
     struct ggs_tuned * tuned = tune->tuned;
     for (unsigned i = 0; i < tuned->n; i++)
         if (tuned->part[i].setting.knob == setting->knob) return; // the larger gain comes first
@@ -132,7 +132,7 @@ static void take_part(struct tune * tune, const char * finding, const struct ggs
     ggs_text_release(&text);
 }
 
-// An option that a remedy sets, too, is the knob's: what was asked for by name comes first.
+// True if a knob of the user sets the same option as a remedy. The user's knob wins.
 static bool is_own(const struct tune * tune, const struct ggs_knob_setting * setting) {
     struct ggs_text text  = {0};
     bool            found = false;
@@ -165,7 +165,7 @@ static int explain(struct tune * tune, const char * directory, struct ggs_error 
             const struct ggs_reason * reason = &explanation.finding[i];
             for (unsigned k = 0; k < sizeof(reason->settings) / sizeof(reason->settings[0]); k++)
                 if (reason->settings[k].knob != GGS_KNOB_NONE && !is_own(tune, &reason->settings[k]))
-                    take_part(tune, reason->name, &reason->settings[k]);
+                    add_part(tune, reason->name, &reason->settings[k]);
         }
         ggs_explanation_release(&explanation);
     }
@@ -198,7 +198,7 @@ static bool has_failed(const struct tune * tune, unsigned variant, char * said) 
     return false;
 }
 
-// ---- knobs of the program's own ----
+// ---- knobs of the user ----
 
 static struct ggs_knob_setting setting_of(const struct tune * tune, unsigned knob, unsigned value) {
     struct ggs_knob_setting setting = {.knob = (enum ggs_knob)(GGS_KNOBS + (int) knob)};
@@ -210,7 +210,7 @@ static int add_value(struct tune * tune, unsigned knob, unsigned value, struct g
     struct ggs_tuned *      tuned   = tune->tuned;
     struct ggs_knob_setting setting = setting_of(tune, knob, value);
     const char *            has     = ggs_invocation_value(&tune->program, setting.knob);
-    if (has != NULL && strcmp(has, setting.value) == 0) return 0; // that is the program as it is
+    if (has != NULL && strcmp(has, setting.value) == 0) return 0; // the program's own value
     if (tuned->n_values == GGS_TUNE_VALUES)
         return ggs_fail(error, GGS_USAGE, "all knobs together have more than %d values", GGS_TUNE_VALUES);
     struct ggs_tune_value * v    = &tuned->value[tuned->n_values];
@@ -225,7 +225,7 @@ static int add_value(struct tune * tune, unsigned knob, unsigned value, struct g
     return status;
 }
 
-static void take_best(struct tune * tune, unsigned knob) {
+static void add_best(struct tune * tune, unsigned knob) {
     struct ggs_tuned *            tuned = tune->tuned;
     const struct ggs_tune_value * best  = NULL;
     for (unsigned i = 0; i < tuned->n_values; i++) {
@@ -238,12 +238,12 @@ static void take_best(struct tune * tune, unsigned knob) {
         struct ggs_knob_setting setting = setting_of(tune, knob, i);
         struct ggs_text         text    = {0};
         ggs_invocation_say(&tune->program, &setting, &text);
-        if (strcmp(ggs_text_string(&text), best->said) == 0) take_part(tune, "", &setting);
+        if (strcmp(ggs_text_string(&text), best->said) == 0) add_part(tune, "", &setting);
         ggs_text_release(&text);
     }
 }
 
-// Each value alone; the best of each knob is a part of what follows.
+// Tries each value alone. The best of each knob joins the remedies.
 static int try_values(struct tune * tune, struct ggs_error * error) {
     struct ggs_tuned * tuned = tune->tuned;
     char               said[GGS_TRIAL_SAID];
@@ -251,7 +251,8 @@ static int try_values(struct tune * tune, struct ggs_error * error) {
     for (unsigned i = 0; status == 0 && i < tune->options->n_knobs; i++)
         for (unsigned k = 0; status == 0 && k < tune->options->knobs[i].n; k++) status = add_value(tune, i, k, error);
     if (status == 0 && tuned->n_values > 0)
-        tell(tune, "%u values of knobs to try, each alone, in rounds of %u runs", tuned->n_values, tuned->n_values + 1);
+        report(tune, "%u values of knobs to try, each alone, in rounds of %u runs", tuned->n_values,
+               tuned->n_values + 1);
     for (unsigned i = 0; status == 0 && i < VALUE_ROUNDS && i < tune->options->rounds && !is_over(tune); i++) {
         if (tuned->n_values == 0) break;
         status = ggs_trials_round(tune->trials, error);
@@ -265,7 +266,7 @@ static int try_values(struct tune * tune, struct ggs_error * error) {
         v->ratio                  = ggs_trials_ratio(tune->trials, tune->base, v->variant, tune->figure);
         ggs_trials_retire(tune->trials, v->variant);
     }
-    for (unsigned i = 0; i < tune->options->n_knobs; i++) take_best(tune, i);
+    for (unsigned i = 0; i < tune->options->n_knobs; i++) add_best(tune, i);
     return 0;
 }
 
@@ -276,9 +277,9 @@ static int try_all(struct tune * tune, struct ggs_error * error) {
     while (status == 0 && tuned->rounds < most && !is_over(tune)) {
         status = ggs_trials_round(tune->trials, error);
         tuned->rounds += status == 0;
-        tell(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
-             ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure).value,
-             ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure).value);
+        report(tune, "round %u: all remedies take %.3f of the time, the program itself %.3f", tuned->rounds,
+               ggs_trials_ratio(tune->trials, tune->base, tune->all, tune->figure).value,
+               ggs_trials_ratio(tune->trials, tune->base, tune->control, tune->figure).value);
         if (status == 0 && ggs_trials_decided(tune->trials, tune->base, tune->all, tune->control, tune->figure, SAME))
             break;
         if (has_failed(tune, tune->all, tuned->said)) break;
@@ -302,7 +303,7 @@ static bool same_file(const char * a, const char * b) {
     return same;
 }
 
-// Finds what a variant wrote in the first round that it was part of. Rounds are counted over all
+// Finds the output of a variant in the first round that it was part of. Rounds are counted over all
 // variants.
 static bool find_output(const struct tune * tune, const char * name, char path[PATH_MAX]) {
     const char * file = tune->server != NULL ? "answers.txt" : "stdout.txt";
@@ -389,7 +390,7 @@ static unsigned port_of(const struct ggs_tune_options * options) {
     return 0;
 }
 
-// What it is asked, and where it listens: where its command line says, else where nobody does.
+// Prepares the requests, and the port: from the command line, else an unused one.
 static int prepare_server(struct tune * tune, struct ggs_error * error) {
     const struct ggs_tune_options * options = tune->options;
     int status = options->replay != NULL ? ggs_traffic_replay(&tune->traffic, options->replay, error)
@@ -400,7 +401,7 @@ static int prepare_server(struct tune * tune, struct ggs_error * error) {
     for (unsigned i = 0; i < options->n; i++) tune->server[i] = options->program[i];
     tune->port = port_of(options);
     if (tune->port != 0 && ggs_traffic_is_taken(tune->port))
-        return ggs_fail(error, GGS_USAGE, "somebody answers at port %u already: end that server, or name another port",
+        return ggs_fail(error, GGS_USAGE, "another server answers at port %u: end it, or name another port",
                         tune->port);
     if (tune->port != 0) return 0;
     tune->own_port = true;
@@ -408,7 +409,7 @@ static int prepare_server(struct tune * tune, struct ggs_error * error) {
     snprintf(tune->port_text, sizeof(tune->port_text), " --port %u", tune->port);
     tune->server[options->n]     = "--port";
     tune->server[options->n + 1] = tune->port_text + strlen(" --port ");
-    return tune->port == 0 ? ggs_fail_errno(error, "there is no port to be had") : 0;
+    return tune->port == 0 ? ggs_fail_errno(error, "there is no free port") : 0;
 }
 
 static void release(struct tune * tune) {
@@ -448,7 +449,8 @@ int ggs_tune(struct ggs_tuned * tuned, const struct ggs_tune_options * options, 
     for (unsigned i = 0; i < options->n_knobs; i++) tune.own[i] = options->knobs[i].option;
     if (status == 0) status = explain(&tune, first, error);
     if (status == 0) status = try_values(&tune, error);
-    if (status == 0) tell(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
+    if (status == 0)
+        report(&tune, "%u remedies to try, in rounds of %u runs", tuned->n, tuned->n > 1 ? tuned->n + 3 : 3);
     if (status == 0 && tuned->n > 0) status = add_variants(&tune, error);
     if (status == 0 && tuned->n > 0) status = try_all(&tune, error);
     if (status == 0 && tuned->n > 0) status = conclude(&tune, error);

@@ -4,7 +4,6 @@
 //     data = ggs_new(size), write the bytes there; ggs_add_file(path, data, known, size)
 //     ggs_add_experiment(path, directory, name, state)                 -> its number
 //     reply = ggs_ask("/api/x/0/summary")     -> NULL if out of memory; calls progress(0..1)
-// meanwhile
 //     ggs_reply_status(reply), ..._is_json, ..._data, ..._length     then ggs_reply_drop(reply)
 #include "wasm/module.h"
 

@@ -24,7 +24,7 @@ test("forked workers: told without --follow", { skip }, async () => {
     a.child.kill("SIGINT");
     const { status, stderr } = await a.ended;
     assert.equal(status, 1, "nothing was recorded");
-    assert.match(stderr, /^ggscope: the program computed no graph itself: 2 forked children did, not recorded: --follow$/m);
+    assert.match(stderr, /^ggscope: the program computed no graph itself: 2 forked children did; record them with --follow$/m);
     assert.deepEqual(recordings(a.directory), []);
     // A worker can be attached to by itself, although its parent was.
     const worker = String(jsonLines(program.said.stdout.slice(0, program.said.stdout.lastIndexOf("\n"))).find((l) => "worker" in l).worker);
@@ -117,7 +117,7 @@ test("a router, whose servers are programs of their own", { skip }, async () => 
         const { status, stderr } = await a.ended;
         if (follow.length === 0) {
             assert.equal(status, 1, stderr);
-            assert.match(stderr, new RegExp(`^ggscope: the program computed no graph itself: 1 program that it started ran an engine \\(.*, process ${server}\\), not recorded: --follow$`, "m"));
+            assert.match(stderr, new RegExp(`^ggscope: the program computed no graph itself: 1 program that it started ran an engine \\(.*, process ${server}\\); record it with --follow$`, "m"));
         } else {
             assert.equal(status, 0, stderr);
             assert.match(stderr, new RegExp(`^children +${join(a.directory, `process-${server}`)}$`, "m"));

@@ -207,7 +207,7 @@ test("ggscope record is killed in a window: what was recorded is there, with its
     const [{ pid }] = [JSON.parse(`{"pid":${readFileSync(`/proc/${at.child.pid}/task/${at.child.pid}/children`, "utf8").trim().split(" ")[0]}}`)];
     at.child.kill("SIGKILL");
     await at.ended;
-    assert.match(control(at.directory, "status").stderr, /^ggscope: no ggscope record is at work in /);
+    assert.match(control(at.directory, "status").stderr, /^ggscope: nothing is being recorded into /);
     process.kill(pid, "SIGKILL");
     for (let i = 0; existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8")); i++) assert.ok(i < 200) || (await sleep(10));
     output(ggscope, ["seal", "-q", at.directory]);
@@ -248,7 +248,7 @@ test("wrong input is one sentence", { skip }, async () => {
     bad([at.directory, "mark", "x".repeat(5000)], 1, /too long/);
     bad([at.directory], 2, /missing argument/);
     bad([fresh(), "start"], 1, /^ggscope: cannot open .*: No such file or directory\n$/);
-    bad([scratch(), "start"], 1, /^ggscope: no ggscope record is at work in /);
+    bad([scratch(), "start"], 1, /^ggscope: nothing is being recorded into /);
     bad([scratch(), "snapshot"], 1, /^ggscope: nothing is being recorded into /);
     // Who speaks another language is told so, and harms nobody.
     const { connect } = await import("node:net");

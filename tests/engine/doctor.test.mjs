@@ -89,7 +89,7 @@ test("an engine whose libraries call themselves directly is recognised, and the 
         const checks = doctor("--engine", fakeEngine(`symbolic${option}`, option));
         const barrier = checks.find((check) => check.text.startsWith("ggml_barrier"));
         assert.equal(barrier.level, "warn", option); // ends are found by the next begin
-        assert.match(barrier.text, /cannot be taken over in libggml-cpu.so/);
+        assert.match(barrier.text, /cannot be hooked in libggml-cpu.so/);
         assert.match(barrier.fix, /-Bsymbolic-functions/);
         const begins = checks.find((check) => check.text.startsWith("ggml_cpu_extra_compute_forward"));
         assert.equal(begins.level, "fail");
@@ -171,7 +171,7 @@ test("addons, stripped programs, ggml without llama.cpp, and what stands behind 
     assert.match(texts(shown), /warn ggml is linked into [^\n]*shown\.node, which exports it/);
     assert.ok(of(shown, "graphs").some((check) => /ggml_graph_compute: in shown\.node/.test(check.text)));
     const whole = doctor(made("whole.node", `${inside} int llama_decode(void) { return ggml_graph_compute(); }`, "-shared", "-fPIC"));
-    assert.match(of(whole, "tokens").find((check) => check.text.startsWith("llama_decode")).text, /cannot be taken over in whole\.node/, "nobody else calls it");
+    assert.match(of(whole, "tokens").find((check) => check.text.startsWith("llama_decode")).text, /cannot be hooked in whole\.node/, "nobody else calls it");
 
     const stripped = made("stripped", `${inside} int main(void) { return text[ggml_graph_compute()]; }`, "-s", "-fvisibility=hidden");
     assert.match(texts(doctor(stripped)), /fail ggml is linked into [^\n]*stripped itself \(which is stripped\)/);

@@ -207,7 +207,7 @@ test("extents: all bytes are in a fragment, or the filesystem has none to tell",
     const path = made("extents.gguf", { tensors: [{ name: "a", type: 0, shape: [65536], bytes: 262144 }], fill: 1 });
     const result = run(ggscope, ["gguf", "--extents", "--json", path]);
     if (result.status === 1) {
-        assert.match(result.stderr, /^ggscope: .* does not tell where a file lies.*\n$/);
+        assert.match(result.stderr, /^ggscope: .* does not report where a file lies.*\n$/);
         t.diagnostic("this filesystem has no FIEMAP");
         return;
     }
@@ -226,8 +226,8 @@ test("a filesystem without FIEMAP is one sentence and exit 1", (t) => {
     const path = join("/dev/shm", `ggscope-test-${process.pid}.gguf`);
     writeFileSync(path, gguf());
     t.after(() => run("rm", ["-f", path]));
-    refused(["--extents", path], /does not tell where a file lies/);
-    refused(["--extents", "--json", path], /does not tell where a file lies/);
+    refused(["--extents", path], /does not report where a file lies/);
+    refused(["--extents", "--json", path], /does not report where a file lies/);
 });
 
 test("options that contradict each other are usage errors", () => {

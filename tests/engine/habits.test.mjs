@@ -117,7 +117,7 @@ test("paths in errors are shown from the root on", () => {
     }
     // A name that is part of other words of the sentence.
     mkdirSync(join(here, "a"));
-    assert.equal(run(ggscope, ["control", "a", "start"], { cwd: here }).stderr, `ggscope: no ggscope record is at work in ${join(here, "a")}\n`);
+    assert.equal(run(ggscope, ["control", "a", "start"], { cwd: here }).stderr, `ggscope: nothing is being recorded into ${join(here, "a")}\n`);
 });
 
 // ---- on a terminal ----

@@ -270,7 +270,7 @@ test("no system call per op", { skip: available("strace") ? false : "strace is m
 test("workers that a program forks: told without --follow, recorded with it", () => {
     const plain = fresh(), told = run(ggscope, ["record", "-o", plain, "--", host, "workers", tiny]);
     assert.equal(told.status, 0, told.stderr);
-    assert.match(told.stderr, /^ggscope: the program computed no graph itself: 2 forked children did, not recorded: --follow$/m);
+    assert.match(told.stderr, /^ggscope: the program computed no graph itself: 2 forked children did; record them with --follow$/m);
     assert.match(told.stderr, /^children +2 forked processes computed graphs, not recorded: --follow$/m);
     const once = run(ggscope, ["record", "-o", fresh(), "--", host, "fork", tiny]);
     assert.match(once.stderr, /^children +1 forked process computed graphs, not recorded: --follow$/m);

@@ -102,8 +102,8 @@ test("what cannot be joined is a sentence", () => {
         [["join", a, a, "-o", scratch("x")], 1, /the same recording/],
         [["join", a, joined, "-o", scratch("x")], 1, /the same recording/],
         [["join", a, scratch("nothing"), "-o", scratch("x")], 1, /nothing/],
-        [["join", a, `=${b}`, "-o", scratch("x")], 1, /the name of a host/],
-        [["join", a, "there=", "-o", scratch("x")], 1, /there=: the recording that is to stand behind = is missing/],
+        [["join", a, `=${b}`, "-o", scratch("x")], 1, /the name of the host before = is empty/],
+        [["join", a, "there=", "-o", scratch("x")], 1, /there=: the recording after = is missing/],
         [["join", a, b, "-o", joined], 1, /exists already/],
     ]) {
         const answer = run(ggscope, words);

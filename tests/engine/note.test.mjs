@@ -29,7 +29,7 @@ test("notes are added, shown, told by the summary, and taken away", () => {
     assert.deepEqual(notes(directory), [second]);
     const none = run(ggscope, ["note", "--remove", "2", directory]);
     assert.equal(none.status, 1);
-    assert.match(none.stderr, /^ggscope: .* has 1 notes, not 2\n$/);
+    assert.match(none.stderr, /^ggscope: there is no note 2: .* has 1\n$/);
 });
 
 test("control characters of a note do not reach the terminal", () => {

@@ -336,7 +336,7 @@ test("a place that cannot be written to is refused", () => {
     refused(["record", "-o", "/proc/nowhere/x", "--", "true"], /cannot create the directory/);
     refused(["record", "-o", "/proc/x", "--", "true"], /cannot create the directory/);
     writeFileSync(scratch("file"), "");
-    refused(["record", "-o", scratch("file"), "--", "true"], /cannot look into|Not a directory/);
+    refused(["record", "-o", scratch("file"), "--", "true"], /cannot read the folder|Not a directory/);
     refused(["record", "-o", scratch("file/x"), "--", "true"], /Not a directory/);
     const directory = fresh();
     refused(["record", "-o", directory, "--spool", "/nowhere", "--", "true"], /nowhere/, directory);

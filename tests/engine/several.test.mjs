@@ -81,5 +81,5 @@ test("experts over domains agree with the table of choices", () => {
     assert.match(text, /^share of a layer's choices that falls on each expert/m);
     const dense = run(ggscope, ["experts", domains[0], generate(model("tiny"), "-n", "4", "-t", "1").directory]);
     assert.equal(dense.status, 1);
-    assert.match(dense.stderr, /^ggscope: recording 2 has no choices of experts\n$/);
+    assert.match(dense.stderr, /^ggscope: recording 2 has no choices of experts: name recordings of models with experts\n$/);
 });

@@ -87,7 +87,7 @@ test("a server that is never ready, and a port that somebody has", { skip: noHos
     const taken = run(ggscope, ["tune", "-q", "--for", "server", "--", host, "http", model("tiny"), "--port", String(other.address().port)]);
     other.close();
     assert.equal(taken.status, 1);
-    assert.match(taken.stderr, /somebody answers at port \d+ already/);
+    assert.match(taken.stderr, /another server answers at port \d+: end it/);
 });
 
 test("no program, a program that fails, and a figure that is none", () => {

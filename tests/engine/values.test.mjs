@@ -229,7 +229,7 @@ test("without values, or with none of those that are asked for, it says so", () 
     assert.equal(result.status, 1);
     assert.match(result.stderr, /no values were recorded: record again with --values/);
     const directory = recorded(path);
-    for (const [options, said] of [[["--tensor", "nothing"], /of these ops no values/], [["--layer", "9"], /layer/], [["--token", "70"], /token/]]) {
+    for (const [options, said] of [[["--tensor", "nothing"], /no values of these ops were recorded/], [["--layer", "9"], /layer/], [["--token", "70"], /token/]]) {
         const refused = run(ggscope, ["values", ...options, directory]);
         assert.equal(refused.status, 1);
         assert.match(refused.stderr, said);

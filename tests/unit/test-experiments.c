@@ -99,7 +99,7 @@ static void test_reading_while_experiments_change(void ** unused) {
     (void) unused;
     struct recording kinds[KINDS];
     struct ggs_error error;
-    struct ggs_live  live    = {.going_on = going_on, .look = look};
+    struct ggs_live  live    = {.going_on = going_on, .classify = look};
     struct reading   reading = {0};
     pthread_t        threads[READERS];
     char *           folder = scratch_make();

@@ -52,7 +52,7 @@ static struct {
     uint64_t n;
     int64_t  token[64], position[64], sequence[64];
     uint8_t  output[64], read[64];
-    bool     told, verify;
+    bool     reads_known, verify;
 } next;
 
 // n tokens of a sequence from a position on; the last `outputs` of them have one, the first `reads`
@@ -74,19 +74,19 @@ static void add(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs
 // Returns the first part.
 static const struct ggs_sequence_part * decode(uint64_t context) {
     enum ggs_phase            phase;
-    struct ggs_sequence_batch batch = {.decode   = 1,
-                                       .n        = next.n,
-                                       .token    = next.token,
-                                       .position = next.position,
-                                       .sequence = next.sequence,
-                                       .output   = next.output,
-                                       .told     = next.told,
-                                       .verify   = next.verify,
-                                       .read     = next.read};
+    struct ggs_sequence_batch batch = {.decode      = 1,
+                                       .n           = next.n,
+                                       .token       = next.token,
+                                       .position    = next.position,
+                                       .sequence    = next.sequence,
+                                       .output      = next.output,
+                                       .reads_known = next.reads_known,
+                                       .verify      = next.verify,
+                                       .read        = next.read};
     assert_true(ggs_sequences_batch(&s, context, &batch, &phase));
     assert_true(s.n_parts > 0);
-    next.n    = 0;
-    next.told = next.verify = false;
+    next.n           = 0;
+    next.reads_known = next.verify = false;
     return &s.parts[0];
 }
 
@@ -100,7 +100,7 @@ static const struct ggs_sequence_part * feed(uint64_t context, int64_t sequence,
 static const struct ggs_sequence_part * feed_read(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs,
                                                   uint64_t reads) {
     add(sequence, position, n, outputs, reads);
-    next.told = true;
+    next.reads_known = true;
     return decode(0);
 }
 
@@ -248,7 +248,7 @@ static void test_an_output_that_is_read_later(void ** state) {
     (void) state;
     for (int64_t read = 0; read < 2; read++) {
         add(read, 0, 4, 1, 0);
-        next.told = true;
+        next.reads_known = true;
         decode(0);
         if (read) ggs_sequences_read(&s, 0, read, 3);
         assert_int_equal(feed_read(read, 4, 1, 1, 1)->phase, read ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT);
@@ -317,7 +317,7 @@ static void test_drafts_behind_the_last_token_of_a_prompt(void ** state) {
     for (int64_t pass = 0; pass < 2; pass++) {
         feed_read(pass, 0, 5, 0, 0);
         add(pass, 5, 4, 4, 2);
-        next.told                             = true;
+        next.reads_known                      = true;
         next.verify                           = pass == 1;
         const struct ggs_sequence_part * part = decode(0);
         assert_int_equal(part->phase, pass == 0 ? GGS_PHASE_PROMPT : GGS_PHASE_VERIFY);
@@ -350,7 +350,7 @@ static void feed_branches(int64_t position) {
     add(0, position, 1, 1, 1);
     add(1, position + 1, 3, 3, 0);
     add(2, position + 2, 2, 2, 0); // behind the first token of sequence 1, which is its own too
-    next.told = true;
+    next.reads_known = true;
     decode(0);
     assert_int_equal(s.n_parts, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -390,7 +390,7 @@ static void test_neighbours_are_no_branches(void ** state) {
     change(GGS_MEMORY_LOAD, 1, -1, 0, 3, 0);
     add(0, 5, 1, 1, 1);
     add(1, 6, 2, 1, 1);
-    next.told = true;
+    next.reads_known = true;
     decode(0);
     assert_int_equal(s.parts[1].request, 2);
     assert_false(s.parts[1].branch);
@@ -413,17 +413,17 @@ static void test_nonsense(void ** state) {
                                             .from     = n[3],
                                             .to       = n[4],
                                             .delta    = n[5]};
-        struct ggs_sequence_batch batch  = {.decode   = 1,
-                                            .n        = 4,
-                                            .token    = n,
-                                            .position = n + 2,
-                                            .sequence = n + 4,
-                                            .output   = outputs,
-                                            .read     = round % 3 == 0 ? outputs : NULL,
-                                            .told     = round % 2 == 0,
-                                            .verify   = round % 5 == 0,
-                                            .encode   = round % 7 == 0,
-                                            .warmup   = round % 11 == 0};
+        struct ggs_sequence_batch batch  = {.decode      = 1,
+                                            .n           = 4,
+                                            .token       = n,
+                                            .position    = n + 2,
+                                            .sequence    = n + 4,
+                                            .output      = outputs,
+                                            .read        = round % 3 == 0 ? outputs : NULL,
+                                            .reads_known = round % 2 == 0,
+                                            .verify      = round % 5 == 0,
+                                            .encode      = round % 7 == 0,
+                                            .warmup      = round % 11 == 0};
         enum ggs_phase            phase;
         assert_true(ggs_sequences_change(&s, &change));
         assert_true(ggs_sequences_batch(&s, change.context, &batch, &phase));

@@ -68,7 +68,7 @@ static bool has_buffer(const struct context * c, uint64_t id) {
     return false;
 }
 
-static void look_at_sources(struct context * c, const struct json_object * entry, const char * file) {
+static void check_sources(struct context * c, const struct json_object * entry, const char * file) {
     struct json_object * sources = json_object_object_get(entry, "sources");
     for (size_t i = 0; sources != NULL && i < json_object_array_length(sources); i++) {
         struct json_object * source = json_object_array_get_idx(sources, i);
@@ -82,8 +82,8 @@ static void look_at_sources(struct context * c, const struct json_object * entry
     }
 }
 
-static void look_at_entries(struct context * c, const struct json_object * trace, const struct json_object * graph,
-                            const char * file) {
+static void check_entries(struct context * c, const struct json_object * trace, const struct json_object * graph,
+                          const char * file) {
     struct json_object * entries = json_object_object_get(trace, "entries");
     size_t               n = entries == NULL ? 0 : json_object_array_length(entries), nodes = 0;
     uint64_t             last = 0;
@@ -102,12 +102,12 @@ static void look_at_entries(struct context * c, const struct json_object * trace
         last = time;
         if (layer != NULL && json_object_get_int(layer) >= 0 && json_object_get_int(layer) < MOST_LAYERS)
             c->layer_seen[json_object_get_int(layer)] = true;
-        look_at_sources(c, entry, file);
+        check_sources(c, entry, file);
     }
     c->entries += n;
 }
 
-static int look_at_tokens(struct context * c, struct ggs_error * error) {
+static int check_tokens(struct context * c, struct ggs_error * error) {
     char path[PATH_MAX], trace_name[NAME_MAX + 16], graph_name[NAME_MAX + 16];
     snprintf(path, sizeof(path), "%s/traces", c->directory);
     DIR * folder = opendir(path);
@@ -122,7 +122,7 @@ static int look_at_tokens(struct context * c, struct ggs_error * error) {
             c->wrong_counts++;
             keep_example(c, trace == NULL ? trace_name : graph_name);
         } else {
-            look_at_entries(c, trace, graph, trace_name);
+            check_entries(c, trace, graph, trace_name);
         }
         json_object_put(trace);
         json_object_put(graph);
@@ -236,7 +236,7 @@ int ggs_check_json(struct ggs_checks * checks, const char * directory, struct gg
             "%s: experiment_metadata.json, memory-map.json or buffer-timeline.json is missing or is no JSON (files that --gzip made must be unpacked first)",
             directory);
     } else {
-        status = look_at_tokens(c, error);
+        status = check_tokens(c, error);
     }
     if (status == 0) {
         report(c);

@@ -62,8 +62,8 @@ struct layers_seen {
     int      odd; // a layer whose ops differ from its neighbour's
 };
 
-static void look_at_graph(struct context * c, const struct ggs_graph * graph, struct layers * layers,
-                          struct layers_seen * seen) {
+static void compare_layers(struct context * c, const struct ggs_graph * graph, struct layers * layers,
+                           struct layers_seen * seen) {
     count_layers(c, graph, layers);
     seen->graphs++;
     for (int i = 0; i <= layers->last; i++) seen->met[i] |= layers->ops[i] > 0;
@@ -79,7 +79,7 @@ static void look_at_graph(struct context * c, const struct ggs_graph * graph, st
     }
 }
 
-static int look_at_graphs(struct context * c, struct layers_seen * seen, struct ggs_error * error) {
+static int compare_all_layers(struct context * c, struct layers_seen * seen, struct ggs_error * error) {
     struct layers *      layers = malloc(sizeof(*layers));
     struct ggs_cursor *  cursor = NULL;
     struct ggs_graph_row row;
@@ -89,7 +89,7 @@ static int look_at_graphs(struct context * c, struct layers_seen * seen, struct 
         const struct ggs_graph * graph;
         if (row.base != 0) continue; // the same ops at other addresses
         status = ggs_trace_graph(c->trace, row.graph, &graph, error);
-        if (status == 0) look_at_graph(c, graph, layers, seen);
+        if (status == 0) compare_layers(c, graph, layers, seen);
     }
     ggs_cursor_close(cursor);
     free(layers);
@@ -101,7 +101,7 @@ void ggs_check_layers(struct context * c) {
     struct layers_seen *     seen  = calloc(1, sizeof(*seen));
     struct ggs_error         error = {0};
     uint64_t                 n = layers_of_model(c), met = 0;
-    if ((seen == NULL ? ggs_fail_memory(&error) : look_at_graphs(c, seen, &error)) < 0) {
+    if ((seen == NULL ? ggs_fail_memory(&error) : compare_all_layers(c, seen, &error)) < 0) {
         ggs_checks_add(c->checks, all, GGS_CHECK_FAIL, "%s", error.text);
         free(seen);
         return;
@@ -113,7 +113,7 @@ void ggs_check_layers(struct context * c) {
             there |= c->gguf[i] != NULL, opened |= c->trace->files[i].gguf != 0;
         ggs_checks_add(c->checks, all, GGS_CHECK_SKIPPED, "%s",
                        there    ? "the model's file does not say how many there are"
-                       : opened ? "the model's file is not there any more"
+                       : opened ? "the model's file is gone"
                                 : "the program opened no GGUF file that says how many there are");
     } else {
         ggs_checks_add(c->checks, all, met >= n ? GGS_CHECK_OK : incomplete(c), "%" PRIu64 " of %" PRIu64, met, n);

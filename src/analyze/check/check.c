@@ -44,13 +44,13 @@ const char * ggs_check_word(uint64_t status) {
     return status < GGS_CHECK_STATUSES ? words[status] : "";
 }
 
-// Calls `see` for every row of a table. Negative if the table cannot be read.
-static int each(struct context * c, enum ggs_trace_table table, void * row, void (*see)(void * state, const void * row),
-                void * state, struct ggs_error * error) {
+// Calls `visit` for every row of a table. Negative if the table cannot be read.
+static int each(struct context * c, enum ggs_trace_table table, void * row,
+                void (*visit)(void * state, const void * row), void * state, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     int                 status = ggs_cursor_open(&cursor, c->trace->reader, table, error);
     if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, row, error)) > 0) see(state, row);
+    while ((status = ggs_cursor_next(cursor, row, error)) > 0) visit(state, row);
     ggs_cursor_close(cursor);
     return status;
 }
@@ -99,7 +99,7 @@ struct coverage {
     uint64_t runs, interrupted, nodes, unseen, opaque, cut, wrong, no_waits, first_thread, no_results;
 };
 
-static void see_run(void * state, const void * row) {
+static void check_run(void * state, const void * row) {
     struct coverage *      s   = state;
     const struct ggs_run * run = row;
     uint64_t sum = run->executed + run->absorbed + run->empty + run->skipped + run->opaque + run->unseen + run->cut;
@@ -119,7 +119,7 @@ static void check_coverage(struct context * c) {
     struct coverage  s = {0};
     struct ggs_run   run;
     struct ggs_error error  = {0};
-    int              status = each(c, GGS_TABLE_RUNS, &run, see_run, &s, &error);
+    int              status = each(c, GGS_TABLE_RUNS, &run, check_run, &s, &error);
     c->cut |= s.interrupted > 0 || s.cut > 0;
     if (status < 0) {
         ggs_checks_add(c->checks, "op coverage", GGS_CHECK_FAIL, "%s", error.text);
@@ -188,7 +188,7 @@ struct times {
 // Device times are calibrated to the host clock: this close to the run's end they count as inside.
 enum { CLOCKS_APART_NS = 1000000 };
 
-static void see_op_run(struct times * s, const struct ggs_op_run * op, const struct ggs_run * run) {
+static void check_op_run(struct times * s, const struct ggs_op_run * op, const struct ggs_run * run) {
     int64_t end = ggs_time_after(op->begin_ns, op->duration_ns);
     s->rows++;
     if (op->run != s->run || op->thread != s->thread) s->last_end = INT64_MIN;
@@ -200,7 +200,7 @@ static void see_op_run(struct times * s, const struct ggs_op_run * op, const str
     s->beyond += end > ggs_time_after(run->end_ns, CLOCKS_APART_NS);
 }
 
-static int see_op_runs(struct context * c, struct times * s, struct ggs_error * error) {
+static int check_op_runs(struct context * c, struct times * s, struct ggs_error * error) {
     struct ggs_recent_runs runs   = {0};
     struct ggs_cursor *    cursor = NULL;
     struct ggs_op_run      op;
@@ -209,7 +209,7 @@ static int see_op_runs(struct context * c, struct times * s, struct ggs_error * 
     if (status == 0) status = ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_OP_RUNS, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &op, error)) > 0) {
         status = ggs_recent_runs_find(&runs, op.run, &run, error);
-        if (status == 0) see_op_run(s, &op, run);
+        if (status == 0) check_op_run(s, &op, run);
     }
     ggs_cursor_close(cursor);
     ggs_recent_runs_close(&runs);
@@ -219,7 +219,7 @@ static int see_op_runs(struct context * c, struct times * s, struct ggs_error * 
 static void check_times(struct context * c) {
     struct times     s     = {0};
     struct ggs_error error = {0};
-    if (see_op_runs(c, &s, &error) < 0) {
+    if (check_op_runs(c, &s, &error) < 0) {
         ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL, "%s", error.text);
     } else if (s.backwards + s.beyond > 0) {
         ggs_checks_add(c->checks, "times", GGS_CHECK_FAIL,
@@ -313,7 +313,7 @@ static const struct ggs_gguf_tensor * find_weight(const struct ggs_gguf * gguf, 
 static const char * no_gguf(const struct context * c) {
     bool opened = false;
     for (uint64_t i = 0; i < c->trace->n_files; i++) opened |= c->trace->files[i].gguf != 0;
-    return opened ? "the model's files are not there any more" : "the program opened no GGUF file";
+    return opened ? "the model's files are gone" : "the program opened no GGUF file";
 }
 
 static void check_map(struct context * c) {

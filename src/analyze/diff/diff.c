@@ -143,8 +143,8 @@ static bool touch(struct comparison * c, uint64_t number) {
 }
 
 // Returns the entry of a node of the current op, marked for this step.
-static int note_node(struct comparison * c, int which, bool prompt, const struct ggs_op_seen * op, uint64_t * out,
-                     struct ggs_error * error) {
+static int add_node(struct comparison * c, int which, bool prompt, const struct ggs_op_seen * op, uint64_t * out,
+                    struct ggs_error * error) {
     struct side *           side   = &c->sides[which];
     const struct ggs_walk * walk   = side->walk;
     uint64_t                tensor = walk->graph->nodes[op->node].tensor;
@@ -168,7 +168,7 @@ static int note_node(struct comparison * c, int which, bool prompt, const struct
     return touch(c, number) ? 0 : ggs_fail_memory(error);
 }
 
-static int see_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
+static int add_op(struct comparison * c, int which, bool prompt, struct ggs_error * error) {
     struct side *                  side = &c->sides[which];
     struct ggs_walk *              walk = side->walk;
     const struct ggs_access_list * list;
@@ -176,12 +176,12 @@ static int see_op(struct comparison * c, int which, bool prompt, struct ggs_erro
     uint64_t                       number, head;
     if (walk->op.op >= side->trace->n_ops) return 0;
     int status = ggs_walk_accesses(walk, &list, error);
-    if (status == 0) status = note_node(c, which, prompt, &walk->op, &head, error);
+    if (status == 0) status = add_node(c, which, prompt, &walk->op, &head, error);
     if (status != 0) return status;
     fill_half(&c->entries[head].half[which], walk, list);
     for (uint64_t i = 1; status == 0 && i <= walk->op.absorbed && ggs_walk_part(walk, i, &part); i++) {
         if (part.op >= side->trace->n_ops) continue;
-        status = note_node(c, which, prompt, &part, &number, error);
+        status = add_node(c, which, prompt, &part, &number, error);
         if (status == 0) c->entries[number].half[which].into = head + 1;
     }
     return status;
@@ -289,12 +289,12 @@ static int next_run(struct side * side, struct ggs_error * error) {
     }
 }
 
-static int see_step(struct comparison * c, int64_t step, bool prompt, struct ggs_error * error) {
+static int add_step(struct comparison * c, int64_t step, bool prompt, struct ggs_error * error) {
     int status = 0;
     for (int which = 0; status == 0 && which < 2; which++) {
         struct side * side = &c->sides[which];
         while (status == 0 && side->more > 0 && side->walk->run.step == step) {
-            while (status == 0 && ggs_walk_op(side->walk)) status = see_op(c, which, prompt, error);
+            while (status == 0 && ggs_walk_op(side->walk)) status = add_op(c, which, prompt, error);
             if (status == 0 && next_run(side, error) < 0) status = side->more;
         }
     }
@@ -314,7 +314,7 @@ static int skip_step(struct side * side, uint64_t * counter, struct ggs_error * 
     return side->more < 0 ? side->more : 0;
 }
 
-static int see_all(struct comparison * c, struct ggs_error * error) {
+static int add_all(struct comparison * c, struct ggs_error * error) {
     struct side *a = &c->sides[0], *b = &c->sides[1];
     int          status = 0;
     if (next_run(a, error) >= 0) next_run(b, error);
@@ -322,7 +322,7 @@ static int see_all(struct comparison * c, struct ggs_error * error) {
     while (status == 0 && (a->more > 0 || b->more > 0)) {
         int64_t x = a->more > 0 ? a->walk->run.step : INT64_MAX, y = b->more > 0 ? b->walk->run.step : INT64_MAX;
         if (x == y) {
-            status = see_step(c, x, a->walk->run.phase == GGS_PHASE_PROMPT, error);
+            status = add_step(c, x, a->walk->run.phase == GGS_PHASE_PROMPT, error);
         } else if (x < y) {
             status = skip_step(a, &c->diff->tokens_only_a, error);
         } else {
@@ -512,7 +512,7 @@ int ggs_diff_compute(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_tr
     if (status == 0) status = time_tokens(diff, a, b, error);
     if (status == 0) status = open_side(&c.sides[0], c.names, a, error);
     if (status == 0) status = open_side(&c.sides[1], c.names, b, error);
-    if (status == 0) status = see_all(&c, error);
+    if (status == 0) status = add_all(&c, error);
     if (status == 0) status = collect(&c, error);
     if (status == 0) status = find_shift(&c, error);
     release_comparison(&c);

@@ -186,7 +186,7 @@ int ggs_several_compute(struct ggs_several * several, struct ggs_trace * traces,
     struct ggs_text keys[GGS_SEVERAL_MOST] = {{0}};
     *several                               = (struct ggs_several){.n = n};
     if (n > GGS_SEVERAL_MOST)
-        return ggs_fail(error, GGS_USAGE, "at most %d recordings are compared at a time", GGS_SEVERAL_MOST);
+        return ggs_fail(error, GGS_USAGE, "at most %d recordings can be compared: name fewer", GGS_SEVERAL_MOST);
     int status = find_conditions(several, traces, keys, error);
     for (unsigned i = 0; i < n; i++) {
         if (keys[i].failed && status == 0) status = ggs_fail_memory(error);

@@ -47,7 +47,8 @@ static int make_layers(struct ggs_domains * domains, const struct ggs_experts * 
 static int add_domain(struct ggs_domains * domains, unsigned d, const struct ggs_experts * experts,
                       struct ggs_error * error) {
     if (!experts->any || experts->n_layers == 0)
-        return ggs_fail(error, GGS_UNSUPPORTED, "recording %u has no choices of experts", d + 1);
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "recording %u has no choices of experts: name recordings of models with experts", d + 1);
     int status = d == 0 ? make_layers(domains, experts, error) : 0;
     if (status != 0) return status;
     bool same = experts->n_layers == domains->n_layers;
@@ -60,9 +61,12 @@ static int add_domain(struct ggs_domains * domains, unsigned d, const struct ggs
             layer->shares[d * layer->experts + x] = (double) found->counts[x] / (double) layer->choices[d];
     }
     domains->tokens[d] = experts->tokens;
-    return same ? 0
-                : ggs_fail(error, GGS_UNSUPPORTED,
-                           "recordings 1 and %u are of models with other layers or other numbers of experts", d + 1);
+    return same
+               ? 0
+               : ggs_fail(
+                     error, GGS_UNSUPPORTED,
+                     "recordings 1 and %u are of models with different layers or numbers of experts: name recordings of one model",
+                     d + 1);
 }
 
 // ---- comparing ----

@@ -85,7 +85,7 @@ static struct ggs_experts_matrix * matrix_of(struct ggs_experts * experts, const
     return m;
 }
 
-static void see_prefetch(struct pass * pass, struct ggs_experts_layer * layer, const struct ggs_tensor * weights,
+static void add_prefetch(struct pass * pass, struct ggs_experts_layer * layer, const struct ggs_tensor * weights,
                          const struct ggs_tensor * ids, uint64_t bytes, bool first) {
     const char *                text   = ggs_reader_string(pass->trace->reader, weights->name);
     struct ggs_name             name   = ggs_name_parse(text, strlen(text));
@@ -104,7 +104,7 @@ static uint64_t bytes_read(const struct ggs_access_list * list, uint64_t slot) {
     return 0;
 }
 
-static int see_op(struct pass * pass, struct ggs_error * error) {
+static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_access_list * list;
     const struct ggs_walk *        walk = pass->walk;
     const struct ggs_tensor * weights = ggs_trace_tensor(pass->trace, ggs_trace_source(walk->graph, walk->op.node, 0));
@@ -126,7 +126,7 @@ static int see_op(struct pass * pass, struct ggs_error * error) {
     status =
         ggs_expert_tokens_add(pass->tokens, (uint64_t) at, ids->tensor, index->values, index->ne[0], index->ne[1],
                               ggs_trace_row_bytes(pass->trace, weights) * (uint64_t) weights->ne[1], &first, error);
-    if (status == 0) see_prefetch(pass, &pass->experts->layers[at], weights, ids, bytes_read(list, 0), first);
+    if (status == 0) add_prefetch(pass, &pass->experts->layers[at], weights, ids, bytes_read(list, 0), first);
     return status;
 }
 
@@ -147,7 +147,7 @@ static int begin_run(struct pass * pass, struct ggs_error * error) {
     return status;
 }
 
-static int see_runs(struct pass * pass, struct ggs_error * error) {
+static int add_runs(struct pass * pass, struct ggs_error * error) {
     int status = 0;
     while ((status = ggs_walk_run(pass->walk, error)) > 0) {
         if (pass->walk->graph == NULL) continue;
@@ -155,7 +155,7 @@ static int see_runs(struct pass * pass, struct ggs_error * error) {
         while (status >= 0 && ggs_walk_op(pass->walk)) {
             const struct ggs_op_seen * op = &pass->walk->op;
             pass->ends[op->node]          = op->end_ns;
-            if (ggs_trace_op_kind(pass->trace, op->op) == GGS_KIND_MUL_MAT_ID) status = see_op(pass, error);
+            if (ggs_trace_op_kind(pass->trace, op->op) == GGS_KIND_MUL_MAT_ID) status = add_op(pass, error);
         }
         if (status < 0) return status;
     }
@@ -182,7 +182,7 @@ static int by_layer(const void * a, const void * b) {
     return x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-static void note_pair(struct ggs_experts * experts, struct ggs_experts_pair pair) {
+static void add_pair(struct ggs_experts * experts, struct ggs_experts_pair pair) {
     unsigned at = experts->n_pairs;
     while (at > 0 && experts->pairs[at - 1].times < pair.times) at--;
     if (at == GGS_EXPERTS_PAIRS) return;
@@ -202,8 +202,7 @@ static void sum_up(struct ggs_experts * experts) {
                 uint64_t times = layer->pairs[a * layer->experts + b];
                 if (times < 2) continue;
                 double expected = (double) layer->counts[a] * (double) layer->counts[b] / (double) layer->tokens;
-                note_pair(experts,
-                          (struct ggs_experts_pair){layer->layer, (uint32_t) a, (uint32_t) b, times, expected});
+                add_pair(experts, (struct ggs_experts_pair){layer->layer, (uint32_t) a, (uint32_t) b, times, expected});
             }
         }
         free(layer->pairs);
@@ -222,7 +221,7 @@ int ggs_experts_compute(struct ggs_experts * experts, struct ggs_trace * trace,
     if (status < 0 || !experts->any) return status;
     status = ggs_expert_tokens_new(&pass.tokens, experts, options->window, error);
     if (status == 0) status = ggs_walk_open(&pass.walk, trace, options->first_token, options->last_token, error);
-    if (status == 0) status = see_runs(&pass, error);
+    if (status == 0) status = add_runs(&pass, error);
     ggs_walk_close(pass.walk);
     ggs_expert_tokens_free(pass.tokens);
     free(pass.ends);

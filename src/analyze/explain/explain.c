@@ -16,7 +16,7 @@ const char * ggs_reason_part_name(uint64_t part) {
     return part < GGS_PARTS ? names[part] : "";
 }
 
-// ---- for the functions of findings ----
+// ---- helpers of findings ----
 
 #define FILL(name_, member_)                                                     \
     void ggs_reason_##name_(struct ggs_reason * out, const char * format, ...) { \
@@ -44,7 +44,7 @@ void ggs_reason_set_number(struct ggs_reason * out, enum ggs_knob knob, uint64_t
     ggs_reason_set(out, knob, text);
 }
 
-// ---- what is the same for all ----
+// ---- common to all ----
 
 enum { SETTINGS = sizeof(((struct ggs_reason *) 0)->settings) / sizeof(struct ggs_knob_setting) };
 
@@ -85,7 +85,7 @@ static char * verify_of(const struct ggs_explain_facts * facts, const struct ggs
     return text_end(&text);
 }
 
-// Conditions first, then by what they gain, then what saves memory.
+// Conditions come first, time gains next by size, memory last.
 static int by_gain(const void * a, const void * b) {
     const struct ggs_reason *x = a, *y = b;
     if (x->condition != y->condition) return x->condition ? -1 : 1;
@@ -125,9 +125,9 @@ void ggs_reasons_apply(struct ggs_explanation * explanation, const struct ggs_ex
     }
 }
 
-// ---- what is left ----
+// ---- the rest ----
 
-static void tell_rest(struct ggs_explanation * explanation, const struct ggs_explain_facts * f) {
+static void explain_rest(struct ggs_explanation * explanation, const struct ggs_explain_facts * f) {
     const struct ggs_phase_facts * g          = &f->generate;
     double                         gigabytes  = g->wall_ns > 0 ? (double) g->read / (double) g->wall_ns : 0;
     bool                           none       = explanation->n == 0;
@@ -152,7 +152,7 @@ int ggs_explain_compute(struct ggs_explanation * explanation, struct ggs_trace *
     int status   = ggs_explain_facts_gather(&facts, trace, totals, error);
     if (status < 0) return status;
     ggs_reasons_apply(explanation, &facts);
-    tell_rest(explanation, &facts);
+    explain_rest(explanation, &facts);
     explanation->program = facts.program;
     facts.program        = (struct ggs_invocation){0};
     ggs_explain_facts_release(&facts);

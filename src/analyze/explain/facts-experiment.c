@@ -1,4 +1,4 @@
-// What experiment.json and the tables of tensors and buffers say.
+// Facts from experiment.json and the tables of tensors and buffers.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static void add_weight(struct ggs_explain_facts * facts, struct ggs_trace * trac
     for (unsigned i = 0; i < 4; i++) elements *= t->ne[i] > 0 && t->ne[i] < 1 << 24 ? (uint64_t) t->ne[i] : 1;
     if (parsed.category == GGS_CATEGORY_OUTPUT && t->ne[1] > 1)
         snprintf(facts->output_type, sizeof(facts->output_type), "%s", type);
-    // The table of embeddings is read by rows; norms and biases are small whatever their type.
+    // Embeddings are read by rows; norms and biases are small whatever their type.
     if (parsed.category == GGS_CATEGORY_INPUT || t->ne[1] <= 1 || bytes == 0) return;
     facts->weight_bytes += bytes;
     if (is_wide(type)) facts->wide_bytes += bytes;

@@ -1,4 +1,4 @@
-// What token steps, their tokens and requests say.
+// Facts from token steps, their tokens and requests.
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static struct ggs_phase_facts * phase_of(struct ggs_explain_facts * facts, uint6
                                                                                                 : NULL;
 }
 
-// Does the context draft for another? Its steps are no tokens.
+// True if the context drafts for another: its steps are not tokens.
 static bool is_draft(struct ggs_trace * trace, uint64_t context) {
     struct ggs_context row;
     return context < ggs_reader_rows(trace->reader, GGS_TABLE_CONTEXTS) &&
@@ -87,7 +87,7 @@ static int read_runs(struct ggs_trace * trace, struct steps * steps, struct ggs_
     return more < 0 ? more : fine ? 0 : ggs_fail_memory(error);
 }
 
-static void take_medians(struct ggs_phase_facts * phase, struct steps * steps, unsigned which) {
+static void set_medians(struct ggs_phase_facts * phase, struct steps * steps, unsigned which) {
     phase->step_ns    = ggs_quantiles_at(&steps->whole[which], 50);
     phase->outside_ns = ggs_quantiles_at(&steps->outside[which], 50);
     phase->before_ns  = ggs_quantiles_at(&steps->before[which], 50);
@@ -100,11 +100,11 @@ static void take_medians(struct ggs_phase_facts * phase, struct steps * steps, u
 
 enum { SEQUENCES = 64, POSITIONS = 1 << 20 };
 
-// What a sequence had at each position, and the prompt that is being fed into it.
+// The tokens of a sequence by position, and the prompt that is being fed.
 struct sequence {
     int64_t * token;
     uint64_t  capacity, n;
-    uint64_t  same, fed, first; // of the prompt: tokens that were there before, all of them, the first that differs
+    uint64_t  same, fed, first; // of the prompt: known tokens, all tokens, first difference
     int64_t   next;             // position after its last token
 };
 
@@ -115,7 +115,7 @@ struct texts {
 
 enum { AGAIN_LEAST = 32 };
 
-// The prompt is over: was most of it there before?
+// Ends a prompt: counts it if most of it was known.
 static void settle(struct ggs_explain_facts * facts, struct sequence * s) {
     if (s->same > AGAIN_LEAST && 2 * s->same > s->fed) {
         if (facts->requests_again++ == 0) facts->first_difference = s->first;
@@ -172,7 +172,7 @@ static int read_tokens(struct ggs_explain_facts * facts, struct ggs_trace * trac
     return status < 0 ? status : more;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 int ggs_explain_facts_steps(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
     struct steps steps  = {0};
@@ -187,8 +187,8 @@ int ggs_explain_facts_steps(struct ggs_explain_facts * facts, struct ggs_trace *
                                   step->ns > step->run_ns ? step->ns - step->run_ns : 0, 1);
     }
     if (status == 0 && !fine) status = ggs_fail_memory(error);
-    take_medians(&facts->prompt, &steps, 0);
-    take_medians(&facts->generate, &steps, 1);
+    set_medians(&facts->prompt, &steps, 0);
+    set_medians(&facts->generate, &steps, 1);
     facts->device.first_run_ns  = steps.first_device_ns;
     facts->device.median_run_ns = ggs_quantiles_at(&steps.device, 50);
     ggs_quantiles_release(&steps.device);
@@ -212,7 +212,7 @@ int ggs_explain_facts_requests(struct ggs_explain_facts * facts, struct ggs_trac
         facts->sequences += !seen[r->sequence];
         seen[r->sequence] = true;
         if (end_ns != INT64_MIN && ggs_time_between(end_ns, r->begin_ns) < AT_ONCE_NS && r->begin_ns >= end_ns)
-            facts->back_to_back += r->cached_tokens <= r->prompt_tokens; // else it is the same conversation
+            facts->back_to_back += r->cached_tokens <= r->prompt_tokens; // else one chat
         end_ns = r->end_ns;
     }
     for (uint64_t i = 0; i < requests.n_contexts; i++) {

@@ -1,12 +1,12 @@
-// All findings. A new one is a row here and a file with its function, which has the condition, the
-// bound, the evidence and the remedy; tests/unit has a case that shows it, one that
-// does not and one at the border, tests/diagnosis a planted problem.
+// All findings. A new one is a row here and a file with its function: the condition, the bound, the
+// evidence and the remedy. tests/unit has a case with it, one without and one at the border;
+// tests/diagnosis a planted problem.
 #pragma once
 
 #include "analyze/explain/facts.h"
 
-// Fills the finding and returns true if the recording has it. Name and parts of time are filled in
-// before and after.
+// Fills the finding and returns true if the recording has it. The caller sets the name and the
+// part's time.
 #define GGS_REASONS(ROW)                        \
     ROW("other-programs", other_programs)       \
     ROW("steal", steal)                         \
@@ -42,14 +42,14 @@
 GGS_REASONS(ROW)
 #undef ROW
 
-// ---- for their functions ----
+// ---- helpers of findings ----
 
 __attribute__((format(printf, 2, 3))) void ggs_reason_title(struct ggs_reason * out, const char * format, ...);
 __attribute__((format(printf, 2, 3))) void ggs_reason_evidence(struct ggs_reason * out, const char * format, ...);
 __attribute__((format(printf, 2, 3))) void ggs_reason_advise(struct ggs_reason * out, const char * format, ...);
-// An option that mends it; behind those that are set already.
+// Adds an option that helps.
 void ggs_reason_set(struct ggs_reason * out, enum ggs_knob knob, const char * value);
 void ggs_reason_set_number(struct ggs_reason * out, enum ggs_knob knob, uint64_t value);
 
-// All rules on these facts, in the order of their gain.
+// Applies all rules to these facts, sorted by gain.
 void ggs_reasons_apply(struct ggs_explanation * explanation, const struct ggs_explain_facts * facts);

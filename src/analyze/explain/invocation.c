@@ -8,19 +8,19 @@
 enum way {
     NOT,    // the program has no such option
     SET,    // option and value
-    JOIN,   // the same in one word, with = between
+    JOIN,   // the same in one word, with =
     LEAVE,  // the remedy is to leave the option out
-    BEFORE, // a program in front of it
-    TEXT,   // no option: words for people, with the value in place of %
+    BEFORE, // a program before it
+    TEXT,   // no option: text with the value in place of %
 };
 
 struct words {
     enum way     way;
-    const char * options; // names of the option, divided by blanks; the first one is written
-    const char * also;    // a second option that takes the same value
+    const char * options; // names, divided by blanks; the first one is written
+    const char * also;    // a second option with the same value
 };
 
-// How each kind of program is told, and what the knob is called.
+// Each knob, and its form in each kind of program.
 static const struct knob {
     const char * name;
     struct words llama, engine, bench;
@@ -236,7 +236,7 @@ void ggs_invocation_release(struct ggs_invocation * program) {
 
 // ---- options on a command line ----
 
-// Is the word one of the names? *value is what follows "=" in the same word, NULL if nothing does.
+// True if the word is one of the names. *value is what follows "=" in the word, or NULL.
 static bool is_option(const char * word, const char * names, const char ** value) {
     const char * equals = strncmp(word, "-", 1) == 0 ? strchr(word, '=') : NULL;
     size_t       length = equals == NULL ? strlen(word) : (size_t) (equals - word);
@@ -338,7 +338,7 @@ void ggs_invocation_quote(struct ggs_text * text, const char * word) {
     ggs_text_putc(text, '\'');
 }
 
-// How many words from here on the settings replace; 0: the word stays.
+// How many words from here on the settings replace; 0 if the word stays.
 static unsigned replaced(const struct ggs_invocation * program, unsigned at, const struct ggs_knob_setting * settings,
                          unsigned n) {
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {

@@ -1,6 +1,6 @@
-// The program that was recorded, and how one tells it to do otherwise: the options of llama.cpp's
-// programs and of ggscope-engine, the words of node-llama-cpp and llama-cpp-python, the members of
-// the engine's structs for others.
+// The recorded program, and how to change its settings: options of llama.cpp's programs and of
+// ggscope-engine, arguments of node-llama-cpp and llama-cpp-python, members of the engine's structs
+// for others.
 #pragma once
 
 #include <stdbool.h>
@@ -39,46 +39,45 @@ enum ggs_knob {
     GGS_KNOB_MODEL,  // another file, which changes the output
     GGS_KNOB_ENGINE, // another folder of libraries
     GGS_KNOB_STREAM, // under ggscope stream
-    GGS_KNOBS,       // from here on: the own options of the program, by their order
+    GGS_KNOBS,       // from here on: options of the program's own, in order
 };
 
 struct ggs_knob_setting {
     enum ggs_knob knob;
-    char          value[24]; // "" for a knob that is on or off
+    char          value[24]; // "" for a switch
 };
 
 // An option of a program that is not known here.
 struct ggs_own_option {
     char name[32];   // "threads"
     char option[64]; // "--n-threads"
-    bool joined;     // its value follows "=" in the same word
+    bool joined;     // its value follows "=" in the word
 };
 
 struct ggs_invocation {
     enum ggs_invocation_kind      kind;
     char **                       words; // of its command line
     unsigned                      n;
-    const struct ggs_own_option * own; // borrowed; NULL: none
+    const struct ggs_own_option * own; // borrowed; NULL for none
     unsigned                      n_own;
 };
 
-// `command`: of experiment.json. Without memory it is a program of no words.
+// `command` is that of experiment.json. When out of memory, the program has no words.
 void         ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command);
 void         ggs_invocation_release(struct ggs_invocation * program);
 const char * ggs_invocation_kind_name(uint64_t kind);
 const char * ggs_knob_name(uint64_t knob); // "threads"
 bool         ggs_knob_is_lossy(enum ggs_knob knob);
 
-// The value that the command line has for a knob; NULL if it has none. For one that is on or off:
-// "" if its option is there.
+// The value of a knob on the command line; NULL if it has none. For a switch: "" if it is set.
 const char * ggs_invocation_value(const struct ggs_invocation * program, enum ggs_knob knob);
-// Appends how it is said to this program: "-t 2", "without --no-mmap", "threads: 2".
+// Appends the setting in the words of this program: "-t 2", "without --no-mmap", "threads: 2".
 void ggs_invocation_say(const struct ggs_invocation * program, const struct ggs_knob_setting * setting,
                         struct ggs_text * text);
-// Can all of these be set by options of its command line? `n` settings; one of knob 0 ends them.
+// True if options of its command line can set all of these. `n` settings; one of knob 0 ends them.
 bool ggs_invocation_takes(const struct ggs_invocation * program, const struct ggs_knob_setting * settings, unsigned n);
 // Appends the command line with these settings, each word quoted for a shell.
 void ggs_invocation_command(const struct ggs_invocation * program, const struct ggs_knob_setting * settings, unsigned n,
                             struct ggs_text * text);
-// Appends one word, quoted if a shell would not take it as it is.
+// Appends one word, quoted for a shell if necessary.
 void ggs_invocation_quote(struct ggs_text * text, const char * word);

@@ -116,8 +116,7 @@ static int read_steps(struct reading * r, struct ggs_error * error) {
 }
 
 static bool is_remote(const struct reading * r, const struct ggs_run * run) {
-    return (run->flags & GGS_RUN_OPAQUE) != 0 &&
-           (run->peer != 0 || strncmp(ggs_reader_string(r->trace->reader, run->backend), "RPC", 3) == 0);
+    return (run->flags & GGS_RUN_OPAQUE) != 0 && (run->peer != 0 || ggs_reader_run_is_remote(r->trace->reader, run));
 }
 
 static struct ggs_process_link * link_of(struct reading * r, uint64_t process, uint64_t device, uint64_t backend) {

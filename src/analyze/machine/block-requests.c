@@ -150,7 +150,8 @@ int ggs_request_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end
                          uint64_t n, struct ggs_error * error) {
     struct ggs_cursor *      cursor = NULL;
     struct ggs_block_request request;
-    if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
+    if (n == 0 || begin_ns < 0 || end_ns <= begin_ns)
+        return ggs_fail(error, GGS_USAGE, "the timeline is empty: its end must be after its begin");
     memset(bins, 0, n * sizeof(*bins));
     struct ggs_time_bins model  = {begin_ns, end_ns, n, &bins->model, sizeof(*bins)};
     struct ggs_time_bins other  = {begin_ns, end_ns, n, &bins->other, sizeof(*bins)};

@@ -16,12 +16,12 @@ struct op {
 };
 
 struct state {
-    struct ggs_cursor *streamed, *op_runs;
-    bool               sums;
-    ggs_disk_waits_see see;
-    void *             context;
-    struct op *        ops; // of the run, by node
-    size_t             n, capacity;
+    struct ggs_cursor *   streamed, *op_runs;
+    bool                  sums;
+    ggs_disk_wait_visitor visit;
+    void *                context;
+    struct op *           ops; // of the run, by node
+    size_t                n, capacity;
 };
 
 static int by_node(const void * a, const void * b) {
@@ -58,17 +58,17 @@ static struct op * find(const struct state * s, uint64_t node) {
     return bsearch(&key, s->ops, s->n, sizeof(key), by_node);
 }
 
-static void see_sum(struct state * s, const struct ggs_run * run, uint64_t sum) {
+static void add_sum(struct state * s, const struct ggs_run * run, uint64_t sum) {
     struct ggs_disk_wait wait = {.run      = run->run,
                                  .node     = UINT64_MAX,
                                  .slot     = run->slot,
                                  .begin_ns = run->begin_ns,
                                  .end_ns   = run->end_ns,
                                  .wait_ns  = sum};
-    for (; wait.thread < run->threads && wait.thread < THREADS_MOST; wait.thread++) s->see(s->context, &wait);
+    for (; wait.thread < run->threads && wait.thread < THREADS_MOST; wait.thread++) s->visit(s->context, &wait);
 }
 
-static void see_op_run(struct state * s, const struct ggs_run * run, const struct ggs_op_run * row, int64_t until) {
+static void add_op_run(struct state * s, const struct ggs_run * run, const struct ggs_op_run * row, int64_t until) {
     int64_t end = ggs_time_after(row->begin_ns, row->duration_ns);
     if (until > end) until = end;
     if (until <= row->begin_ns) return;
@@ -79,16 +79,16 @@ static void see_op_run(struct state * s, const struct ggs_run * run, const struc
                                  .begin_ns = row->begin_ns,
                                  .end_ns   = until,
                                  .wait_ns  = (uint64_t) (until - row->begin_ns)};
-    s->see(s->context, &wait);
+    s->visit(s->context, &wait);
 }
 
-static int see_run(struct state * s, const struct ggs_run * run, struct ggs_error * error) {
+static int add_run(struct state * s, const struct ggs_run * run, struct ggs_error * error) {
     struct ggs_op_run row;
     uint64_t          sum;
     int               more = read_waits(s, run->run, &sum, error);
     if (more < 0 || sum == 0) return more;
     if (s->sums) {
-        see_sum(s, run, sum);
+        add_sum(s, run, sum);
         return 0;
     }
     // Two passes, because rows of other threads may precede those of thread 0.
@@ -98,7 +98,7 @@ static int see_run(struct state * s, const struct ggs_run * run, struct ggs_erro
             struct op * op = row.run == run->run ? find(s, row.node) : NULL;
             if (op == NULL) continue;
             if (pass == 1)
-                see_op_run(s, run, &row, op->until_ns);
+                add_op_run(s, run, &row, op->until_ns);
             else if (row.thread == 0)
                 op->until_ns = ggs_time_after(row.begin_ns, op->wait_ns);
         }
@@ -107,9 +107,9 @@ static int see_run(struct state * s, const struct ggs_run * run, struct ggs_erro
     return 0;
 }
 
-int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_waits_see see,
+int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_wait_visitor visit,
                          void * context, struct ggs_error * error) {
-    struct state        s    = {.see = see, .context = context};
+    struct state        s    = {.visit = visit, .context = context};
     struct ggs_cursor * runs = NULL;
     struct ggs_run      run;
     uint64_t            n = 0;
@@ -121,7 +121,7 @@ int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end
     while (status >= 0 && n <= RUNS_ONE_BY_ONE && (status = ggs_cursor_next(runs, &run, error)) > 0) n++;
     s.sums = n > RUNS_ONE_BY_ONE;
     if (status >= 0) ggs_cursor_rewind(runs);
-    while (status >= 0 && (status = ggs_cursor_next(runs, &run, error)) > 0) status = see_run(&s, &run, error);
+    while (status >= 0 && (status = ggs_cursor_next(runs, &run, error)) > 0) status = add_run(&s, &run, error);
     ggs_cursor_close(runs);
     ggs_cursor_close(s.streamed);
     ggs_cursor_close(s.op_runs);

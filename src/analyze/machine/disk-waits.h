@@ -16,9 +16,9 @@ struct ggs_disk_wait {
     uint64_t wait_ns;          // duration: the whole range, unless it is a sum
 };
 
-typedef void (*ggs_disk_waits_see)(void * context, const struct ggs_disk_wait * wait);
+typedef void (*ggs_disk_wait_visitor)(void * context, const struct ggs_disk_wait * wait);
 
 // Visits the waits of graph runs that touch [begin_ns, end_ns), one per op and thread. For more
 // than a few runs it visits their sums, without reading op runs.
-int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_waits_see see,
+int ggs_disk_waits_visit(struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns, ggs_disk_wait_visitor visit,
                          void * context, struct ggs_error * error);

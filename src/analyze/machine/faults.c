@@ -180,7 +180,8 @@ int ggs_fault_timeline(struct ggs_trace * trace, int64_t begin_ns, int64_t end_n
                        uint64_t n, struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;
     struct ggs_fault    fault;
-    if (n == 0 || begin_ns < 0 || end_ns <= begin_ns) return ggs_fail(error, GGS_USAGE, "a timeline of no time");
+    if (n == 0 || begin_ns < 0 || end_ns <= begin_ns)
+        return ggs_fail(error, GGS_USAGE, "the timeline is empty: its end must be after its begin");
     memset(bins, 0, n * sizeof(*bins));
     struct ggs_time_bins stalls = {begin_ns, end_ns, n, &bins->stalled_ns, sizeof(*bins)};
     int                  status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_FAULTS, error);

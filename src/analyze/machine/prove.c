@@ -97,7 +97,7 @@ static struct ggs_proof_copies * find_copies(struct pass * pass, const char * bu
 }
 
 // Counts the op once per type of buffer from which it reads weights.
-static int note_copies(struct pass * pass, const struct ggs_access_list * list, struct ggs_error * error) {
+static int add_copies(struct pass * pass, const struct ggs_access_list * list, struct ggs_error * error) {
     struct ggs_proof_copies * last = NULL;
     for (unsigned i = 0; i < list->n; i++) {
         if (!is_copied_weight(pass->trace, &list->access[i])) continue;
@@ -129,7 +129,7 @@ static int predict(struct pass * pass, struct ggs_error * error) {
     const struct ggs_access_list * list;
     uint64_t                       page   = pass->proof->page_size;
     int                            status = ggs_walk_accesses(pass->walk, &list, error);
-    if (status >= 0) status = note_copies(pass, list, error);
+    if (status >= 0) status = add_copies(pass, list, error);
     pass->predicted.n = 0;
     for (unsigned i = 0; status >= 0 && i < list->n; i++) {
         const struct ggs_access * access = &list->access[i];
@@ -180,7 +180,7 @@ static int add_stray(struct pass * pass, const struct ggs_pages * row, struct gg
     return row->pages == 0 ? 0 : add_surprise(pass, &span, row->node, false, error);
 }
 
-static int take_touched(struct pass * pass, uint64_t node, struct ggs_error * error) {
+static int collect_touched(struct pass * pass, uint64_t node, struct ggs_error * error) {
     bool incomplete = false;
     pass->touched.n = 0;
     for (; pass->next < pass->n_rows && pass->rows[pass->next].node <= node; pass->next++) {
@@ -245,7 +245,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     const struct ggs_op_seen * op     = &pass->walk->op;
     struct ggs_proof_sum       sum    = {.ops = 1};
     int                        status = predict(pass, error);
-    if (status >= 0) status = take_touched(pass, op->node, error);
+    if (status >= 0) status = collect_touched(pass, op->node, error);
     if (status < 0 || is_untold(pass)) return status;
     sum.predicted = unite(&pass->predicted);
     sum.touched   = unite(&pass->touched);

@@ -3,8 +3,7 @@
 //
 //     predicted   pages of the ranges of the op's DISK operands, rounded outwards to whole pages
 //     touched     pages that the hardware reported (table `pages`, recordings with --prove)
-//     recall      share of the touched pages that was predicted: below 1 the trace has missed
-// something
+//     recall      share of the touched pages that was predicted: below 1 the trace lacks some
 //     precision   share of the predicted pages that was touched
 //
 // Pages are counted once per op. Memory is that of one graph run.

@@ -74,8 +74,8 @@ static int heat_model(struct heating * heating, const struct ggs_access * access
     return 0;
 }
 
-static int take_access(void * context, uint64_t run, uint64_t node, uint64_t op, const struct ggs_access_list * list,
-                       uint64_t times, struct ggs_error * error) {
+static int add_access(void * context, uint64_t run, uint64_t node, uint64_t op, const struct ggs_access_list * list,
+                      uint64_t times, struct ggs_error * error) {
     struct heating *  heating = context;
     struct ggs_heat * heat    = heating->heat;
     int               status  = 0;
@@ -120,7 +120,7 @@ int ggs_heat_compute(struct ggs_heat * heat, struct ggs_trace * trace, const str
                      int64_t first_step, int64_t last_step, struct ggs_error * error) {
     *heat                           = (struct ggs_heat){0};
     struct heating          heating = {heat, trace, map};
-    struct ggs_uses_visitor visitor = {.context = &heating, .access = take_access};
+    struct ggs_uses_visitor visitor = {.context = &heating, .access = add_access};
     int                     status  = make_room(heat, trace, map, error);
     if (status == 0) status = ggs_uses_visit(trace, first_step, last_step, &visitor, error);
     if (status == 0) status = ggs_buffer_heat_end(&heat->in_buffers, trace, error);

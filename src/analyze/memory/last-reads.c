@@ -78,7 +78,7 @@ static bool insert(struct ggs_last_reads * reads, struct segment segment) {
 }
 
 // Removes `n` segments from a chunk, and the chunk if it becomes empty.
-static void take_out(struct ggs_last_reads * reads, struct place from, unsigned n) {
+static void remove_segments(struct ggs_last_reads * reads, struct place from, unsigned n) {
     struct ggs_last_chunk * chunk = reads->chunks[from.chunk];
     chunk->n -= n;
     memmove(chunk->segment + from.segment, chunk->segment + from.segment + n,
@@ -96,7 +96,7 @@ struct read {
     void *                context;
 };
 
-static bool tell(struct read * read, const struct segment * segment) {
+static bool emit(struct read * read, const struct segment * segment) {
     uint64_t begin = segment->begin > read->at ? segment->begin : read->at;
     uint64_t end   = segment->end < read->end ? segment->end : read->end;
     if (begin > read->at && !read->part(read->context, begin - read->at, 0)) return false;
@@ -119,12 +119,12 @@ bool ggs_last_reads_put(struct ggs_last_reads * reads, uint64_t begin, uint64_t 
         }
         unsigned n = 0;
         for (; place.segment + n < chunk->n && first[n].begin < end; n++) {
-            if (!tell(&read, &first[n])) return false;
+            if (!emit(&read, &first[n])) return false;
             if (first[n].begin < begin) left = (struct segment){first[n].begin, begin, first[n].shift};
             if (first[n].end > end) right = (struct segment){end, first[n].end, first[n].shift};
         }
         bool more = place.segment + n == chunk->n, all = n == chunk->n;
-        if (n > 0) take_out(reads, place, n);
+        if (n > 0) remove_segments(reads, place, n);
         if (!more) break;
         place = (struct place){all && n > 0 ? place.chunk : place.chunk + 1, 0};
     }

@@ -30,7 +30,7 @@ static unsigned bin_of(uint64_t value) {
     return bin < GGS_PATTERN_BINS ? bin : GGS_PATTERN_BINS - 1;
 }
 
-static bool note_jump(struct ggs_pattern * pattern, uint64_t file, uint64_t begin, uint64_t length) {
+static bool count_jump(struct ggs_pattern * pattern, uint64_t file, uint64_t begin, uint64_t length) {
     if (pattern->reads == 0) return true;
     if (file != pattern->file) {
         pattern->jumps++, pattern->jumps_strict++, pattern->jumps_between_files++;
@@ -48,7 +48,7 @@ static bool note_jump(struct ggs_pattern * pattern, uint64_t file, uint64_t begi
     return ggs_quantiles_add(&pattern->jump_lengths, distance, 1);
 }
 
-static bool note_reuse(void * context, uint64_t bytes, uint64_t distance) {
+static bool count_reuse(void * context, uint64_t bytes, uint64_t distance) {
     struct ggs_pattern * pattern = context;
     if (distance == 0) {
         pattern->first_bytes += bytes;
@@ -62,8 +62,8 @@ bool ggs_pattern_read(struct ggs_pattern * pattern, uint64_t tensor, uint64_t fi
     if (tensor == 0 || tensor > pattern->n_uses || file == 0 || file > pattern->n_files) return true;
     if (length > UINT64_MAX - begin) return true; // a damaged trace
     struct ggs_tensor_use * use = &pattern->uses[tensor - 1];
-    if (!note_jump(pattern, file, begin, length)) return false;
-    if (!ggs_last_reads_put(&pattern->last[file - 1], begin, begin + length, pattern->bytes, note_reuse, pattern))
+    if (!count_jump(pattern, file, begin, length)) return false;
+    if (!ggs_last_reads_put(&pattern->last[file - 1], begin, begin + length, pattern->bytes, count_reuse, pattern))
         return false;
     pattern->reads++;
     pattern->bytes += length;

@@ -1,13 +1,9 @@
 // The order of reads of the model's bytes. Fed with every read in the order of the ops.
 //
-//     sequential   bytes of reads that begin at most `gap` bytes behind the end of the previous
-// read
-//     jump         distance of a read that does not continue from the end of the previous one, in
-// the
-//                  same file
+//     sequential   bytes of reads that begin at most `gap` bytes after the end of the previous one
+//     jump         distance of other reads from the end of the previous one, in the same file
 //     reuse        bytes of the model read between two reads of the same byte, with repetitions
-// (the
-//                  size that a cache needs is that of ggs_paging_lru)
+//                  (the size that a cache needs is that of ggs_paging_lru)
 #pragma once
 
 #include <stdint.h>

@@ -12,11 +12,9 @@
 //     number, name                   GGS_BY_number; --by name, by_name in JSON
 //     key, form                      of a group in JSON: answer/ops/stats-write.c has the forms
 //     order                          NUMBER: groups ascend by number; TIME: longest first
-//     by                             what decides: the NODE; the RUN, also of a backend that is
-// seen as a
-//                                    whole; the BACKEND; OTHER: see compute
-//     find                           the group of the walk's current op; NULL: compute has its own
-// pass
+//     by                             what decides: the NODE; the RUN, also of a backend without
+//                                    op times; the BACKEND; OTHER: see compute
+//     find                           the group of the walk's current op; NULL if compute is set
 //     text                           half a line
 #define GGS_GROUPINGS(ROW)                                                                                         \
     ROW(OP, op, "op", NAMED, TIME, NODE, find_op, NULL, "operation (the default)")                                 \
@@ -31,7 +29,7 @@
     ROW(DEVICE, device, "device", NAMED, TIME, BACKEND, find_device, NULL,                                         \
         "the CPU, or what the engine calls a GPU: Vulkan0, CUDA0; also backend")                                   \
     ROW(KERNEL, kernel, "kernel", KERNELS, TIME, OTHER, NULL, compute_kernels,                                     \
-        "kernel of a device; times only, and CUDA tells them")                                                     \
+        "kernel of a device; times only, on CUDA")                                                                 \
     ROW(CONTEXT, context, "context", NUMBERED, NUMBER, RUN, find_context, NULL,                                    \
         "context of the engine, with what drafts cost and saved in the whole recording")                           \
     ROW(PROCESS, process, "process", PROCESSES, NUMBER, RUN, find_process, NULL, "process of a joined experiment") \

@@ -155,7 +155,7 @@ static enum verdict * verdict_of(struct ggs_log * log) {
 }
 
 // Reads the bytes of an op. Returns 1 if it matches the requested place, 0 or a negative status.
-static int look_at_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
+static int add_bytes(struct ggs_log * log, struct ggs_log_entry * entry, struct ggs_error * error) {
     const struct ggs_access_list * list;
     bool                           wanted  = ggs_op_filter_asks_bytes(&log->filter.ops);
     enum verdict *                 verdict = wanted ? verdict_of(log) : NULL;
@@ -188,7 +188,7 @@ static int make_entry(struct ggs_log * log, const struct ggs_op_seen * op, struc
                                     .host_ns   = op->host_ns,
                                     .opaque    = op->opaque};
     if (!add_times(log, op, entry)) return 0;
-    int status    = look_at_bytes(log, entry, error);
+    int status    = add_bytes(log, entry, error);
     entry->tensor = status <= 0 || op->result == NULL ? "" : ggs_reader_string(log->trace->reader, op->result->name);
     return status;
 }

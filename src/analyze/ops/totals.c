@@ -49,7 +49,7 @@ void ggs_totals_release(struct ggs_totals * totals) {
 
 // One access to the model: adds every range to the pattern and to the set, and keeps it in `out`
 // while there is room.
-static bool note_access(const struct pass * pass, const struct ggs_access * access, bool warm, struct fixed * out) {
+static bool add_access(const struct pass * pass, const struct ggs_access * access, bool warm, struct fixed * out) {
     struct ggs_totals * totals = pass->totals;
     struct model_read   read   = {.tensor = access->tensor->tensor};
     uint64_t            base;
@@ -85,7 +85,7 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
     if (status < 0) return status;
     *out = (struct fixed){.node = fixed->node, .bytes = ggs_access_sum(list), .touched = !warm};
     for (unsigned i = 0; i < list->n; i++)
-        if (!note_access(pass, &list->access[i], warm, out)) return ggs_fail_memory(error);
+        if (!add_access(pass, &list->access[i], warm, out)) return ggs_fail_memory(error);
     if (out->n_reads > FIXED_READS) out->node.is_known = false;
     *fixed = *out;
     return 0;

@@ -73,8 +73,8 @@ static bool next_range(const struct ggs_access * access, uint64_t base, uint32_t
     return found;
 }
 
-static int note_access(struct gathering * g, const struct ggs_access * access, bool choosing, struct known * known,
-                       struct ggs_error * error) {
+static int add_access(struct gathering * g, const struct ggs_access * access, bool choosing, struct known * known,
+                      struct ggs_error * error) {
     bool              disk = access->tensor->source == GGS_SOURCE_DISK;
     uint64_t          file, base;
     uint32_t          i = 0;
@@ -105,7 +105,7 @@ static int gather_op(struct gathering * g, struct ggs_error * error) {
     *known = (struct known){0};
     status = ggs_node_learn(&known->node, g->walk, &list, error);
     for (unsigned i = 0; status == 0 && i < list->n; i++)
-        status = note_access(g, &list->access[i], !known->node.is_known, known, error);
+        status = add_access(g, &list->access[i], !known->node.is_known, known, error);
     known->node.is_known = known->node.is_known && known->n <= KEPT_READS;
     return status;
 }

@@ -4,20 +4,16 @@
 // It models the classic two lists (not the multi-generational LRU) of kernels from version 6.16 on,
 // for a file on a file system with large folios:
 //
-//     fault      a missing page is read with its surroundings: half of the readahead window before
-// it,
-//                half after it, in single pages; a page at three quarters of the window is marked
-//     marked     touching it reads the next window ahead, in folios that grow by four each time (up
-// to
-//                2 MiB)
-//     inactive   the list for new folios; at its end a folio that was touched since is kept once,
-// and
-//                activated when that happens again
-//     active     the list for activated folios; its end is moved to the inactive list if that is
-// the
-//                shorter one, or if refaults show that the working set changes
-//     refault    a folio that was evicted at most as long ago as the active list is long is
-// activated
+//     fault      a missing page is read with its surroundings: half of the readahead window
+//                before it, half after it, in single pages; a page at three quarters of the window is marked
+//     marked     touching it reads the next window ahead, in folios that grow by four each time
+//                (up to 2 MiB)
+//     inactive   the list for new folios; at its end a folio that was touched since is kept
+//                once, and activated when that happens again
+//     active     the list for activated folios; its end is moved to the inactive list if that
+//                is the shorter one, or if refaults show that the working set changes
+//     refault    a folio that was evicted at most as long ago as the active list is long
+//                is activated
 //
 // Reclaim scans portions of the lists like the kernel, because the aging of both lists decides what
 // survives a cyclic scan. One thread is assumed: ranges ascend, ops follow each other. Folios are

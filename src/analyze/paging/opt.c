@@ -75,7 +75,7 @@ static void sink(struct held * held, uint32_t i) {
     put(held, i, block);
 }
 
-static void take_out(struct held * held, uint32_t block) {
+static void remove_block(struct held * held, uint32_t block) {
     uint32_t i = held->at[block], last = held->heap[--held->n];
     held->at[block] = NEVER;
     held->pages -= held->kept[block];
@@ -99,7 +99,7 @@ static void drop_to(struct held * held, uint64_t limit) {
         uint32_t block = held->heap[0];
         uint64_t over  = held->pages - limit;
         if (over >= held->kept[block]) {
-            take_out(held, block);
+            remove_block(held, block);
         } else {
             held->kept[block] -= (uint32_t) over;
             held->pages = limit;
@@ -116,7 +116,7 @@ struct stretch {
 
 // Fills the cache with what this stretch needs first, as far as it fits.
 static void fill(const struct ggs_paging_opt * opt, struct held * held, const struct stretch * stretch) {
-    while (held->n > 0) take_out(held, held->heap[0]);
+    while (held->n > 0) remove_block(held, held->heap[0]);
     for (uint32_t block = 0; block < opt->sequence->n_blocks; block++) {
         if (held->soon[block] >= stretch->end) continue;
         keep(held, block, ggs_block_pages(opt->sequence, block), held->soon[block]);
@@ -140,7 +140,7 @@ static uint64_t serve(const struct ggs_paging_opt * opt, struct held * held, con
                 keep(held, block, pages, opt->next[at]);
                 drop_to(held, stretch->limit);
             } else if (held->at[block] != NEVER) {
-                take_out(held, block);
+                remove_block(held, block);
             }
         }
     }
@@ -167,7 +167,7 @@ static uint64_t class_cost(const struct ggs_paging_opt * opt, struct held * held
         missing += serve(opt, held, &stretch, &next, span->end, wanted);
         stretch.begin = stretch.end;
     }
-    while (held->n > 0) take_out(held, held->heap[0]);
+    while (held->n > 0) remove_block(held, held->heap[0]);
     return missing;
 }
 

@@ -1,8 +1,7 @@
 // The sequence of page reads of a model: the input of every paging policy.
 //
 //     ggs_paging_sequence_init(&sequence, 4096, file_sizes, n_files, &error);
-//     ggs_paging_sequence_read(&sequence, file, begin, end, GGS_READ_GENERATE, &error); // in op
-// order
+//     ggs_paging_sequence_read(&sequence, file, begin, end, GGS_READ_GENERATE, &error); // in order
 //     ggs_paging_sequence_finish(&sequence, true, &error);
 //
 // Pages of all files are numbered consecutively. Reads are long ranges, and most pages are always

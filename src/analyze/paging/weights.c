@@ -53,7 +53,7 @@ static void drop_repeated(struct listing * list) {
 }
 
 // Assigns each block that ops read to the weight that contains its first byte, or to the next one.
-static void give_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
+static void assign_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {
         if (!sequence->touched[block]) continue;
@@ -84,7 +84,7 @@ int ggs_paging_weights_list(struct ggs_paging_weights * weights, struct ggs_trac
     }
     if (list.n > 0) qsort(list.weight, list.n, sizeof(*list.weight), by_place);
     drop_repeated(&list);
-    give_blocks(&list, sequence);
+    assign_blocks(&list, sequence);
     for (uint64_t i = 0; i < list.n; i++) {
         struct ggs_paging_weight * w     = &list.weight[i];
         uint64_t                   pages = (w->offset + w->size - 1) / sequence->page - w->offset / sequence->page + 1;

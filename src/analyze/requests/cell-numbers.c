@@ -78,8 +78,8 @@ static const struct ggs_tensor * keys_of(const struct ggs_trace * trace, const s
 
 // Reads the inputs of a graph: number of tokens, and their positions. An attention mask has one
 // element per cell.
-static void see_inputs(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
-                       uint64_t node) {
+static void read_inputs(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                        uint64_t node) {
     const char * op = ggs_trace_op_name(trace, graph->nodes[node].op);
     for (uint64_t slot = 0; slot < 2; slot++) {
         const struct ggs_tensor * source = ggs_trace_tensor(trace, ggs_trace_source(graph, node, slot));
@@ -96,8 +96,8 @@ static void see_inputs(struct ggs_cell_plan * plan, const struct ggs_trace * tra
 }
 
 // Of caches of several sizes (sliding windows) the largest holds everything.
-static void see_write(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
-                      uint64_t node) {
+static void read_write(struct ggs_cell_plan * plan, const struct ggs_trace * trace, const struct ggs_graph * graph,
+                       uint64_t node) {
     enum ggs_op_kind          kind   = ggs_trace_op_kind(trace, graph->nodes[node].op);
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     const struct ggs_tensor * keys   = NULL;
@@ -132,8 +132,8 @@ static int plan_of(struct ggs_cell_numbers * numbers, uint64_t number, const str
     if (*index == 0) {
         struct ggs_cell_plan plan = {0};
         if (*graph == NULL && ggs_trace_graph(numbers->trace, number, graph, error) < 0) return GGS_FORMAT;
-        for (uint64_t i = 0; i < (*graph)->n_nodes; i++) see_inputs(&plan, numbers->trace, *graph, i);
-        for (uint64_t i = 0; i < (*graph)->n_nodes; i++) see_write(&plan, numbers->trace, *graph, i);
+        for (uint64_t i = 0; i < (*graph)->n_nodes; i++) read_inputs(&plan, numbers->trace, *graph, i);
+        for (uint64_t i = 0; i < (*graph)->n_nodes; i++) read_write(&plan, numbers->trace, *graph, i);
         if (!ggs_array_push(numbers->plans, numbers->n_plans, numbers->plans_capacity, plan))
             return ggs_fail_memory(error);
         *index = numbers->n_plans;
@@ -150,8 +150,8 @@ static bool add_written(struct ggs_cell_numbers * numbers, int64_t cell, int64_t
     return ggs_array_push(numbers->written, numbers->n_written, numbers->written_capacity, cell);
 }
 
-static int see_run(struct ggs_cell_numbers * numbers, const struct ggs_batch_run * batch_run,
-                   struct ggs_error * error) {
+static int read_run(struct ggs_cell_numbers * numbers, const struct ggs_batch_run * batch_run,
+                    struct ggs_error * error) {
     const struct ggs_graph * graph = NULL;
     struct ggs_cell_plan *   plan;
     struct ggs_run           run    = {.run = batch_run->run};
@@ -208,7 +208,7 @@ int ggs_cell_numbers_find(struct ggs_cell_numbers * numbers, const struct ggs_se
     for (; status == 0 && i < numbers->n_runs; i++) {
         const struct ggs_batch_run * run = &numbers->runs[i];
         if (run->decode != key.decode || (key.decode == 0 && run->step != key.step)) break;
-        status = see_run(numbers, run, error);
+        status = read_run(numbers, run, error);
     }
     if (status < 0 || numbers->n_written != batch->n) return status; // some were not seen, unknown which
     for (uint64_t k = 0; k < batch->n; k++) {

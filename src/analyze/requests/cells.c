@@ -210,7 +210,7 @@ static int keep_change(struct gathering * g, struct ggs_cell_change one, struct 
     return ggs_array_push(uses->change, uses->n_changes, uses->changes_capacity, one) ? 0 : ggs_fail_memory(error);
 }
 
-static int see_calls(struct gathering * g, const struct ggs_memory_change * change,
+static int add_calls(struct gathering * g, const struct ggs_memory_change * change,
                      const struct ggs_sequences * sequences, struct ggs_error * error) {
     uint64_t               index = ggs_map_get(&sequences->numbers, ggs_map_key_number(change->context));
     struct ggs_cell_change one   = {.begin_ns = change->begin_ns,
@@ -226,12 +226,12 @@ static int see_calls(struct gathering * g, const struct ggs_memory_change * chan
 }
 
 // The engine copies a stream cell by cell.
-static int see_change(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
+static int add_change(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
                       struct ggs_error * error) {
     struct gathering * g = owner;
     struct memory *    m = memory_of(g, change->context);
     if (m == NULL) return ggs_fail_memory(error);
-    int status = see_calls(g, change, sequences, error);
+    int status = add_calls(g, change, sequences, error);
     if (status < 0) return status;
     if (change->kind == GGS_MEMORY_CLEAR) {
         forget(m);
@@ -392,7 +392,7 @@ static int by_context(const void * a, const void * b) {
 int ggs_cell_uses_compute(struct ggs_cell_uses * uses, struct ggs_trace * trace, uint64_t most,
                           struct ggs_error * error) {
     struct gathering           g       = {.uses = uses, .most = most};
-    struct ggs_request_visitor visitor = {.see = add_step, .change = see_change, .owner = &g};
+    struct ggs_request_visitor visitor = {.see = add_step, .change = add_change, .owner = &g};
     *uses                              = (struct ggs_cell_uses){0};
     int status                         = ggs_cell_numbers_open(&g.numbers, trace, error);
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);

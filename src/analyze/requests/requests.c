@@ -130,8 +130,8 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     request->prompt_tokens += part->prompt;
     request->generated_tokens += step->generated;
     request->decoded_tokens += part->fed;
-    if (step->batch->told && request->unused_tokens < 0) request->unused_tokens = 0;
-    if (step->batch->told) request->unused_tokens += (int64_t) part->unused;
+    if (step->batch->reads_known && request->unused_tokens < 0) request->unused_tokens = 0;
+    if (step->batch->reads_known) request->unused_tokens += (int64_t) part->unused;
     request->embedding |= part->embedding;
     request->scored |= part->scored;
     if (part->unseen) request->changes_seen = false;

@@ -56,7 +56,8 @@ static int refuse(const struct ggs_selection * s, uint64_t requests, struct ggs_
         return ggs_fail(error, GGS_ABSENT,
                         "there is no context %" PRIu64 " in this recording; ggscope requests lists them",
                         s->context - 1);
-    return ggs_fail(error, GGS_ABSENT, "nothing of this recording is of that request, sequence and context");
+    return ggs_fail(error, GGS_ABSENT,
+                    "no op belongs to that request, sequence and context; ggscope requests lists them");
 }
 
 int ggs_selection_make(struct ggs_selection ** out, struct ggs_trace * trace, const struct ggs_asked * choice,

@@ -141,9 +141,9 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         struct ggs_sequence_context * context = ggs_sequences_context(&walk->sequences, row.context);
         if (context == NULL) continue;
-        context->no_memory  = row.model != 0 && row.memory == 0;
-        context->told       = row.read != GGS_READ_NOT_KNOWN;
-        context->never_read = row.read == GGS_READ_NEVER;
+        context->no_memory   = row.model != 0 && row.memory == 0;
+        context->reads_known = row.read != GGS_READ_NOT_KNOWN;
+        context->never_read  = row.read == GGS_READ_NEVER;
         if (row.target == 0) continue;
         *drafts = true;
         ggs_sequences_draft(&walk->sequences, row.context, row.target - 1);
@@ -182,19 +182,19 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
         walk->output[i]   = tokens[i].output != 0;
         walk->read[i]     = tokens[i].read <= GGS_READ_BY_PROGRAM ? (uint8_t) tokens[i].read : GGS_READ_NOT_KNOWN;
     }
-    struct ggs_sequence_batch batch = {.decode     = tokens[0].decode,
-                                       .step       = step->step,
-                                       .encode     = call != NULL && call->encode,
-                                       .embeddings = call != NULL && call->embeddings,
-                                       .verify     = call != NULL && call->verify,
-                                       .told       = context != NULL && context->told,
-                                       .warmup     = step->phase == GGS_PHASE_WARMUP,
-                                       .n          = n,
-                                       .token      = walk->token,
-                                       .position   = walk->position,
-                                       .sequence   = walk->sequence,
-                                       .output     = walk->output,
-                                       .read       = walk->read};
+    struct ggs_sequence_batch batch = {.decode      = tokens[0].decode,
+                                       .step        = step->step,
+                                       .encode      = call != NULL && call->encode,
+                                       .embeddings  = call != NULL && call->embeddings,
+                                       .verify      = call != NULL && call->verify,
+                                       .reads_known = context != NULL && context->reads_known,
+                                       .warmup      = step->phase == GGS_PHASE_WARMUP,
+                                       .n           = n,
+                                       .token       = walk->token,
+                                       .position    = walk->position,
+                                       .sequence    = walk->sequence,
+                                       .output      = walk->output,
+                                       .read        = walk->read};
     enum ggs_phase            phase;
     int                       status = change_until(walk, step->context, batch.decode, step->begin_ns, error);
     if (status == 0 && !ggs_sequences_batch(&walk->sequences, step->context, &batch, &phase))

@@ -6,10 +6,10 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// A pass of B that A did not come to in full.
+// A pass of B with tokens that A has not reached.
 struct pending {
     struct ggs_value_pass pass;
-    uint64_t              serial, left; // tokens that A did not have yet
+    uint64_t              serial, left; // tokens that A has not reached
 };
 
 struct ggs_value_align {
@@ -40,7 +40,7 @@ static void drop_pending(struct ggs_value_align * w, uint64_t i) {
     w->n_pending--;
 }
 
-// 1: one more pass of B, 0: there is none.
+// Reads one more pass of B. Returns 1 if there is one, 0 at the end.
 static int pull(struct ggs_value_align * w, struct ggs_error * error) {
     struct pending fresh  = {.serial = ++w->serial};
     int            status = ggs_value_passes_next(w->reader, &fresh.pass, error);
@@ -103,7 +103,7 @@ int ggs_value_align_next(struct ggs_value_align * w, const struct ggs_value_pass
     for (uint64_t t = 0; t < n && status >= 0; t++)
         while (status > 0 && is_missing(w, &pass->tokens[t])) {
             status = pull(w, error);
-            // a text that B does not have must not fill the memory with all others
+            // Passes of a text that A does not have must not accumulate without bound.
             while (w->n_pending > 1 && w->pending_tokens > PENDING + 4 * n) drop_pending(w, 0);
         }
     if (status < 0) return status;

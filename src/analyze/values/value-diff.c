@@ -10,17 +10,17 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// What is known of an op's output for one token of the pass.
+// The error of an op's output for one token of the pass.
 struct cell {
-    float   error; // of the output; if it was not read, or is not comparable: what its inputs make likely
-    float   reach; // of a cache: the largest one up to this token
-    float   norm;  // length of A's, -1: not known
-    float   real;  // the error that was seen, -1: none
+    float   error; // of the output; estimated from its inputs if it cannot be compared
+    float   reach; // of a cache: the largest error up to this token
+    float   norm;  // length of A's output, -1 if unknown
+    float   real;  // the measured error, -1 if none
     uint8_t bits;
 };
 enum { KNOWN = 1, EXACT = 2, NAN_SEEN = 4, INF_SEEN = 8, SUSPECT = 16, REACH_EXACT = 32, REACH_NAN = 64, CHOSEN = 128 };
 
-// Cells of a cache that a text has filled before the pass.
+// The error of what earlier passes of a text wrote into a cache.
 struct history {
     float   error;
     uint8_t bits;
@@ -39,12 +39,12 @@ struct work {
     struct cell *                  cells; // by (op, token)
     uint64_t                       cells_capacity;
     const struct ggs_value_found * found; // by token: where B has it
-    bool *                         apart; // by token: it went another way than in A
+    bool *                         apart; // by token: its choices or NaN differ from A's
     uint64_t                       apart_capacity;
     uint64_t                       order;
-    double                         allowed; // of the output that was compared last
-    struct ggs_value_grid *        grid;    // NULL: none
-    int64_t *                      numbers; // by token: its number in the grid, -1: it has none
+    double                         allowed; // error allowed for the output that was compared last
+    struct ggs_value_grid *        grid;    // NULL for none
+    int64_t *                      numbers; // by token: its number in the grid, -1 for none
     uint64_t                       numbers_capacity;
 };
 
@@ -55,7 +55,8 @@ static bool is_comparable(const struct ggs_value_ops * ops, const struct ggs_val
            (ggs_value_ops_match(others, ops, op) != 0 || !ggs_value_ops_knows(others, ops, op));
 }
 
-// The first op at or above this one that the other recording can have values of; index + 1.
+// Returns the nearest op, from this one upwards, that the other recording can have values of: index
+// + 1, or 0.
 static uint64_t climb(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t op) {
     for (unsigned depth = 0; depth < 16; depth++) {
         uint64_t only = 0;
@@ -71,7 +72,7 @@ static uint64_t climb(const struct ggs_value_ops * ops, const struct ggs_value_o
     return 0;
 }
 
-// Does the op read something that the other recording does not have at all?
+// True if the op reads something that the other recording does not have.
 static bool reads_otherwise(const struct ggs_value_diff * d, uint64_t a, uint64_t b) {
     const struct ggs_value_node *x = &d->a.nodes[a], *y = &d->b.nodes[b];
     if (strcmp(x->op, y->op) != 0 || x->n_sources != y->n_sources) return true;
@@ -104,11 +105,11 @@ struct inputs {
     double in, absolute;
     double unsized; // sum of the errors of inputs whose lengths are not known
     bool   exact, nan, inf;
-    bool   chosen; // what rows or experts are read differs, or is not known
-    // of the weight that differs by more than its types explain
+    bool   chosen; // the selected rows or experts differ, or are unknown
+    // The weight that differs by more than its types explain:
     uint32_t leaf; // index + 1, 0 for none
     double   leaf_error, leaf_allowed;
-    uint64_t leaf_nan; // elements that are not finite, and are in A
+    uint64_t leaf_nan; // elements that are finite in A alone
 };
 
 static const struct cell * cell_at(const struct work * w, uint64_t op, uint64_t token) {
@@ -124,7 +125,7 @@ static double distance_of(const struct ggs_value_leaf * a, const struct ggs_valu
     return sqrt(sum);
 }
 
-// A weight counts as an input. Of the same type it has to be the same.
+// Adds a weight to the inputs. Two weights of the same type must be equal.
 static void add_copy(const struct ggs_value_leaf * a, const struct ggs_value_leaf * b, uint32_t index,
                      struct inputs * in) {
     if (a->hash == b->hash && a->rows == b->rows) return;
@@ -184,8 +185,8 @@ static double length_of(const struct ggs_value_row * row) {
     return row->rms * sqrt((double) (row->elements - row->nan - row->inf));
 }
 
-// The rows of both for a token, or of all tokens together (`t` is the last one then); false if there
-// are none that can be compared.
+// Finds the rows of A and B for token `t`, or for all tokens together (`t` is the last one).
+// Returns false if no rows can be compared.
 static bool rows_of(const struct work * w, uint64_t op, uint64_t t, bool whole, const struct ggs_value_row ** a,
                     const struct ggs_value_row ** b) {
     uint64_t                      m     = w->tally[op].match;
@@ -193,13 +194,13 @@ static bool rows_of(const struct work * w, uint64_t op, uint64_t t, bool whole, 
     *a                                  = ggs_value_pass_row(&w->pass, op, whole ? -1 : (int32_t) t);
     if (*a == NULL || m == 0 || other == NULL) return false;
     *b = ggs_value_pass_row(other, m - 1, whole ? -1 : w->found[t].token);
-    // a single token is a row whatever the shape
+    // A pass of one token has one row, whether or not its shape is divided by tokens.
     if (*b == NULL && whole && w->pass.n_tokens == 1) *b = ggs_value_pass_row(other, m - 1, w->found[t].token);
     if (*b == NULL && !whole && other->n_tokens == 1) *b = ggs_value_pass_row(other, m - 1, -1);
     return *b != NULL && (*a)->elements == (*b)->elements;
 }
 
-// Does B compute exactly these tokens at once?
+// True if B computes exactly these tokens in one pass.
 static bool is_same_batch(const struct work * w) {
     uint64_t n    = w->pass.n_tokens;
     bool     same = w->found[0].pass != NULL && w->found[0].pass->n_tokens == n;
@@ -212,7 +213,8 @@ static void flag(struct work * w, uint64_t op, enum ggs_value_rule rule, const s
     ggs_value_event_add(&w->tally[op].rules[rule], event);
 }
 
-// The op above a wrong one that has other inputs in B, and differs: it is to blame. index + 1.
+// Returns the op above a wrong one that differs and has other inputs in B, which is the cause:
+// index + 1, or 0.
 static uint64_t find_suspect(const struct work * w, uint64_t op, uint64_t t, unsigned depth) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
     for (unsigned i = 0; depth > 0 && i < node->n_sources; i++) {
@@ -259,7 +261,7 @@ static void add_up(struct ggs_value_tally * tally, const struct inputs * in, con
     if (event->error > 0) ggs_value_event_add(&tally->levels[ggs_value_level(event->error)], event);
 }
 
-// What is computed from a wrong weight is not the op's fault.
+// An op that reads a wrong weight is not wrong itself.
 static void judge_weight(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, const struct cell * c,
                          struct ggs_value_event * event) {
     event->error      = in->leaf_error;
@@ -326,14 +328,14 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
     judge_error(w, op, t, c, &event);
     if (w->apart[t] || (c->bits & SUSPECT) != 0) return;
     add_up(tally, in, a, b, &event);
-    // other batch sizes have other kernels
+    // Other batch sizes use other kernels.
     if (!in->exact || tally->differs || w->found[t].pass->n_tokens != w->pass.n_tokens) return;
     tally->same += equal;
     tally->other += !equal;
-    if (!equal) flag(w, op, GGS_RULE_SAME, &event); // counts if other ops of the kind are equal
+    if (!equal) flag(w, op, GGS_RULE_SAME, &event); // evaluated once all ops of the kind are known
 }
 
-// An output that was not read, or that B does not have.
+// Estimates the error of an output that was not read, or that B does not have.
 static void guess(const struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
     const struct ggs_value_row *  row  = ggs_value_pass_row(&w->pass, op, (int32_t) t);
@@ -350,7 +352,7 @@ static void guess(const struct work * w, uint64_t op, uint64_t t, const struct i
                                           (in->inf ? INF_SEEN : 0) | (in->chosen && !node->choice ? CHOSEN : 0))};
 }
 
-// What earlier tokens have left in a cache counts for later ones.
+// Adds the errors that earlier tokens left in a cache to those of later tokens.
 static int add_history(struct work * w, uint64_t op, struct ggs_error * error) {
     for (uint64_t t = 0; t < w->pass.n_tokens; t++) {
         struct cell *  c     = &w->cells[op * w->pass.n_tokens + t];
@@ -369,7 +371,7 @@ static int add_history(struct work * w, uint64_t op, struct ggs_error * error) {
     return 0;
 }
 
-// What was compared, as a cell of the grid. An op that has another meaning in B is not wrong.
+// Adds a comparison to the grid. An op with another meaning in B is not marked as wrong.
 static int draw(struct work * w, uint64_t op, uint64_t t, const struct inputs * in, bool whole,
                 const struct ggs_value_row * a, const struct ggs_value_row * b, struct ggs_error * error) {
     const struct cell *   c     = cell_at(w, op, t);
@@ -400,7 +402,7 @@ static int compare_token(struct work * w, uint64_t op, uint64_t t, const struct 
     return draw(w, op, t, in, whole, a, b, error);
 }
 
-// What is not divided by tokens: the inputs are those of all of them.
+// Compares an output that is not divided by tokens. Its inputs are those of all tokens.
 static int compare_whole(struct work * w, uint64_t op, struct ggs_error * error) {
     uint64_t      n   = w->pass.n_tokens;
     struct cell * c   = &w->cells[op * n];
@@ -473,8 +475,6 @@ static int compare_pass(struct work * w, struct ggs_error * error) {
     ggs_value_align_done(w->align);
     return status;
 }
-
-// ---- the whole ----
 
 static int check_values(const struct ggs_trace * trace, const char * which, struct ggs_error * error) {
     if (ggs_reader_rows(trace->reader, GGS_TABLE_OP_VALUES) > 0) return 0;

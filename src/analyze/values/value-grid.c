@@ -10,7 +10,7 @@
 
 // ---- cells ----
 
-// How much of what is allowed; what is not known is the least.
+// The error as a share of the limit. An unknown limit ranks lowest.
 static double score_of(const struct ggs_value_cell * cell) {
     if (cell->allowed <= 0) return cell->value;
     return isfinite(cell->allowed) ? cell->value / cell->allowed : 0;
@@ -47,7 +47,7 @@ static void join_column(struct ggs_value_column * to, const struct ggs_value_col
     to->tokens += from->tokens;
 }
 
-// Twice as many tokens to a column.
+// Doubles the number of tokens per column.
 static void fold(struct ggs_value_grid * grid) {
     uint64_t half = (grid->n_columns + 1) / 2;
     for (uint64_t i = 0; i < half; i++) {
@@ -95,11 +95,11 @@ int ggs_value_grid_token(struct ggs_value_grid * grid, int64_t step, int64_t pos
 static bool shares_line(const struct ggs_value_grid * grid, const struct ggs_value_ops * ops, uint64_t line,
                         uint64_t op) {
     const struct ggs_value_node *x = &ops->nodes[grid->line[line].op], *y = &ops->nodes[op];
-    // no layer: each its own row, as long as these are few
+    // Ops without a layer have rows of their own as long as these are few.
     return x->layer == y->layer && (x->layer >= 0 || strcmp(x->name, y->name) == 0 || grid->n_lines >= GGS_GRID_ROWS);
 }
 
-// Its place among the rows of layers, or a new one.
+// Finds or adds the row of the op's layer.
 static int line_of_layer(struct ggs_value_grid * grid, const struct ggs_value_ops * ops, uint64_t op, uint64_t * line,
                          struct ggs_error * error) {
     struct ggs_value_line fresh = {.op = op};
@@ -107,7 +107,7 @@ static int line_of_layer(struct ggs_value_grid * grid, const struct ggs_value_op
     while (*line < grid->n_lines && !(grid->by_layer ? shares_line(grid, ops, *line, op) : grid->line[*line].op == op))
         ++*line;
     if (*line == 4 * (uint64_t) GGS_GRID_ROWS) {
-        --*line; // no model has so many layers
+        --*line; // beyond the layers of any model
     } else if (*line == grid->n_lines) {
         fresh.cells = calloc(grid->columns, sizeof(*fresh.cells));
         if (fresh.cells == NULL || !ggs_array_push(grid->line, grid->n_lines, grid->lines_capacity, fresh)) {
@@ -118,7 +118,7 @@ static int line_of_layer(struct ggs_value_grid * grid, const struct ggs_value_op
     return 0;
 }
 
-// Too many ops: their layers share rows.
+// Folds the rows of ops into rows of layers if there are too many.
 static int fold_lines(struct ggs_value_grid * grid, const struct ggs_value_ops * ops, struct ggs_error * error) {
     struct ggs_value_line * all    = grid->line;
     uint64_t                n      = grid->n_lines, line;
@@ -170,8 +170,6 @@ int ggs_value_grid_add(struct ggs_value_grid * grid, const struct ggs_value_ops 
     return status;
 }
 
-// ---- the end ----
-
 struct place {
     int64_t               group;
     uint64_t              op;
@@ -184,7 +182,7 @@ static int by_place(const void * a, const void * b) {
     return (x->op > y->op) - (x->op < y->op);
 }
 
-// Of ops without a layer those before all layers are first.
+// Ops without a layer come first if they are computed before all layers.
 static int sort_lines(struct ggs_value_grid * grid, const struct ggs_value_ops * ops, struct ggs_error * error) {
     struct place * places = calloc(grid->n_lines + 1, sizeof(*places));
     uint64_t       first  = 0;
@@ -249,7 +247,7 @@ static int add_row(struct ggs_value_grid * grid, const struct ggs_value_row * ro
 }
 
 static int add_pass(struct ggs_value_grid * grid, const struct ggs_value_pass * pass, struct ggs_error * error) {
-    // what has no tokens is one column
+    // A pass without tokens is one column.
     uint64_t  n       = pass->n_tokens > 0 ? pass->n_tokens : 1;
     int64_t * numbers = calloc(n, sizeof(*numbers));
     int       status  = numbers == NULL ? ggs_fail_memory(error) : 0;

@@ -55,7 +55,7 @@ static void count(struct ggs_value_histogram * h, const uint8_t * data, enum for
     }
 }
 
-// The pieces of the output; *data is NULL if there are none.
+// Reads the pieces of the output; *data is NULL if there are none.
 static int gather(struct ggs_trace * trace, uint64_t run, uint64_t node, uint64_t bytes, uint8_t ** data,
                   struct ggs_error * error) {
     struct ggs_cursor * cursor = NULL;

@@ -1,4 +1,4 @@
-// How the elements of an output that was kept whole (record --values-dump) are distributed.
+// The distribution of the elements of an output that was recorded whole (record --values-dump).
 #pragma once
 
 #include <stdint.h>
@@ -9,11 +9,11 @@ enum { GGS_VALUE_BINS = 40 };
 
 struct ggs_value_histogram {
     double   least, most;            // of the finite elements
-    uint64_t elements;               // finite ones; 0: not kept, or of a type that is not understood
-    uint64_t counts[GGS_VALUE_BINS]; // even bins from least to most
+    uint64_t elements;               // finite ones; 0 if not recorded or of an unsupported type
+    uint64_t counts[GGS_VALUE_BINS]; // equal bins from least to most
     uint64_t bins;
 };
 
-// Of the output of a node. F32, F16 and BF16 are understood.
+// For the output of a node of type F32, F16 or BF16.
 int ggs_value_histogram_compute(struct ggs_value_histogram * histogram, struct ggs_trace * trace, uint64_t run,
                                 uint64_t node, uint64_t tensor, struct ggs_error * error);

@@ -1,4 +1,4 @@
-// The rules that need all tokens, the verdicts, and what the wrong ops have in common.
+// Rules that need all tokens, the verdicts, and what the wrong ops have in common.
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -38,12 +38,12 @@ void ggs_value_event_add(struct ggs_value_events * events, const struct ggs_valu
 struct work {
     struct ggs_value_diff *        diff;
     const struct ggs_value_tally * tally;
-    double *                       gain; // by op: logarithm of error over inputs and rounding; NAN: none
-    char (*peer)[GGS_VALUE_NAME];        // by op: its name without the layer's number
+    double *                       gain; // by op: log(error / (inputs + rounding)), NAN for none
+    char (*peer)[GGS_VALUE_NAME];        // by op: its name without the number of the layer
     double * sorted;
 };
 
-enum { DEPTH = 8 }; // of inputs that are looked for
+enum { DEPTH = 8 }; // how far inputs are followed
 
 // ---- sums ----
 
@@ -59,7 +59,7 @@ static double bias_of(const struct ggs_value_tally * t) {
     return t->norm2 > 0 && t->b_norm2 > 0 ? sqrt(t->b_norm2 / t->norm2) - 1 : 0;
 }
 
-// Of what an op reads, through what was not read.
+// The change of length of the inputs. Inputs without values are replaced by their own inputs.
 static double bias_above(const struct work * w, uint64_t op, unsigned depth) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
     double                        sum  = 0;
@@ -73,7 +73,7 @@ static double bias_above(const struct work * w, uint64_t op, unsigned depth) {
     return sum;
 }
 
-// Is it computed from something that cannot be compared?
+// True if the op is computed from an output that cannot be compared.
 static bool reads_suspect(const struct work * w, uint64_t op, unsigned depth) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
     for (unsigned i = 0; depth > 0 && i < node->n_sources; i++) {
@@ -118,7 +118,7 @@ static double bias_allowed(const struct work * w, uint64_t op) {
 
 // ---- other layers ----
 
-// "Qcur-3" as "Qcur-", "cache_k_l3" as "cache_k_l".
+// "Qcur-3" becomes "Qcur-", "cache_k_l3" becomes "cache_k_l".
 static void name_without_layer(char out[GGS_VALUE_NAME], const char * name) {
     char * o = out;
     for (const char * s = name; *s != '\0'; s++) {
@@ -140,10 +140,10 @@ static bool is_peer(const struct work * w, uint64_t a, uint64_t b) {
            strcmp(w->peer[a], w->peer[b]) == 0;
 }
 
-// Robust standard deviations above the median of the other layers, 0 if one of them is higher.
+// Robust standard deviations above the median of the other layers; 0 if another layer is higher.
 static double sigmas_of(const struct work * w, uint64_t op) {
     uint64_t n = 0;
-    // Sums heal and bring errors of all kinds together.
+    // A sum mixes errors of many sources and can cancel them, so layers do not compare.
     if (!isfinite(w->gain[op]) || w->diff->a.nodes[op].limit.growth == GGS_GROWTH_ABSOLUTE) return 0;
     for (uint64_t i = 0; i < w->diff->a.n; i++)
         if (is_peer(w, op, i)) w->sorted[n++] = w->gain[i];
@@ -157,7 +157,7 @@ static double sigmas_of(const struct work * w, uint64_t op) {
     return w->gain[op] > most ? (w->gain[op] - median) / sigma : 0;
 }
 
-// Are other ops of the kind equal wherever their inputs are?
+// True if enough other ops of the kind are equal wherever their inputs are.
 static bool has_equal_peers(const struct work * w, uint64_t op) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
     unsigned                      n    = 0;
@@ -172,7 +172,7 @@ static bool has_equal_peers(const struct work * w, uint64_t op) {
 
 // ---- verdicts ----
 
-// Tokens with the larger errors.
+// The tokens with the larger errors.
 static struct ggs_value_events worst_events(const struct ggs_value_tally * t) {
     struct ggs_value_events all = {0};
     if (t->worst <= 0) return all;
@@ -218,7 +218,7 @@ static void prepare(struct work * w) {
     }
 }
 
-// An op that another one without values is a part of: RMS_NORM of RMS_NORM and MUL.
+// True if the op is a part of one without values, as RMS_NORM is a part of RMS_NORM + MUL.
 static bool is_fused(const struct ggs_value_ops * ops, uint64_t op) {
     const struct ggs_value_node * node = &ops->nodes[op];
     for (unsigned i = 0; i < node->n_sources; i++) {

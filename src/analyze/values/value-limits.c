@@ -20,7 +20,7 @@ const struct ggs_value_rules ggs_value_rules = {
 
 // ---- types ----
 
-// Half a step of the type, relative to numbers of usual size.
+// Half a step of the type, relative to numbers of typical size.
 static const struct {
     const char * type;
     double       error;
@@ -45,29 +45,29 @@ static enum weight weight_of(const char * type) {
     return strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0 ? HALF : QUANTIZED;
 }
 
-// The first row that fits counts. own = base + root * sqrt(K) + types * (errors of the types), where
-// K is the number of elements that are added up.
+// The first row that matches is used. own = base + root * sqrt(K) + types * (errors of the types),
+// where K is the number of elements that are added up.
 static const struct row {
-    const char *          op; // begins like this
+    const char *          op; // prefix of the op's name
     enum weight           weight;
     double                base, root;
-    double                input, output; // times the error of the type of the first input, of the output
+    double                input, output; // factors on the errors of these types
     double                amplify;
     enum ggs_value_growth growth;
     double                bias;
 } rows[] = {
-    // products: quantised weights make the engine round the other factor to 8 bits
+    // products: with quantised weights the engine rounds the other factor to 8 bits
     {"MUL_MAT", QUANTIZED, 1.2e-2, 0, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"MUL_MAT", F32, 5e-4, 6e-8, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"MUL_MAT", HALF, 0, 0, 2, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"OUT_PROD", ANY, 5e-4, 6e-8, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"FLASH_ATTN", ANY, 2e-3, 0, 0, 0, 6, GGS_GROWTH_RELATIVE, 2e-3},
-    // copies into a type
+    // conversions
     {"SET_ROWS", ANY, 0, 0, 0, 1, 1.5, GGS_GROWTH_RELATIVE, 1e-3},
     {"CPY", ANY, 0, 0, 0, 1, 1.5, GGS_GROWTH_RELATIVE, 1e-3},
     {"DUP", ANY, 0, 0, 0, 1, 1.5, GGS_GROWTH_RELATIVE, 1e-3},
     {"CONT", ANY, 0, 0, 0, 1, 1.5, GGS_GROWTH_PART, 1e-3},
-    // functions from tables or polynomials
+    // functions computed from tables or polynomials
     {"SOFT_MAX", ANY, 1e-5, 0, 0, 0, 6, GGS_GROWTH_EXPONENTIAL, 1e-5},
     {"GLU", ANY, 1e-3, 0, 0, 0, 3, GGS_GROWTH_RELATIVE, 1e-5},
     {"UNARY", ANY, 1e-3, 0, 0, 0, 3, GGS_GROWTH_RELATIVE, 1e-5},

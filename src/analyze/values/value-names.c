@@ -33,8 +33,7 @@ uint64_t ggs_value_leaf_tensor(const struct ggs_graph * graph, const struct ggs_
     return 0;
 }
 
-// The engine numbers the nodes that it has no name for, and what comes from them: "node_12",
-// "node_12 (view)".
+// The engine numbers nodes without a name, and what comes from them: "node_12", "node_12 (view)".
 static bool is_nameless(const char * name) {
     return name[0] == '\0' || (strncmp(name, "node_", 5) == 0 && isdigit((unsigned char) name[5]));
 }
@@ -67,7 +66,7 @@ static void name_node(const struct ggs_trace * trace, const struct ggs_graph * g
         snprintf(inner, sizeof(inner), "%s", names[maker - 1].text);
     else
         copy_name(inner, ggs_trace_tensor_name(trace, source));
-    // A view of it is the same, but for its shape.
+    // A view of a nameless node gets the same name.
     bool nested = inner[0] == '(' || kind == GGS_KIND_EMPTY;
     snprintf(names[node].text, GGS_VALUE_NAME, nested ? "%.90s" : "(%.90s)", inner);
 }

@@ -25,7 +25,7 @@ static struct ggs_map_key text_key(const char * op, const char * name, unsigned 
     return ggs_map_key_of(text, length < sizeof(text) ? length : sizeof(text) - 1);
 }
 
-// "Vulkan0#norm-1#0" is a scheduler's copy of norm-1.
+// "Vulkan0#norm-1#0" is the scheduler's copy of norm-1.
 static struct ggs_map_key tensor_key(const char * name) {
     const char * hash = strchr(name, '#');
     const char * end  = hash == NULL ? NULL : strchr(hash + 1, '#');
@@ -50,7 +50,7 @@ static int64_t elements_of(const struct ggs_tensor * t) {
     return t == NULL ? 0 : t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
 }
 
-// Index + 1, 0 when out of memory.
+// Returns index + 1, or 0 when out of memory.
 static uint32_t leaf_of(struct ggs_value_ops * ops, uint64_t tensor) {
     const char *          name  = ggs_trace_tensor_name(ops->trace, tensor);
     uint64_t *            index = ggs_map_put(&ops->by_leaf, tensor_key(name));
@@ -82,7 +82,7 @@ static void add_sources(const struct work * w, uint64_t node, struct ggs_value_n
     const struct ggs_tensor * result = ggs_trace_tensor(trace, graph->nodes[node].tensor);
     for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++) {
         uint64_t slot = graph->edges[e].slot;
-        // what is written into is not read, and of a view only the first counts
+        // Destinations are not read, and of a view only the first source counts.
         if ((kind == GGS_KIND_CPY && slot == 1) || (kind == GGS_KIND_SET_ROWS && slot == 2) ||
             (kind == GGS_KIND_EMPTY && slot > 0) || out->n_sources == GGS_VALUE_SOURCES)
             continue;
@@ -122,7 +122,7 @@ static void describe(const struct work * w, const struct ggs_run * run, uint64_t
     out->cache                  = (kind == GGS_KIND_SET_ROWS || kind == GGS_KIND_CPY) && t != NULL && t->view != 0;
 }
 
-// A reshaped form of an op without a name has one: "kqv_out-3".
+// The reshaped form of a nameless op can have a name: "kqv_out-3".
 static void add_alias(struct ggs_value_ops * ops, const struct ggs_value_node * view) {
     if (!view->empty || view->name[0] == '(' || view->n_sources == 0 || view->sources[0].op == 0 ||
         view->sources[0].part)
@@ -208,7 +208,8 @@ int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run,
     uint64_t tensor = ggs_value_leaf_tensor(graph, value);
     uint32_t index  = tensor == 0 ? 0 : leaf_of(ops, tensor);
     if (index == 0)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+        return ggs_fail(error, GGS_FORMAT,
+                        "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) value->run);
     struct ggs_value_leaf * leaf   = copy_of(ops, index, value);
     uint64_t                finite = value->elements - value->nan - value->inf;

@@ -1,8 +1,8 @@
-// The ops of a recording by what they mean, not by their number: the same op of all its graphs is
-// one, and two recordings find each other's.
+// The ops of a recording by meaning instead of number: the same op of all its graphs is one, and it
+// can be found in another recording.
 //
-// An op is known by its name and its kind, "MUL_MAT Qcur-3", by what it reads if it has no name
-// (value-names.h), and by a count if a graph has several such.
+// An op is identified by its kind and name, "MUL_MAT Qcur-3", by its input if it has no name
+// (value-names.h), and by a count if a graph has several of the kind.
 #pragma once
 
 #include <stdbool.h>
@@ -17,17 +17,17 @@ enum { GGS_VALUE_SOURCES = 10 };
 
 struct ggs_value_source {
     uint32_t op;    // index + 1 of the op that made it, 0 for a weight or an input of the graph
-    uint32_t leaf;  // index + 1 of that one in `leafs`, 0 for none
-    bool     cache; // it is read from a cache that the op writes into: earlier tokens count
-    bool     part;  // a view that leaves out something of it
+    uint32_t leaf;  // index + 1 in `leafs`, 0 for none
+    bool     cache; // read from a cache that the op writes into: earlier tokens count
+    bool     part;  // a view that leaves out a part
 };
 
-// A weight, or an input of the graph, over all its rows. A weight may lie in memory twice, once for
+// A weight or an input of the graph, over all its rows. A weight may lie in memory twice, once for
 // each device: a tied embedding.
 struct ggs_value_leaf {
     char         name[GGS_VALUE_NAME];
     const char * type;
-    bool         weight;            // and its values are known
+    bool         weight;            // a weight with values
     uint64_t     run, node, source; // where they were read
     uint32_t     copy;              // index + 1 of another weight with the name, 0 for none
     uint64_t     rows, elements, nan, inf, hash;
@@ -37,18 +37,18 @@ struct ggs_value_leaf {
 
 struct ggs_value_node {
     char                    name[GGS_VALUE_NAME];
-    char                    alias[GGS_VALUE_NAME]; // of a reshaped form of it, if it has no name; "" for none
+    char                    alias[GGS_VALUE_NAME]; // name of its reshaped form, or ""
     const char *            op;
     const char *            type;  // of the output
     const char *            input; // type of the first input
-    unsigned                count; // which of several with the same name and kind in a graph, from 1
+    unsigned                count; // number among equal names and kinds in a graph, from 1
     int                     layer; // -1 for none
     bool                    empty; // a view
     bool                    choice;
     bool                    cache; // writes into a cache
     bool                    has_values;
-    bool                    asked;  // the trace's filter leaves it
-    bool                    fused;  // a part of it was computed by an op without values of its own
+    bool                    asked;  // passes the filter of the trace
+    bool                    fused;  // a part of it was computed by an op without values
     uint64_t                device; // kind of backend that computed it: a string of the trace
     struct ggs_value_limit  limit;
     struct ggs_value_source sources[GGS_VALUE_SOURCES];
@@ -62,22 +62,21 @@ struct ggs_value_ops {
     struct ggs_value_leaf * leafs;
     uint64_t                n_leafs, leafs_capacity;
     struct ggs_map          by_key, by_name, by_cache, by_leaf;
-    uint64_t                graph; // that index is about; 0 for none
+    uint64_t                graph; // the graph of `index`; 0 for none
     uint32_t *              index; // by node of the graph: index of its op
     uint64_t                n_index;
 };
 
 void ggs_value_ops_release(struct ggs_value_ops * ops);
-// Adds the ops of a graph that are new, and fills in `index`.
+// Adds the new ops of a graph and fills in `index`.
 int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, struct ggs_error * error);
-// Adds a row of op_values that is a weight's: it has flags.
+// Adds a row of op_values that belongs to a weight (it has flags).
 int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
                          struct ggs_error * error);
-// The weight of `ops` that has the name of another recording's, with values; NULL if there is none.
-// Its copies follow.
+// Finds a weight of another recording in `ops` by its name. NULL if there is none with values. Its
+// copies follow by `copy`.
 const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops * ops, const struct ggs_value_leaf * other);
-// The op of `ops` that means what this one of another recording does: index + 1, 0 for none.
-// `others` is that recording.
+// Finds an op of `others` in `ops`: index + 1, or 0.
 uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);
-// Does `ops` have an op of this kind and name, with values or without?
+// True if `ops` has an op of this kind and name, with or without values.
 bool ggs_value_ops_knows(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);

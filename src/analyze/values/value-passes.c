@@ -12,16 +12,16 @@ struct ggs_value_passes {
     struct ggs_cursor *    values;
     struct ggs_cursor *    runs;
     struct ggs_cursor *    tokens;
-    struct ggs_run         run;   // of the value
+    struct ggs_run         run;   // of `value`
     struct ggs_op_value    value; // read ahead
-    int                    more;  // 1: there is one
-    int64_t                step;  // whose tokens `given` are
+    int                    more;  // 1 if `value` is valid
+    int64_t                step;  // the step of the tokens in `given`
     struct ggs_token *     given;
     bool *                 used;
     uint64_t               n_given, given_capacity, used_capacity;
-    struct ggs_map         contexts; // number in the recording -> count of those that have values
-    struct ggs_map         lanes;    // (context, sequence) -> how often it began, + 1
-    struct ggs_map         newest;   // likewise -> position of the newest token + 2
+    struct ggs_map         contexts; // number in the recording -> number among those with values
+    struct ggs_map         lanes;    // (context, sequence) -> number of starts + 1
+    struct ggs_map         newest;   // (context, sequence) -> position of the newest token + 2
     uint64_t               n_passes;
 };
 
@@ -61,7 +61,7 @@ static int load_step(struct ggs_value_passes * p, int64_t step, struct ggs_error
     return status < 0 ? status : 0;
 }
 
-// The token of the step at this position that no row had before.
+// Finds the token of the step at this position that no earlier row has used.
 static const struct ggs_token * find_given(struct ggs_value_passes * p, int64_t position) {
     const struct ggs_token * any = NULL;
     for (uint64_t i = 0; i < p->n_given; i++) {
@@ -77,7 +77,7 @@ static const struct ggs_token * find_given(struct ggs_value_passes * p, int64_t 
 }
 
 static int lane_of(struct ggs_value_passes * p, struct ggs_value_where * where, struct ggs_error * error) {
-    // Another release may make contexts that compute nothing: they are counted as they come.
+    // Releases differ in contexts that compute nothing, so contexts are numbered as they appear.
     uint64_t * context = ggs_map_put(&p->contexts, ggs_map_key_number((uint64_t) p->run.context));
     if (context == NULL) return ggs_fail_memory(error);
     if (*context == 0) *context = p->contexts.used;
@@ -89,7 +89,7 @@ static int lane_of(struct ggs_value_passes * p, struct ggs_value_where * where, 
     uint64_t *         newest = times == NULL ? NULL : ggs_map_put(&p->newest, key);
     if (newest == NULL) return ggs_fail_memory(error);
     if (*times == 0) *times = 1;
-    if (*newest > (uint64_t) where->position + 2) ++*times; // it went back: another text
+    if (*newest > (uint64_t) where->position + 2) ++*times; // the position went back: another text
     *newest = (uint64_t) where->position + 2;
     struct {
         int64_t  context, sequence;
@@ -137,7 +137,7 @@ static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, st
                                        .largest  = v->max > -v->min ? v->max : -v->min,
                                        .token    = -1};
     if (v->node >= p->ops->n_index || v->nan > v->elements || v->inf > v->elements - v->nan || v->row > INT32_MAX - 1)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
+        return ggs_fail(error, GGS_FORMAT, "the trace is damaged: op_values has an invalid row of graph run %llu",
                         (unsigned long long) v->run);
     if (v->length == sizeof(row.sketch)) memcpy(row.sketch, v->sketch, sizeof(row.sketch));
     row.op                           = p->ops->index[v->node];
@@ -166,9 +166,10 @@ static int read_ahead(struct ggs_value_passes * p, struct ggs_error * error) {
         while (p->more > 0 && found > 0 && p->run.run < p->value.run) found = ggs_cursor_next(p->runs, &p->run, error);
         if (found < 0) p->more = found;
         if (p->more > 0 && p->run.run != p->value.run)
-            p->more = ggs_fail(error, GGS_FORMAT, "op_values names graph run %llu, which is not there",
+            p->more = ggs_fail(error, GGS_FORMAT,
+                               "the trace is damaged: op_values names graph run %llu, which does not exist",
                                (unsigned long long) p->value.run);
-        // Weights may be read in a warm-up.
+        // Weights may be read during warm-up.
         if (p->more > 0 && p->value.flags != 0 && (p->value.flags & GGS_OP_VALUE_INPUT) == 0)
             status = ggs_value_ops_weight(p->ops, &p->run, &p->value, error);
         if (status != 0) p->more = status;
@@ -176,7 +177,7 @@ static int read_ahead(struct ggs_value_passes * p, struct ggs_error * error) {
     return p->more;
 }
 
-// A program without tokens: its passes are counted.
+// A program without tokens: its passes are numbered.
 static int count_pass(struct ggs_value_passes * p, struct ggs_value_pass * pass, struct ggs_error * error) {
     bool known = false;
     for (uint64_t i = 0; i < pass->n_tokens; i++) known = known || pass->tokens[i].position >= 0;

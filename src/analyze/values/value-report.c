@@ -10,38 +10,38 @@
 #include "base/error.h"
 #include "base/map.h"
 
-// What makes a finding of a figure.
+// Thresholds of findings.
 enum {
-    UNLIKE_ROWS    = 8,  // rows of an output that have a median
-    UNLIKE_TIMES   = 6,  // rms of a token above or below the median of the others
-    UNLIKE_PERCENT = 10, // of the outputs
+    UNLIKE_ROWS    = 8,  // least rows of an output for a median
+    UNLIKE_TIMES   = 6,  // least factor between a token's rms and the median of the others
+    UNLIKE_PERCENT = 10, // least share of the outputs
     CHANNEL_ROWS   = 8,
-    CHANNEL_LEAST  = 32, // elements
-    CHANNEL_TIMES  = 6,  // largest absolute value above the rms
+    CHANNEL_LEAST  = 32, // least elements
+    CHANNEL_TIMES  = 6,  // least factor between the largest absolute value and the rms
 };
-static const double CHANNEL_SHARE = 0.5; // of rows in which it is the same
+static const double CHANNEL_SHARE = 0.5; // least share of rows with the same channel
 static const double NEAR_F16      = GGS_F16_MOST / 4;
 
-// A report while the recording is walked.
+// The state of a report while the recording is read.
 struct work {
     struct ggs_value_report *      report;
     struct ggs_trace *             trace;
     const struct ggs_value_asked * asked;
     struct ggs_run                 run;
-    const struct ggs_graph *       graph; // of the run, NULL before the first
+    const struct ggs_graph *       graph; // of the run; NULL at the start
     struct ggs_value_name *        names;
     uint32_t *                     makers;
-    uint64_t *                     op_of; // by node: index of its op + 1, 0 for one that was not met
-    uint8_t *                      seen;  // by node of the run: bits as of foul_bits; 0: not seen
+    uint64_t *                     op_of; // by node: index of its op + 1, 0 for a new one
+    uint8_t *                      seen;  // by node of the run: as of foul_bits; 0 if not recorded
     struct ggs_map                 ops;   // op and name -> index + 1
-    struct ggs_map                 roots; // tensors that nodes write into, bits as `seen`
-    struct ggs_map                 leafs; // weights and inputs by name, bits as `seen`
+    struct ggs_map                 roots; // tensors that nodes write into -> bits as in `seen`
+    struct ggs_map                 leafs; // names of weights and inputs -> bits as in `seen`
     struct ggs_map                 positions;
     struct ggs_op_value *          rows; // of one output
     uint64_t                       n_rows, rows_capacity;
     double *                       sorted;
     uint64_t                       sorted_capacity;
-    uint64_t                       groups; // outputs that have a median
+    uint64_t                       groups; // outputs with enough rows for a median
 };
 
 enum { SEEN = 1, HAS_NAN = 2, HAS_INF = 4 };
@@ -55,7 +55,8 @@ static struct ggs_map_key leaf_key(const struct ggs_trace * trace, uint64_t tens
 
 static unsigned bits_of_edge(const struct work * w, uint64_t edge, unsigned depth);
 
-// Of a node's output; of one that was not recorded, what its inputs say: of a view the first.
+// The bits of a node's output. For an output that was not recorded, the bits of its inputs; for a
+// view, of the first.
 static unsigned bits_of_node(const struct work * w, uint64_t node, unsigned depth) {
     const struct ggs_graph * graph = w->graph;
     uint64_t                 first = graph->first_edge[node], end = graph->first_edge[node + 1];
@@ -122,19 +123,20 @@ static void find_origin(struct work * w, uint64_t node, unsigned bit, struct ggs
     keep_origin(&origin, list, n);
 }
 
-// A weight, or an input of the graph. Masks are infinite by design.
+// Adds a weight or an input of the graph. Masks contain infinities by design.
 static int add_leaf(struct work * w, const struct ggs_op_value * row, struct ggs_error * error) {
     bool     weight = (row->flags & GGS_OP_VALUE_INPUT) == 0;
     unsigned bits   = SEEN | (row->nan > 0 ? HAS_NAN : 0u) | (row->inf > 0 && weight ? HAS_INF : 0u);
     uint64_t tensor = ggs_value_leaf_tensor(w->graph, row);
     if (tensor == 0)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a weight of graph run %llu that is not there",
+        return ggs_fail(error, GGS_FORMAT,
+                        "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) row->run);
     uint64_t * known = ggs_map_put(&w->leafs, leaf_key(w->trace, tensor));
     if (known == NULL) return ggs_fail_memory(error);
     unsigned fresh = bits & ~(unsigned) *known;
     w->report->weights += weight && *known == 0;
-    // The rows of a weight are its experts; an input is another in each run.
+    // Rows of a weight are its experts and add up; an input is a new one in each run.
     *known = weight ? *known | bits : bits;
     if ((fresh & (HAS_NAN | HAS_INF)) == 0) return 0;
     struct ggs_value_origin origin = {.run       = row->run,
@@ -160,7 +162,7 @@ static int add_leaf(struct work * w, const struct ggs_op_value * row, struct ggs
 
 // ---- ops ----
 
-// Integers choose rows and experts; how large they are says nothing.
+// Integers are indices of rows and experts, so their size means nothing.
 static bool is_choice(const struct ggs_trace * trace, uint64_t tensor) {
     const struct ggs_tensor * t = ggs_trace_tensor(trace, tensor);
     if (t == NULL || t->type >= trace->n_types) return false;
@@ -190,8 +192,8 @@ static struct ggs_value_op * op_of_node(struct work * w, uint64_t node, struct g
     return &report->ops[*index - 1];
 }
 
-// Counts indices in little memory: an index that no candidate is lowers the counts of all, so a count
-// is a lower bound.
+// Finds frequent indices in little memory: an index without a candidate decrements all counts, so a
+// count is a lower bound (Misra and Gries).
 static void count_channel(struct ggs_value_op * op, uint64_t channel) {
     enum { N = sizeof(op->candidates) / sizeof(op->candidates[0]) };
     unsigned open = N;
@@ -269,7 +271,7 @@ static bool is_asked(const struct work * w, uint64_t node) {
     return asked->layer < 0 || ggs_trace_node_layer(w->trace, w->graph, node) == asked->layer;
 }
 
-// All rows of an output are there.
+// Evaluates an output once all its rows have been read.
 static int end_output(struct work * w, struct ggs_error * error) {
     if (w->n_rows == 0) return 0;
     uint64_t node   = w->rows[0].node;
@@ -336,7 +338,7 @@ static bool is_wanted(const struct work * w) {
 static int add_value(struct work * w, const struct ggs_op_value * value, struct ggs_error * error) {
     int status = 0;
     if (value->node >= w->graph->n_nodes || value->nan > value->elements || value->inf > value->elements - value->nan)
-        return ggs_fail(error, GGS_FORMAT, "op_values has a row of graph run %llu that makes no sense",
+        return ggs_fail(error, GGS_FORMAT, "the trace is damaged: op_values has an invalid row of graph run %llu",
                         (unsigned long long) value->run);
     if (w->n_rows > 0 && w->rows[0].node != value->node) status = end_output(w, error);
     if (status == 0 && !ggs_array_push(w->rows, w->n_rows, w->rows_capacity, *value)) status = ggs_fail_memory(error);
@@ -360,7 +362,7 @@ static int walk(struct work * w, struct ggs_error * error) {
             w->report->runs += wanted;
             begun = false;
         }
-        bool leaf = value.flags != 0 && w->run.run == value.run; // weights may be read in a warm-up
+        bool leaf = value.flags != 0 && w->run.run == value.run; // may be of a warm-up
         if (status >= 0 && (wanted || leaf) && !begun) {
             status = begin_run(w, error);
             begun  = true;
@@ -391,7 +393,7 @@ static int add_to_layer(struct ggs_value_report * report, const struct ggs_value
     if (op->largest > most) layer->largest_in = op->name;
     if (op->min < layer->min) layer->min = op->min;
     if (op->max > layer->max) layer->max = op->max;
-    if (op->name[0] == '(') return 0; // what has no name is on the way to something else
+    if (op->name[0] == '(') return 0; // a nameless op leads to one with a name
     layer->output = op->name;
     layer->rms    = op->rms;
     return 0;
@@ -475,8 +477,8 @@ int ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace 
     if (status == 0) status = walk(&w, error);
     if (status == 0) status = find(&w, error);
     if (status == 0 && report->n_ops == 0)
-        status = ggs_fail(error, GGS_ABSENT,
-                          "of these ops no values were recorded: see which there are with ggscope values");
+        status =
+            ggs_fail(error, GGS_ABSENT, "no values of these ops were recorded; ggscope values lists those that were");
     leave_graph(&w);
     ggs_map_release(&w.ops);
     ggs_map_release(&w.roots);

@@ -11,11 +11,11 @@
 enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16, GGS_VALUE_BRIEF = 64 };
 #define GGS_F16_MOST 65504.0
 
-// What is known of an input of an op.
+// What the recording says about an input of an op.
 enum ggs_value_seen {
     GGS_VALUE_UNSEEN = 0, // not recorded
     GGS_VALUE_CLEAN  = 1, // finite
-    GGS_VALUE_FOUL   = 2, // has a NaN, or an infinity if that is asked for
+    GGS_VALUE_FOUL   = 2, // has a NaN, or infinities where these are asked for
 };
 
 struct ggs_value_input {
@@ -23,8 +23,8 @@ struct ggs_value_input {
     uint64_t seen; // enum ggs_value_seen
 };
 
-// An op that has NaN or infinities in its output and, as far as they were seen, none in its inputs; or
-// a weight or input of the graph that has some, with the op that reads it first.
+// An op that has NaN or infinities in its output and none in its recorded inputs; or a weight or
+// input of the graph that has some, with the first op that reads it.
 struct ggs_value_origin {
     uint64_t               run, node;
     int64_t                token; // step, -1 for none
@@ -33,11 +33,11 @@ struct ggs_value_origin {
     char                   name[GGS_VALUE_NAME];
     int                    layer;
     uint64_t               count, elements; // of the first row that has some
-    uint64_t               rows, of_rows;   // that have some
+    uint64_t               rows, of_rows;   // rows that have some, of all rows
     struct ggs_value_input inputs[GGS_VALUE_INPUTS];
     uint64_t               n_inputs;
-    char leaf[GGS_VALUE_NAME]; // the weight or input that has them: counts are of its rows; "" for none
-    bool weight;
+    char                   leaf[GGS_VALUE_NAME]; // weight or input that has them, or ""
+    bool                   weight;
 };
 
 // All outputs of one op, over tokens.
@@ -45,18 +45,18 @@ struct ggs_value_op {
     char         name[GGS_VALUE_NAME];
     const char * op;
     int          layer;
-    bool         choice;         // its elements are numbers of rows or experts, not quantities
-    uint64_t     rows, elements; // elements: of a row
+    bool         choice;         // elements are indices of rows or experts, not quantities
+    uint64_t     rows, elements; // `elements` is the size of a row
     uint64_t     nan, inf;       // elements
     double       min, max, rms, mean;
     double       largest;   // absolute value
-    int64_t      position;  // of the token that has it, -1 if not known
+    int64_t      position;  // of the token that has it, -1 if unknown
     uint64_t     run, node; // likewise
-    uint64_t     channel;   // index that has the largest absolute value of most rows
-    double       share;     // of rows in which it does, at least
-    double       peak;      // mean of the largest absolute value in terms of the row's rms
-    uint64_t     constant;  // rows whose elements are all the same
-    // below: while it is added up
+    uint64_t     channel;   // index of the largest absolute value in most rows
+    double       share;     // lower bound of the share of these rows
+    double       peak;      // mean of (largest absolute value / rms of the row)
+    uint64_t     constant;  // rows whose elements are all equal
+    // Sums:
     double   squares, sum, peaks;
     uint64_t n;
     struct {
@@ -70,20 +70,20 @@ struct ggs_value_layer {
     double       min, max;
     const char * largest_in; // name of the op with the largest absolute value
     const char * output;     // name of the layer's last op
-    double       rms;        // of that one
+    double       rms;        // of `output`
 };
 
 // A token whose rms is far from that of the others of its batch.
 struct ggs_value_token {
     int64_t  position;
-    uint64_t ops, of_ops; // in so many outputs
-    double   times;       // rms in terms of the median, where it is farthest off
+    uint64_t ops, of_ops; // outputs in which it stands out, of all outputs
+    double   times;       // rms over the median, where it is farthest off
 };
 
 struct ggs_value_asked {
     int64_t      first_step, last_step;
-    int          layer;  // -1: all
-    const char * tensor; // a part of the name, NULL: all
+    int          layer;  // -1 for all
+    const char * tensor; // part of a name, NULL for all
 };
 
 struct ggs_value_report {
@@ -92,7 +92,7 @@ struct ggs_value_report {
     struct ggs_value_op *    ops;     // in order of computation
     uint64_t                 n_ops, ops_capacity;
     struct ggs_value_origin  nan[GGS_VALUE_ORIGINS], inf[GGS_VALUE_ORIGINS];
-    uint64_t                 n_nan, n_inf; // may be more than are kept
+    uint64_t                 n_nan, n_inf; // may exceed the number of entries
     struct ggs_value_layer * layers;
     uint64_t                 n_layers, layers_capacity;
     struct ggs_value_op **   near_f16; // largest first
@@ -103,11 +103,11 @@ struct ggs_value_report {
     uint64_t                 n_channels, channels_capacity;
     struct ggs_value_token * unlike; // most ops first
     uint64_t                 n_unlike, unlike_capacity;
-    bool                     brief; // for a page: answers leave by_op out, and of each list what is behind the first 64
+    bool                     brief; // for the page: no by_op, at most 64 entries of a list
 };
 
-// GGS_ABSENT with a sentence if no values were recorded, or none that were asked for. `asked` NULL:
-// everything. Release it whatever was returned.
+// `asked` NULL means everything. Returns GGS_ABSENT with a sentence if no values match. The caller
+// releases the report whatever is returned.
 int  ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace * trace,
                               const struct ggs_value_asked * asked, struct ggs_error * error);
 void ggs_value_report_release(struct ggs_value_report * report);

@@ -57,7 +57,7 @@ static struct ggs_model_place tensor_place(struct ggs_model_map * map, uint64_t 
     return place;
 }
 
-static void take_facts(struct ggs_model_map * map, const struct ggs_gguf * gguf) {
+static void read_facts(struct ggs_model_map * map, const struct ggs_gguf * gguf) {
     const char * text;
     size_t       length;
     if (map->architecture[0] != '\0') return;
@@ -101,7 +101,7 @@ static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64
     int                 status  = 0;
     if (ggs_gguf_open(&gguf, ggs_reader_string(trace->reader, trace->files[i].path), NULL) < 0) return 0;
     if (gguf->size == trace->files[i].size && ggs_gguf_map_init(&regions, gguf, NULL) == 0) {
-        take_facts(map, gguf);
+        read_facts(map, gguf);
         status = add_regions(map, i + 1, gguf, &regions, error);
         if (status == 0) status = 1;
     }
@@ -112,8 +112,8 @@ static int add_file(struct ggs_model_map * map, struct ggs_trace * trace, uint64
 
 // ---- from the trace ----
 
-static struct ggs_model_place seen_place(struct ggs_model_map * map, struct ggs_trace * trace,
-                                         const struct ggs_tensor * t) {
+static struct ggs_model_place recorded_place(struct ggs_model_map * map, struct ggs_trace * trace,
+                                             const struct ggs_tensor * t) {
     char            component[GGS_COMPONENT_LENGTH];
     const char *    name = ggs_reader_string(trace->reader, t->name);
     char            type[GGS_TYPE_NAME_LENGTH];
@@ -150,7 +150,7 @@ static int add_seen(struct ggs_model_map * map, struct ggs_trace * trace, const 
         uint64_t                  file, offset;
         if (!ggs_trace_origin(t, &file, &offset) || t->view != 0) continue;
         if (from_file[file - 1] || !trace->models[file - 1]) continue;
-        struct ggs_model_place place = seen_place(map, trace, t);
+        struct ggs_model_place place = recorded_place(map, trace, t);
         place.file = file, place.offset = offset;
         status = add(map, &place, error);
     }

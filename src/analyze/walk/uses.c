@@ -99,8 +99,8 @@ static int hand_over(struct visit * visit, uint64_t run, const struct ggs_graph 
     return visit->visitor->access(visit->visitor->context, run, node, graph->nodes[node].op, list, times, error);
 }
 
-static int see_sparse(struct visit * visit, const struct use * use, const struct ggs_run * run,
-                      struct ggs_error * error) {
+static int visit_sparse(struct visit * visit, const struct use * use, const struct ggs_run * run,
+                        struct ggs_error * error) {
     const struct ggs_graph * graph  = NULL;
     int                      status = 0;
     visit->disk                     = use->disk;
@@ -120,7 +120,7 @@ static int see_sparse(struct visit * visit, const struct use * use, const struct
     return status;
 }
 
-static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
+static int visit_all(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
     struct ggs_walk *              walk;
     const struct ggs_access_list * list;
     int                            status = ggs_walk_open_runs(&walk, visit->trace, run->run, run->run, error);
@@ -139,16 +139,16 @@ static int see_all(struct visit * visit, const struct ggs_run * run, struct ggs_
     return status < 0 ? status : 0;
 }
 
-static int see_run(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
+static int visit_run(struct visit * visit, const struct ggs_run * run, struct ggs_error * error) {
     uint64_t place;
     int      status = find_use(visit, run, &place, error);
     if (status < 0) return status;
     if (place == 0) {
-        status = see_all(visit, run, error);
+        status = visit_all(visit, run, error);
     } else {
         visit->uses[place - 1].runs++;
         visit->uses[place - 1].last_run = run->run;
-        status                          = see_sparse(visit, &visit->uses[place - 1], run, error);
+        status                          = visit_sparse(visit, &visit->uses[place - 1], run, error);
     }
     if (status >= 0 && visit->visitor->run != NULL)
         status = visit->visitor->run(visit->visitor->context, run, visit->disk, error);
@@ -179,7 +179,7 @@ static int walk_runs(struct visit * visit, int64_t first, int64_t last, struct g
     if (status == 0 && (first != INT64_MIN || last != INT64_MAX)) status = ggs_cursor_steps(cursor, first, last, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0) {
         bool wanted = ggs_trace_has_step(visit->trace, run.step);
-        if (wanted && (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0)) status = see_run(visit, &run, error);
+        if (wanted && (run.op_runs > 0 || (run.flags & GGS_RUN_OPAQUE) != 0)) status = visit_run(visit, &run, error);
         if (status >= 0) status = ggs_trace_progress(visit->trace, run.op_runs, error);
     }
     ggs_cursor_close(cursor);

@@ -279,7 +279,7 @@ static int find_submits(struct ggs_walk * walk, struct ggs_error * error) {
 }
 
 // Sets the time of submission if the backend's loop reached the node.
-static void see_submit(struct ggs_walk * walk) {
+static void read_submit(struct ggs_walk * walk) {
     struct ggs_op_seen * op = &walk->op;
     struct ggs_error     error;
     while (walk->submit_there && walk->submit.run == walk->run.run && walk->submit.node <= op->node) {
@@ -341,7 +341,7 @@ static void sum_up(struct ggs_op_seen * op) {
 }
 
 // Sets all members except times and op runs; written one by one, because this runs for every op.
-static void see_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint64_t number, uint64_t absorbed) {
+static void fill_node(const struct ggs_walk * walk, struct ggs_op_seen * op, uint64_t number, uint64_t absorbed) {
     const struct ggs_node * node = &walk->graph->nodes[number];
     op->node                     = number;
     op->absorbed                 = absorbed;
@@ -366,11 +366,11 @@ static bool next_opaque(struct ggs_walk * walk) {
         if (walk->run.skipped == 0 || (node->flags & COMPUTE) != 0) break;
     }
     if (walk->next == graph->n_nodes) return false;
-    see_node(walk, &walk->op, walk->next++, 0);
+    fill_node(walk, &walk->op, walk->next++, 0);
     walk->op.begin_ns = walk->op.end_ns = walk->run.begin_ns;
     walk->op.wall_ns = walk->op.n_op_runs = 0;
     walk->op.opaque                       = true;
-    if (walk->with_submits) see_submit(walk);
+    if (walk->with_submits) read_submit(walk);
     return true;
 }
 
@@ -378,7 +378,7 @@ static bool next_sum(struct ggs_walk * walk) {
     while (walk->next < walk->n_rows && walk->sums[walk->next].n == 0) walk->next++;
     if (walk->next == walk->n_rows) return false;
     const struct ggs_node_sum * sum = &walk->sums[walk->next];
-    see_node(walk, &walk->op, walk->next++, sum->absorbed);
+    fill_node(walk, &walk->op, walk->next++, sum->absorbed);
     walk->op.begin_ns  = sum->begin_ns;
     walk->op.end_ns    = sum->end_ns;
     walk->op.wall_ns   = (uint64_t) (sum->end_ns - sum->begin_ns);
@@ -399,7 +399,7 @@ static bool next_op(struct ggs_walk * walk) {
     uint64_t                  n   = 1;
     while (walk->next + n < walk->n_rows && row[n].node == row->node) n++;
     walk->next += n;
-    see_node(walk, &walk->op, row->node, row->absorbed);
+    fill_node(walk, &walk->op, row->node, row->absorbed);
     walk->op.n_op_runs = n;
     walk->op.op_runs   = row;
     walk->op.submit_ns = row->submit_ns;
@@ -413,7 +413,7 @@ enum verdict { UNKNOWN, FITS_NOT, FITS };
 
 // Whether an operand of the op matches the requested place. Cached for ops whose bytes are the same
 // in every run.
-static enum verdict look_at_bytes(struct ggs_walk * walk) {
+static enum verdict match_bytes(struct ggs_walk * walk) {
     const struct ggs_access_list * list;
     walk->failed = ggs_walk_accesses(walk, &list, &walk->failure);
     for (unsigned i = 0; walk->failed == 0 && i < list->n; i++)
@@ -438,7 +438,7 @@ static bool op_fits(struct ggs_walk * walk) {
     if (*verdict != UNKNOWN) return *verdict == FITS;
     bool fits = ggs_sieve_fits_node(sieve, walk->graph, op->node, op->name, op->layer);
     if (fits && ggs_op_filter_asks_bytes(&sieve->filter)) {
-        fits = look_at_bytes(walk) == FITS;
+        fits = match_bytes(walk) == FITS;
         if (walk->failed < 0 || ggs_trace_is_indexed(walk->trace, walk->graph, op->node, op->absorbed)) return fits;
     }
     *verdict = fits ? FITS : FITS_NOT;
@@ -451,14 +451,14 @@ bool ggs_walk_op(struct ggs_walk * walk) {
     return false;
 }
 
-static int take_index(struct ggs_walk * walk, struct ggs_error * error) {
+static int read_index(struct ggs_walk * walk, struct ggs_error * error) {
     if (walk->indexed) return 0;
     walk->indexed = true;
     return ggs_access_begin_run(&walk->accesses, walk->trace, &walk->run, walk->graph, error);
 }
 
 int ggs_walk_accesses(struct ggs_walk * walk, const struct ggs_access_list ** out, struct ggs_error * error) {
-    int status = take_index(walk, error);
+    int status = read_index(walk, error);
     *out       = &walk->accesses;
     if (status < 0) return status;
     return ggs_access_of(&walk->accesses, walk->trace, walk->graph, walk->op.node, walk->op.absorbed, error);
@@ -472,7 +472,7 @@ bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_se
     for (uint64_t i = 0; i < part && number < walk->graph->n_nodes; i++)
         number = ggs_trace_next_node(walk->trace, walk->graph, number);
     if (number == walk->graph->n_nodes) return false;
-    see_node(walk, out, number, 0);
+    fill_node(walk, out, number, 0);
     out->end_ns   = out->begin_ns;
     out->wall_ns  = 0;
     out->cut      = walk->op.cut;
@@ -484,7 +484,7 @@ bool ggs_walk_part(const struct ggs_walk * walk, uint64_t part, struct ggs_op_se
 int ggs_walk_part_accesses(struct ggs_walk * walk, uint64_t part, const struct ggs_access_list ** out,
                            struct ggs_error * error) {
     const struct ggs_op_seen * op     = &walk->op;
-    int                        status = take_index(walk, error);
+    int                        status = read_index(walk, error);
     *out                              = &walk->accesses;
     if (status < 0) return status;
     return ggs_access_of_part(&walk->accesses, walk->trace, walk->graph, op->node, op->absorbed, part, error);

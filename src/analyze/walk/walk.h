@@ -1,11 +1,10 @@
 // Walks a recording op by op in the engine's order: by graph run, then by node.
 //
 //     struct ggs_walk * walk;
-//     ggs_walk_open(&walk, &trace, 0, INT64_MAX, &error);             // token steps first..last
-//     while ((more = ggs_walk_run(walk, &error)) > 0)                 // walk->run and its
-// walk->graph
-//         while (ggs_walk_op(walk))                                   // walk->op is the next op of it
-//             ggs_walk_accesses(walk, &accesses, &error);             // optional: its bytes
+//     ggs_walk_open(&walk, &trace, 0, INT64_MAX, &error);  // token steps first..last
+//     while ((more = ggs_walk_run(walk, &error)) > 0)      // walk->run and walk->graph
+//         while (ggs_walk_op(walk))                        // walk->op is its next op
+//             ggs_walk_accesses(walk, &accesses, &error);  // optional: its bytes
 //     ggs_walk_close(walk);
 //
 // Memory: one graph and the op runs of one graph run. With a trace->filter the walk yields only

@@ -55,7 +55,7 @@ static const struct ggs_field row_fields[] = {
     GGS_FIELD(struct row, row, "row", "number in the log of everything"),
     GGS_MEMBERS_VIEW(entry_of, &entry_),
     GGS_TEXT_OR_NULL("source_name", source_name_of,
-                     "operand that tells where the op's data comes from; the next seven are about it"),
+                     "operand that the op's data comes from; the next seven keys are about it"),
     GGS_MEMBERS(struct row, main, &ggs_place_object),
     GGS_EACH("operands", next_operand, &ggs_operand_object, "all of them: ggscope log --json, operands=1",
              .asked = wants_operands),

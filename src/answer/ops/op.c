@@ -106,7 +106,7 @@ static int find_in_neighbour(const struct card * card, int64_t place, int step, 
 }
 
 // Reads the fate of the run's nodes. A fused op includes the nodes that it absorbed.
-static int look_at_run(struct card * card, struct ggs_error * error) {
+static int read_run(struct card * card, struct ggs_error * error) {
     struct ggs_run * runs;
     uint64_t         n;
     int              status = ggs_graph_runs(card->trace, -1, card->run, &runs, &n, error);
@@ -217,7 +217,7 @@ struct waiting {
     bool                summed; // only for the run as a whole
 };
 
-static void see_wait(void * context, const struct ggs_disk_wait * wait) {
+static void add_wait(void * context, const struct ggs_disk_wait * wait) {
     struct waiting *           waiting = context;
     const struct ggs_op_seen * op      = &waiting->card->op;
     if (wait->run != waiting->card->run) return;
@@ -257,7 +257,7 @@ static int find_held_up(struct card * card, struct ggs_error * error) {
     if (status == 0 && switches) status = find_off_cpu(card, held->off, error);
     struct waiting waiting = {.card = card, .waits = held->waits};
     if (status == 0 && streamed)
-        status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, see_wait, &waiting, error);
+        status = ggs_disk_waits_visit(card->trace, op->begin_ns, op->end_ns + 1, add_wait, &waiting, error);
     if (waiting.summed) {
         free(held->waits);
         held->waits = NULL;
@@ -501,8 +501,8 @@ static const struct ggs_field fields[] = {
     GGS_EACH("experts", next_expert, &expert, "of MUL_MAT_ID, if they were recorded", .known = has_experts),
     GGS_LIST(struct card, producers.node, producers.n, "producers", "nodes whose results it reads", .inside = true),
     GGS_LIST(struct card, consumers.node, consumers.n, "consumers", "nodes that read its result", .inside = true),
-    GGS_OBJECT_OR_NULL("previous", previous_of, &neighbour, "op before it"),
-    GGS_OBJECT_OR_NULL("next", next_of, &neighbour, "op behind it"),
+    GGS_OBJECT_OR_NULL("previous", previous_of, &neighbour, "the previous op"),
+    GGS_OBJECT_OR_NULL("next", next_of, &neighbour, "the next op"),
     GGS_OBJECT_OR_NULL("values", computed_of, &computed, "what it computed; null: not recorded (record --values)"),
     GGS_OBJECT_OR_NULL("client", client_of, &client, "joined recordings: the process that waited for its graph run"),
     {0},
@@ -547,7 +547,7 @@ int ggs_op_write(struct ggs_json * json, struct ggs_trace * trace, const struct 
     if (ggs_overview_find(overview, run) == NULL)
         return ggs_fail(error, GGS_ABSENT, "there is no graph run %" PRIu64, run);
     int status = follow_to_server(&card, error);
-    if (status == 0) status = look_at_run(&card, error);
+    if (status == 0) status = read_run(&card, error);
     if (status < 0) return status;
     status = find_op(&card, error);
     if (status == 0) status = find_held_up(&card, error);

@@ -198,7 +198,7 @@ static const struct ggs_field off_cpu_fields[] = {
     OFF_CPU(preempted_ns, "preempted_ns", "of these: it could have run; the rest waited for something"),
     OFF_CPU(foreign_ns, "foreign_ns", "of these: no thread of the same process ran instead, as far as seen"),
     OFF_CPU(thread_ns, "thread_ns", "lost_ns summed over threads"),
-    OFF_CPU(others_seen, "others_seen", "the kernel told who ran instead, which takes root"),
+    OFF_CPU(others_seen, "others_seen", "who ran instead is known, which needs root"),
     GGS_ROWS(struct ggs_off_cpu_totals, by_op, n_by_op, "by_op", &lost_op, "most lost first"),
     GGS_ROWS(struct ggs_off_cpu_totals, by_other, n_by_other, "by_other", &runner, "who ran instead, longest first"),
     {0},

@@ -251,7 +251,7 @@ static const struct ggs_field pattern_fields[] = {
     PATTERN(bytes, "bytes"),
     PATTERN(gap, "gap_bytes", "what a read may pass over and still continue"),
     PATTERN(sequential, "bytes_sequential",
-            "of reads that begin where the read before ended, or at most a gap behind that"),
+            "of reads that begin where the read before ended, or at most a gap after that"),
     PATTERN(sequential_strict, "bytes_sequential_strict", "of reads that begin exactly there"),
     PATTERN(first_bytes, "bytes_first", "that are read for the first time: model.bytes_touched"),
     PATTERN(jumps, "jumps", "reads that do not continue"),

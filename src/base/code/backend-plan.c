@@ -8,7 +8,7 @@
 static const uint8_t guid[16] = {0xaa, 0x67, 0xc7, 0x43, 0x96, 0xe6, 0xa3, 0x8a,
                                  0xe3, 0xaf, 0xea, 0x92, 0x36, 0xbc, 0xfc, 0x89};
 
-// A variable that is never changed. 0 if it is not there, or twice.
+// Finds a constant in the object. Returns 0 if it is missing or occurs twice.
 static uint64_t find_guid(const struct ggs_view * view) {
     uint64_t found = 0;
     for (unsigned i = 0; i < view->n; i++) {
@@ -28,15 +28,15 @@ bool ggs_backend_plan_is_engine(const struct ggs_view * view) {
     return find_guid(view) != 0;
 }
 
-// True if the 4 bytes at `at` lead to the address, by distance or by its number.
+// True if the 4 bytes at `at` refer to the address, relative or absolute.
 static bool refers(const uint8_t * bytes, uint64_t at, uint64_t address) {
     int32_t word;
     memcpy(&word, bytes, sizeof(word));
     return at + sizeof(word) + (uint64_t) (int64_t) word == address || (uint64_t) (int64_t) word == address;
 }
 
-// What makes a backend allocates two objects, prepares the processor and asks for the device.
-// Functions that only compare the name call less.
+// A maker allocates two objects, prepares the processor and gets the device. Functions that only
+// compare the name call less.
 static bool is_maker(const struct ggs_code * code, const struct ggs_code_function * function, uint64_t reference) {
     enum { FEWEST_CALLS = 4 };
     const uint8_t *        bytes = code->bytes + (function->address - code->address);
@@ -46,7 +46,7 @@ static bool is_maker(const struct ggs_code * code, const struct ggs_code_functio
     for (size_t i = 0; i < function->size; i += instruction.length) {
         if (!ggs_instruction_decode(&instruction, bytes + i, function->size - i)) return false;
         calls += instruction.kind == GGS_INSTRUCTION_CALL || instruction.kind == GGS_INSTRUCTION_CALL_INDIRECT;
-        // Its last bytes: an address relative to the next instruction, or a number.
+        // Its last bytes: an address relative to the next instruction, or an absolute one.
         refers_there |= function->address + i + instruction.length == reference + 4;
     }
     return refers_there && calls >= FEWEST_CALLS;

@@ -1,8 +1,8 @@
-// An engine without symbols: where it makes backends of the CPU.
+// An engine without symbols: where it makes CPU backends.
 //
-// Such a backend names itself by 16 bytes, the same in all releases. A function that refers to them
-// and makes what a backend consists of returns one. The same for the capture library and for
-// ggscope doctor, which looks at files.
+// Such a backend identifies itself by 16 bytes, the same in all releases. A function that refers to
+// them and makes the parts of a backend returns one. Used by the capture library, and by ggscope
+// doctor on files.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 enum { GGS_MAKERS_MOST = 4 };
 
 struct ggs_backend_plan {
-    uint64_t              guid; // its address; 0: there is no such engine
+    uint64_t              guid; // its address; 0 if there is no such engine
     struct ggs_code_entry makers[GGS_MAKERS_MOST];
     size_t                n;
     const char *          refused; // half a sentence; NULL if every maker can be hooked
@@ -22,5 +22,5 @@ struct ggs_backend_plan {
 
 // `code` has the functions of ggs_view_functions.
 void ggs_backend_plan(struct ggs_backend_plan * plan, const struct ggs_view * view, const struct ggs_code * code);
-// True if the object has an engine's name of the CPU's backend in it.
+// True if the object contains the id of the CPU's backend.
 bool ggs_backend_plan_is_engine(const struct ggs_view * view);

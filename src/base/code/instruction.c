@@ -71,7 +71,7 @@ struct decoder {
 };
 
 // Returns 0 beyond the end: the resulting length is then beyond the end too.
-static uint8_t take(struct decoder * d) {
+static uint8_t read_byte(struct decoder * d) {
     uint8_t byte = d->at < d->size ? d->bytes[d->at] : 0;
     d->at++;
     return byte;
@@ -81,7 +81,7 @@ static uint8_t peek(const struct decoder * d, size_t ahead) {
     return d->at + ahead < d->size ? d->bytes[d->at + ahead] : 0;
 }
 
-static void take_prefixes(struct decoder * d) {
+static void read_prefixes(struct decoder * d) {
     for (;; d->at++) {
         uint8_t byte = peek(d, 0);
         if (byte == 0x66)
@@ -93,53 +93,53 @@ static void take_prefixes(struct decoder * d) {
             break;
         if (d->at >= MOST_BYTES) return;
     }
-    while ((peek(d, 0) & 0xf0) == 0x40 && d->at < MOST_BYTES) d->wide = (take(d) & 8) != 0; // the last REX counts
+    while ((peek(d, 0) & 0xf0) == 0x40 && d->at < MOST_BYTES) d->wide = (read_byte(d) & 8) != 0; // the last REX counts
 }
 
 // Reads VEX and EVEX prefixes. False for unknown maps.
-static bool take_vector(struct decoder * d, uint8_t first) {
+static bool read_vector(struct decoder * d, uint8_t first) {
     d->vector   = true;
     d->map      = 1;
-    uint8_t one = take(d);
+    uint8_t one = read_byte(d);
     if (first == 0xc4) {
         d->map = one & 31;
-        take(d);
+        read_byte(d);
     } else if (first == 0x62) {
         d->map = one & 7;
-        take(d);
-        take(d);
+        read_byte(d);
+        read_byte(d);
     }
-    d->opcode = take(d);
+    d->opcode = read_byte(d);
     return (d->map >= 1 && d->map <= 3) || (first == 0x62 && (d->map == 5 || d->map == 6));
 }
 
 // Reads the opcode and returns its operands.
-static char take_opcode(struct decoder * d) {
-    d->opcode = take(d);
+static char read_opcode(struct decoder * d) {
+    d->opcode = read_byte(d);
     if (d->opcode == 0x62 || d->opcode == 0xc4 || d->opcode == 0xc5) {
-        if (!take_vector(d, d->opcode)) return BAD;
+        if (!read_vector(d, d->opcode)) return BAD;
         if (d->map == 3) return MODRM_B;
         if (d->map != 1) return MODRM;
         if (d->opcode == 0x77) return NONE; // vzeroupper
         return two_bytes[d->opcode] == MODRM_B ? MODRM_B : MODRM;
     }
     if (d->opcode != 0x0f) return one_byte[d->opcode];
-    d->opcode = take(d);
+    d->opcode = read_byte(d);
     d->map    = 1;
     if (d->opcode == 0x38 || d->opcode == 0x3a) {
         d->map    = d->opcode == 0x38 ? 2 : 3;
-        d->opcode = take(d);
+        d->opcode = read_byte(d);
         return d->map == 2 ? MODRM : MODRM_B;
     }
     return two_bytes[d->opcode];
 }
 
-static void take_modrm(struct decoder * d) {
-    d->modrm     = take(d);
+static void read_modrm(struct decoder * d) {
+    d->modrm     = read_byte(d);
     d->has_modrm = true;
     unsigned mod = d->modrm >> 6, rm = d->modrm & 7, base = rm;
     if (mod == 3) return;
-    if (rm == 4) base = take(d) & 7; // SIB
+    if (rm == 4) base = read_byte(d) & 7; // SIB
     if (mod == 0 && base == 5) {
         if (rm == 5) d->relative_at = (uint8_t) d->at;
         d->at += 4;
@@ -225,10 +225,10 @@ static bool has_modrm(char operands) {
 
 bool ggs_instruction_decode(struct ggs_instruction * instruction, const uint8_t * bytes, size_t size) {
     struct decoder d = {.bytes = bytes, .size = size};
-    take_prefixes(&d);
-    char operands = take_opcode(&d);
+    read_prefixes(&d);
+    char operands = read_opcode(&d);
     if (operands == BAD || operands == PREFIX) return false;
-    if (has_modrm(operands)) take_modrm(&d);
+    if (has_modrm(operands)) read_modrm(&d);
     bool   jumps = operands == SHORT || operands == NEAR;
     size_t rest = jumps ? (operands == SHORT ? 1 : 4) : immediate_size(&d, operands), rest_at = d.at;
     d.at += rest;

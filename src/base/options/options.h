@@ -8,7 +8,7 @@
 
 // Parses the text of an option into its member; false if it is invalid. `text` is NULL for a flag,
 // and for an option whose optional value is missing.
-typedef bool (*ggs_take)(void * member, const char * text);
+typedef bool (*ggs_set_member)(void * member, const char * text);
 
 // A possible value of an option; --help, completion and the man page list them.
 struct ggs_word {
@@ -18,29 +18,29 @@ struct ggs_word {
 typedef struct ggs_word (*ggs_words)(unsigned i);
 
 struct ggs_option {
-    const char * name;
-    int          letter;  // 0: none
-    const char * value;   // its name in --help, after "=" if it is optional; NULL: a flag
-    const char * help;    // half a line
-    int          group;   // in --help
-    size_t       offset;  // of the member
-    ggs_take     take;    // NULL for a flag whose member is a bool
-    const char * expects; // "--NAME takes EXPECTS, not 'TEXT'"; NULL: one of the words
-    ggs_words    words;   // all possible values; NULL: other values are possible
+    const char *   name;
+    int            letter;  // 0: none
+    const char *   value;   // its name in --help, after "=" if it is optional; NULL: a flag
+    const char *   help;    // half a line
+    int            group;   // in --help
+    size_t         offset;  // of the member
+    ggs_set_member set;     // NULL for a flag whose member is a bool
+    const char *   expects; // "--NAME takes EXPECTS, not 'TEXT'"; NULL: one of the words
+    ggs_words      words;   // all possible values; NULL: other values are possible
 };
 
 #define GGS_SWITCH(name_, letter_, help_, group_, offset_) \
     { .name = (name_), .letter = (letter_), .help = (help_), .group = (group_), .offset = (offset_) }
-#define GGS_OPTION(name_, letter_, value_, help_, group_, offset_, take_, expects_)                  \
+#define GGS_OPTION(name_, letter_, value_, help_, group_, offset_, set_, expects_)                   \
     {                                                                                                \
         .name = (name_), .letter = (letter_), .value = (value_), .help = (help_), .group = (group_), \
-        .offset = (offset_), .take = (take_), .expects = (expects_)                                  \
+        .offset = (offset_), .set = (set_), .expects = (expects_)                                    \
     }
 // An option with a fixed set of values.
-#define GGS_OPTION_OF(name_, letter_, value_, help_, group_, offset_, take_, words_)                 \
+#define GGS_OPTION_OF(name_, letter_, value_, help_, group_, offset_, set_, words_)                  \
     {                                                                                                \
         .name = (name_), .letter = (letter_), .value = (value_), .help = (help_), .group = (group_), \
-        .offset = (offset_), .take = (take_), .words = (words_)                                      \
+        .offset = (offset_), .set = (set_), .words = (words_)                                        \
     }
 // The values of an option: GGS_WORDS(policies, {"stop", "stop recording"}, {"ring", "drop the
 // oldest"})

@@ -49,7 +49,7 @@ static int begin(struct ggs_output * output, const char * path, bool * exists, s
     *exists      = stat(path, facts) == 0;
     output->path = *exists ? realpath(path, NULL) : strdup(path);
     if (output->path != NULL) return 0;
-    return ggs_fail_errno(error, "cannot look at %s", path);
+    return ggs_fail_errno(error, "cannot read the attributes of %s", path);
 }
 
 // Sets `temporary` to "PATH.tmp-PID-N".

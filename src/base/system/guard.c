@@ -8,7 +8,7 @@
 
 // Maps a page of zeros where the file has none. Makes only system calls: a signal can arrive
 // anywhere.
-static void give_zeros(int number, siginfo_t * info, void * context) {
+static void map_zeros(int number, siginfo_t * info, void * context) {
     uintptr_t size = (uintptr_t) sysconf(_SC_PAGESIZE), page = (uintptr_t) info->si_addr & ~(size - 1);
     (void) context;
     if (info->si_code == BUS_ADRERR && info->si_addr != NULL &&
@@ -21,7 +21,7 @@ static void give_zeros(int number, siginfo_t * info, void * context) {
 
 void ggs_guard_install(void) {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
-    action.sa_sigaction     = give_zeros;
+    action.sa_sigaction     = map_zeros;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }

@@ -18,7 +18,7 @@ int ggs_mapping_open(struct ggs_mapping * mapping, const char * path, struct ggs
     int         result = 0;
     struct stat status;
     if (fstat(fd, &status) != 0) {
-        result = ggs_fail_errno(error, "cannot look at %s", path);
+        result = ggs_fail_errno(error, "cannot read the attributes of %s", path);
     } else if (!S_ISREG(status.st_mode)) {
         result = ggs_fail(error, GGS_USAGE, "%s is %s, not a regular file", path,
                           S_ISDIR(status.st_mode)    ? "a directory"

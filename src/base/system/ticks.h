@@ -1,8 +1,7 @@
 // Ticks: the processor's counter if it has the same rate on all cores, else CLOCK_MONOTONIC in
 // nanoseconds.
 //
-//     x86-64     the time stamp counter, if the processor calls it invariant and the kernel trusts
-// it
+//     x86-64     the time stamp counter, if it is invariant and the kernel trusts it
 //     AArch64    the virtual counter of the generic timer, which the architecture guarantees
 //
 // Reading it takes half the time of clock_gettime. Its rate follows from pairs of readings

@@ -3,10 +3,10 @@
 #include <string.h>
 
 const struct ggs_backend_kind * const ggs_backend_kinds[] = {
-    &ggs_backend_kind_cuda,
-    &ggs_backend_kind_rpc,
-    &ggs_backend_kind_vulkan,
-    NULL,
+#define ROW(name_) &ggs_backend_kind_##name_,
+    GGS_BACKEND_KINDS(ROW)
+#undef ROW
+        NULL,
 };
 
 const struct ggs_backend_kind * ggs_backend_kind_of(const char * name) {

@@ -9,13 +9,14 @@
 #include "capture/journal.h"
 #include "trace/spool.h"
 
-// An object whose end was not seen is told from another one at its address by its device.
+// The device distinguishes an object from an earlier one at the same address whose end no hook
+// observed.
 struct entry {
-    const void *       device; // ggml's, NULL in releases that cannot tell
+    const void *       device; // ggml's; NULL in releases without devices
     struct ggs_backend backend;
 };
 
-static struct ggs_map  entries; // struct entry *, by object
+static struct ggs_map  entries; // object -> struct entry *
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void * device_of(void * object) {
@@ -26,7 +27,7 @@ static struct entry * find(const void * object) {
     return (struct entry *) (uintptr_t) ggs_map_get(&entries, ggs_map_key_pointer(object));
 }
 
-// NULL if there is no memory.
+// Returns NULL if out of memory.
 static struct entry * find_or_add(const void * object) {
     struct entry * entry = find(object);
     uint64_t *     value = entry != NULL ? NULL : ggs_map_put(&entries, ggs_map_key_pointer(object));
@@ -41,8 +42,7 @@ static struct entry * find_or_add(const void * object) {
 
 // Writes the device to the journal. Returns its type.
 static uint32_t emit_device(void * device, const char * name) {
-    // ggml's numbers. Releases without a number for GPUs that share the CPU's memory have
-    // accelerators at 2.
+    // ggml's numbers. In releases without a number for integrated GPUs, accelerators have 2.
     static const uint32_t        types[] = {GGS_DEVICE_CPU, GGS_DEVICE_GPU, GGS_DEVICE_GPU, GGS_DEVICE_ACCELERATOR};
     const struct abi_functions * f       = &ggs_engine;
     struct ggs_journal_device    record  = {0};

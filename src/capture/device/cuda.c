@@ -1,18 +1,17 @@
-// CUDA: the times of kernels, copies and sets, by CUPTI.
+// CUDA: times of kernels, copies and sets, from CUPTI.
 //
-// A call that puts work into a stream has a correlation id, and the record of what it did carries
-// the same id: so a launch belongs to the node under way on the thread that made it. With CUDA
-// graphs the engine's loop runs only while a graph is captured; then each launch adds a node to the
-// graph, which the stream's capture info names, and whose id belongs to the node under way.
-// Instantiation clones graph nodes, which CUPTI tells, and replays carry the ids of the clones: so
-// their kernels are known though no loop runs.
+// A call that puts work into a stream has a correlation id, and the record of the work carries the
+// same id, so a launch belongs to the node that its thread is at. With CUDA graphs the engine's
+// loop runs only while a graph is captured. Each launch adds a node to the CUDA graph, whose id
+// (from the stream's capture info) belongs to the ggml node. Instantiation clones graph nodes;
+// CUPTI reports the clones, and replays carry their ids, so kernels are identified without a loop.
 //
-// Tracing every kernel costs a third of the speed and more, so it is done for a window: from the
-// start to N graph runs after the first generated token (--gpu-ops first:N, all or none). Then
-// CUPTI ends for good: it cannot be switched on again in a process.
+// Tracing every kernel costs a third of the speed and more, so it is limited to a window: from the
+// start to N graph runs after the first generated token (--gpu-ops first:N, all or none). After it
+// CUPTI is finalized, and cannot be switched on again in a process.
 //
-// Kernels may overlap. Each is kept with its own times; an op is from its first kernel's start, or
-// the end of the op before if that is later, to its last kernel's end.
+// Kernels may overlap. Each is kept with its own times. An op lasts from the start of its first
+// kernel, or the end of the previous op if that is later, to the end of its last kernel.
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -35,7 +34,7 @@ enum {
     BUFFER_BYTES   = 1 << 20,
     FLUSH_RUNS     = 8,
     WINDOW_DEFAULT = 32,
-    PROMPT_MOST = 256, // graph runs after which the prompt is taken to be over in programs whose decodes are not seen
+    PROMPT_MOST    = 256, // graph runs that end the prompt in programs without observed decodes
 };
 
 enum state { STATE_NEW, STATE_ON, STATE_OVER };
@@ -49,13 +48,13 @@ static struct {
 
 static int      state; // read relaxed
 static void *   subscriber;
-static uint64_t window; // graph runs after the first generated token, UINT64_MAX: no end
+static uint64_t window; // graph runs after the first generated token; UINT64_MAX for all
 static int      generating;
 static uint64_t runs_left, runs_so_far;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // for everything below: CUPTI's own thread brings records
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all below: CUPTI has a thread
 
-// ---- what belongs to which node ----
+// ---- work and its node ----
 
 struct launch {
     uint32_t correlation;
@@ -65,7 +64,7 @@ struct launch {
 enum { WHOLE_GRAPH = UINT32_MAX }; // the node of a launch that replays a graph
 
 struct traced {                     // ggs_device_run.state
-    struct ggs_device_run *    run; // NULL: not under way
+    struct ggs_device_run *    run; // NULL if there is none
     struct launch *            launches;
     uint32_t                   n_launches, launches_capacity;
     struct ggs_device_kernel * kernels;
@@ -73,9 +72,9 @@ struct traced {                     // ggs_device_run.state
     struct traced *            next;
 };
 
-static struct traced * under_way; // runs that records may still come for
+static struct traced * under_way; // runs that may still get records
 
-static struct ggs_map graph_nodes; // node + 1 of CUDA graphs' nodes, by CUPTI's id; never emptied
+static struct ggs_map graph_nodes; // CUPTI's id of a CUDA graph's node -> node + 1; never emptied
 
 static bool graph_find(uint64_t id, uint32_t * node) {
     uint64_t value = id == 0 ? 0 : ggs_map_get(&graph_nodes, ggs_map_key_number(id));
@@ -148,7 +147,7 @@ static void on_callback(void * user, int domain, uint32_t id, const void * data)
 
 static struct traced * find_run(uint32_t correlation, uint32_t * node) {
     for (struct traced * traced = under_way; traced != NULL; traced = traced->next) {
-        uint64_t i = ggs_search(traced->n_launches, at, traced->launches[at].correlation < correlation); // ids ascend
+        uint64_t i = ggs_search(traced->n_launches, at, traced->launches[at].correlation < correlation);
         if (i == traced->n_launches || traced->launches[i].correlation != correlation) continue;
         *node = traced->launches[i].node;
         return traced;
@@ -211,7 +210,7 @@ static uint64_t on_clock(void) {
 }
 
 struct search {
-    char     folders[4][512]; // of CUDA's libraries in this process
+    char     folders[4][512]; // folders of CUDA's libraries in this process
     unsigned n;
     int      major; // of its runtime, 0 if unknown
 };
@@ -250,11 +249,11 @@ static void * open_cupti(void) {
     return NULL;
 }
 
-// NULL, or why not.
+// Returns NULL, or the reason for a failure.
 static const char * load_functions(void) {
     void * library = open_cupti();
     void * driver  = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    if (library == NULL) return "libcupti is not there (package cuda-cupti, or nvidia-cuda-cupti)";
+    if (library == NULL) return "libcupti is missing (package cuda-cupti, or nvidia-cuda-cupti)";
 #define LOOK_UP(type, name, parameters)                     \
     cuda.name = (type(*) parameters) dlsym(library, #name); \
     if (cuda.name == NULL) return "libcupti lacks " #name;
@@ -288,7 +287,7 @@ static void switch_off(void) {
     cuda.cuptiActivityDisable(CUPTI_KIND_MEMCPY);
     cuda.cuptiActivityDisable(CUPTI_KIND_MEMSET);
     cuda.cuptiUnsubscribe(subscriber);
-    cuda.cuptiFinalize(); // without it half of the price remains
+    cuda.cuptiFinalize(); // half of the cost remains without it
 }
 
 // "first:N", "all", "none".
@@ -336,8 +335,8 @@ static int by_begin(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// A replay has come to no node: its ops are the nodes that its kernels belong to. Ops are in the
-// order of their nodes either way.
+// A replay visits no node, so its ops are the nodes of its kernels. Ops are in the order of their
+// nodes either way.
 static struct ggs_device_op * op_of(struct ggs_device_run * run, uint32_t node) {
     uint64_t i = ggs_search(run->n_ops, at, run->ops[at].node < node);
     return i < run->n_ops && run->ops[i].node == node ? &run->ops[i] : NULL;
@@ -349,8 +348,7 @@ static bool has_whole_graph(const struct traced * traced) {
     return false;
 }
 
-// Asking CUPTI for its records costs as much as half a token, so it is done for several runs at
-// once.
+// Flushing CUPTI's records costs as much as half a token, so it is done for several runs at once.
 static bool read_records(struct ggs_device_run * run, unsigned waiting) {
     static uint64_t flushed_ns;
     struct traced * traced = run->state;
@@ -372,8 +370,8 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
         op->queue = kernel->stream;
     }
     ggs_kernels_emit(run->run, traced->kernels, traced->n_kernels);
-    // A graph that was instantiated before the recording began, and since then at most updated, has
-    // kernels of no known node: its runs are seen as a whole.
+    // A graph that was instantiated before the recording, and at most updated since, has kernels
+    // without a node: its runs are opaque.
     if (!known && has_whole_graph(traced)) {
         run->timed = false;
         run->n_ops = 0;
@@ -382,7 +380,7 @@ static bool read_records(struct ggs_device_run * run, unsigned waiting) {
     pthread_mutex_unlock(&lock);
     if (__atomic_load_n(&state, __ATOMIC_RELAXED) != STATE_ON || window == UINT64_MAX) return true;
     if ((generating || ++runs_so_far > PROMPT_MOST) && runs_left > 0) runs_left--;
-    if (runs_left == 0 && under_way == NULL) // a run that another thread has under way ends it later
+    if (runs_left == 0 && under_way == NULL) // else another thread's run ends it
         switch_off();
     return true;
 }
@@ -403,7 +401,7 @@ static bool begin(struct ggs_device_run * run) {
     return true;
 }
 
-// The window counts from the first token that is generated.
+// The window counts from the first generated token.
 static void set_generating(void) {
     __atomic_store_n(&generating, 1, __ATOMIC_RELAXED);
 }

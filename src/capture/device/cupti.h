@@ -1,5 +1,5 @@
-// The little of CUPTI and of the CUDA driver that cuda.c uses, declared here so that building needs
-// no CUDA. The layouts are those of CUDA 12 and 13, where the members below lie at the same places;
+// The parts of CUPTI and of the CUDA driver that cuda.c uses, declared here so that building needs
+// no CUDA. The layouts are those of CUDA 12 and 13, where the members below have the same offsets;
 // cuda.c refuses other versions.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 enum {
     CUPTI_VERSION_LEAST = 18,     // CUDA 12.0
-    CUPTI_VERSION_NEW   = 120000, // from CUDA 12.x on versions are written as 1000 times the release
+    CUPTI_VERSION_NEW   = 120000, // later versions are 1000 times the release
     CUPTI_VERSION_END   = 140000,
 
     CUPTI_DOMAIN_DRIVER     = 1,
@@ -88,7 +88,7 @@ typedef void (*cupti_buffer_wanted)(uint8_t ** buffer, size_t * size, size_t * r
 typedef void (*cupti_buffer_full)(void * context, uint32_t stream, uint8_t * buffer, size_t size, size_t used);
 typedef uint64_t (*cupti_clock)(void);
 
-// Functions of libcupti, 0 for success.
+// Functions of libcupti. They return 0 for success.
 #define CUPTI_FUNCTIONS(F)                                                                       \
     F(int, cuptiGetVersion, (uint32_t * version))                                                \
     F(int, cuptiSubscribe, (void ** subscriber, cupti_callback_function callback, void * user))  \
@@ -106,7 +106,7 @@ typedef uint64_t (*cupti_clock)(void);
 typedef int (*cuda_capture_info)(void * stream, int * status, uint64_t * id, void ** graph, void * const ** nodes,
                                  size_t * n_nodes); // cuStreamGetCaptureInfo_v2
 
-// Calls of the driver that put work into a stream, and where in their parameters the stream is.
+// Driver calls that put work into a stream, and where their parameters have the stream.
 struct cuda_launch {
     uint32_t id;
     uint32_t stream;   // offset of the stream

@@ -1,4 +1,4 @@
-// The engine's functions that tell what a device's backend does. See device.h.
+// The engine's functions that show what the backend of a device does. See device.h.
 #include "capture/capture.h"
 #include "capture/device/device.h"
 #include "preload/hook.h"
@@ -11,14 +11,14 @@ static __attribute__((noinline)) bool follow_node(const struct abi_tensor * node
     return real(node);
 }
 
-// In their loops over a graph, backends of devices ask this of each node, also in runs that are not
-// followed: then it is two comparisons and a jump. It calls no other function and our other library
-// does not take it over, so nobody asks who called it.
+// Backends of devices call this for each node in their loops over a graph, also in runs that are
+// not followed, where it costs two comparisons and a jump. It calls no other function, and the
+// stream library does not hook it, so its caller does not matter.
 EXPORT bool ggml_is_empty(const struct abi_tensor * node);
 EXPORT bool ggml_is_empty(const struct abi_tensor * node) {
     const struct ggs_binding * binding = __atomic_load_n(&is_empty.last, __ATOMIC_RELAXED);
     bool                       known   = ggs_binding_of(binding, CALLER);
-    if (!LIKELY(known)) { // the CPU's library and the one below it take turns
+    if (!LIKELY(known)) { // the CPU's library and the one below it alternate
         const struct ggs_binding * last = binding;
         binding                         = __atomic_load_n(&is_empty.before, __ATOMIC_RELAXED);
         known                           = ggs_binding_of(binding, CALLER);
@@ -32,7 +32,7 @@ EXPORT bool ggml_is_empty(const struct abi_tensor * node) {
     return follow_node(node, CALLER);
 }
 
-// An event stands for everything that was submitted before it was recorded; who waits for it has
+// An event covers everything that was submitted before it was recorded. Waiting for it waits for
 // those results.
 EXPORT void ggml_backend_event_record(void * event, void * backend);
 EXPORT void ggml_backend_event_record(void * event, void * backend) {

@@ -17,21 +17,21 @@
 _Thread_local struct ggs_device_run * ggs_device_current;
 _Thread_local struct ggs_device_run * ggs_device_followed;
 
-// Runs whose results are not there yet, oldest first, and runs to be used again.
+// Runs without results, oldest first, and free runs.
 static pthread_mutex_t         lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ggs_device_run * pending;
 static _Atomic uint32_t        n_pending; // changed with the lock held, read without
-static struct ggs_device_run * done;      // results are there, times not yet read; oldest first
+static struct ggs_device_run * done;      // results have arrived, times are not read; oldest first
 static struct ggs_device_run * spare;
 
 // ---- the call that submits ----
 
-// False saves the lock: hooks of transfers ask, also where there is no device.
+// Saves the lock: hooks of transfers call it even without a device.
 static bool has_pending(void) {
     return atomic_load_explicit(&n_pending, memory_order_relaxed) > 0;
 }
 
-// One that was of the same kind, whose state fits; else a new one. NULL if there is no memory.
+// Returns a free run of the same kind, whose state fits, or a new one. NULL if out of memory.
 static struct ggs_device_run * acquire_run(const struct ggs_backend_kind * kind) {
     pthread_mutex_lock(&lock);
     struct ggs_device_run ** at = &spare;
@@ -51,19 +51,19 @@ static void release_run(struct ggs_device_run * run) {
     pthread_mutex_unlock(&lock);
 }
 
-// The CPU has no queue: it asks of each node while it plans the run, and what it computes other
-// hooks see.
+// The CPU has no queue. It calls ggml_is_empty while it plans a run, and other hooks record its
+// ops.
 static bool is_worth_following(struct ggs_device_run * run, uint32_t type) {
     if (type == GGS_DEVICE_CPU) return false;
     return run->kind == NULL || run->kind->begin == NULL || run->kind->begin(run);
 }
 
 void ggs_device_begin(void * backend, const struct abi_graph * graph) {
-    if (ggs_in.depth != 1 || ggs_in.run == 0) return; // a call inside another one, or not recorded
+    if (ggs_in.depth != 1 || ggs_in.run == 0) return; // nested, or not recorded
     const char *            name = ggs_engine.backend_name(backend);
     struct ggs_backend      seen = ggs_backend_get(backend, name);
     struct ggs_device_run * run  = acquire_run(seen.kind);
-    if (run == NULL) return; // the run is then seen as a whole
+    if (run == NULL) return; // the run is opaque
     *run = (struct ggs_device_run){.run      = ggs_in.run,
                                    .backend  = backend,
                                    .kind     = seen.kind,
@@ -74,7 +74,7 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
                                    .capacity = run->capacity,
                                    .begin_ns = ggs_clock_now(),
                                    .on_cpu   = seen.type == GGS_DEVICE_CPU};
-    (void) ggs_array_reserve(run->ops, run->capacity, run->n_nodes); // nodes without room are not followed
+    (void) ggs_array_reserve(run->ops, run->capacity, run->n_nodes); // else opaque
     if (run->kind != NULL && run->kind->remote) snprintf(run->remote, sizeof(run->remote), "%s", name);
     ggs_device_followed = is_worth_following(run, seen.type) ? run : NULL;
     ggs_device_current  = run;
@@ -86,7 +86,7 @@ void ggs_device_end(void) {
     if (run->timed && run->kind->submitted != NULL) run->kind->submitted(run);
     ggs_device_current = ggs_device_followed = NULL;
     run->submitted                           = ggs_ticks_now();
-    run->nodes                               = NULL; // the engine's, and it may use the memory for another graph now
+    run->nodes                               = NULL; // owned by the engine, which may reuse it
     pthread_mutex_lock(&lock);
     struct ggs_device_run ** end = &pending;
     while (*end != NULL) end = &(*end)->next;
@@ -104,7 +104,7 @@ void ggs_device_cancel(void) {
 
 // ---- which node ----
 
-// Nodes come in order, so the next one is mostly the very next; a fused one skips a few.
+// Nodes come in order, so the next one usually matches; a fused op skips a few.
 static bool find_node(struct ggs_device_run * run, const struct abi_tensor * node, uint32_t * found) {
     for (uint32_t i = run->cursor; i < run->n_nodes; i++) {
         if (run->nodes[i] != node) continue;
@@ -114,8 +114,8 @@ static bool find_node(struct ggs_device_run * run, const struct abi_tensor * nod
     return false;
 }
 
-// A backend may compute a norm with sums that the ADD before it left behind (Vulkan's does for one
-// row): the two stay together. `before`: where the group before begins.
+// True if a backend may compute a norm with sums that the preceding ADD left (Vulkan does for one
+// row): the two stay together. `before`: where the preceding group begins.
 static bool is_coupled(const struct ggs_device_run * run, uint32_t before, uint32_t head) {
     const struct abi_tensor * norm = run->nodes[head];
     return norm->src[0] == run->nodes[head - 1] && norm->ne[1] * norm->ne[2] * norm->ne[3] == 1 &&
@@ -123,8 +123,8 @@ static bool is_coupled(const struct ggs_device_run * run, uint32_t before, uint3
            strcmp(ggs_engine.op_name(run->nodes[before]->op), "ADD") == 0;
 }
 
-// Before its loop a backend looks for its last node, from the end: as it is told that there is
-// none, it closes what it submits with the first group.
+// Before its loop a backend searches its last node from the end. It finds none, and so closes its
+// submission with the first group.
 static bool is_in_piece(struct ggs_device_run * run, const struct abi_tensor * node) {
     struct ggs_device_piece * piece = &run->piece;
     uint32_t                  i     = piece->first;
@@ -135,7 +135,7 @@ static bool is_in_piece(struct ggs_device_run * run, const struct abi_tensor * n
         piece->n_heads = 0;
         return true;
     }
-    if (i == piece->end) return true; // not one of its nodes
+    if (i == piece->end) return true; // not a node of the piece
     if (!piece->asked || i >= piece->next) return false;
     uint32_t before = piece->n_heads == 0 ? piece->first : piece->heads[piece->n_heads - 1];
     if (piece->n_heads < GGS_DEVICE_PIECE_HEADS && is_coupled(run, before, i)) {
@@ -191,12 +191,12 @@ void ggs_device_generating(void) {
         if (ggs_backend_kinds[i]->generating != NULL) ggs_backend_kinds[i]->generating();
 }
 
-// Events that were recorded, and backends that wait for one; the oldest makes room.
+// Recorded events, and backends that wait for one. The oldest entry is replaced.
 enum { EVENTS_MOST = 64 };
 static struct event {
     void *   event;
-    void *   backend; // what it was recorded behind
-    uint64_t run;     // the newest run by then
+    void *   backend; // that it was recorded in
+    uint64_t run;     // the newest run at that time
     void *   waiting; // the backend that waits for it, NULL for none
 } events[EVENTS_MOST];
 static unsigned n_events;
@@ -206,8 +206,7 @@ static bool is_done(const struct ggs_device_run * run, const void * backend, con
     return run->backend == backend && (run->remote[0] == '\0' || run->asked);
 }
 
-// Moves the runs of a backend, or of the server of that name, up to `last` to those that are done,
-// in order.
+// Moves the runs of a backend, or of the server of that name, up to `last` to `done`, in order.
 static void collect_results(const void * backend, const char * remote, uint64_t last, uint64_t now) {
     struct ggs_device_run ** end = &done;
     while (*end != NULL) end = &(*end)->next;
@@ -226,8 +225,7 @@ static void collect_results(const void * backend, const char * remote, uint64_t 
     }
 }
 
-// Writes what can be read, oldest first. One thread at a time; another one's runs are left to the
-// next call.
+// Writes what can be read, oldest first. One thread at a time; the next call handles what is left.
 static void write_done(bool last) {
     static _Atomic bool busy;
     if (atomic_exchange(&busy, true)) return;
@@ -242,7 +240,7 @@ static void write_done(bool last) {
         done = run->next;
         pthread_mutex_unlock(&lock);
         emit_run(run);
-        run->timed = false; // it was read
+        run->timed = false;
         release_run(run);
     }
     atomic_store(&busy, false);
@@ -320,7 +318,7 @@ void ggs_device_event_wait(void * backend, void * event) {
     pthread_mutex_unlock(&lock);
 }
 
-// Of runs whose results are not seen, so that nothing of their times is read.
+// Writes runs without results; their times are not read.
 static void emit_without_results(struct ggs_device_run * run) {
     while (run != NULL) {
         struct ggs_device_run * next = run->next;

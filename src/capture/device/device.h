@@ -1,24 +1,24 @@
-// Graph runs on a device: which nodes the backend put into its queue, when they ran there, and when
-// their results were there.
+// Graph runs on a device: which nodes the backend put into its queue, when they ran, and when their
+// results arrived.
 //
-//     device-hooks.c     this folder                              what it learns
-//     graph_compute ---> ggs_device_begin .. ggs_device_end       the call that submits: a run under way on this thread
-//     ggml_is_empty ---> ggs_device_node                          the node whose commands come next
-//                        backend-kind.h: vulkan.c, cuda.c         times of its commands, on the device's clock
-//     synchronize   ---> ggs_device_results                       everything submitted before has its results
-//     events        ---> ggs_device_event_*                       likewise, what was submitted before the event
-//     backend_free  ---> ggs_device_remove_*                      runs without results never get any
+//     device-hooks.c     this folder                          what it shows
+//     graph_compute ---> ggs_device_begin, ggs_device_end     this thread's run is submitted
+//     ggml_is_empty ---> ggs_device_node                      the node whose commands come next
+//                        backend-kind.h: vulkan.c, cuda.c     device times of its commands
+//     synchronize   ---> ggs_device_results                   all earlier submissions have results
+//     events        ---> ggs_device_event_*                   so have those before the event
+//     backend_free  ---> ggs_device_remove_*                  pending runs never get results
 //
-// A backend submits and returns; its times are known later. So a run is kept here until its results
-// are there and its times were read, and is then written to the journal in one record:
+// A backend submits and returns; times are known later. So a run is kept here until its results
+// have arrived and its times are read, and is written to the journal in one record:
 // GGS_JOURNAL_DEVICE_RUN.
 //
-// Which node: in their loop over a graph the backends call ggml_is_empty(node), through the dynamic
+// The node: in their loop over a graph the backends call ggml_is_empty(node), through the dynamic
 // linker, for each node that they do not skip, in order, before they record its commands. A jump
-// from node i to j means that i+1 .. j-1 were computed together with i, or are empty. Other places
-// of the backend call the function too: only the return address that asked for the graph's first
-// node counts, and as long as no command was seen, a call for the first node begins again (CUDA's
-// backend first checks whether it can capture the graph, old releases of Vulkan's make a dry pass).
+// from node i to j means that i+1 .. j-1 were computed together with i, or are empty. Other code of
+// the backend calls the function too, so only the return address of the call for the graph's first
+// node counts. Until a command is recorded, a call for the first node starts over (CUDA's backend
+// first checks whether it can capture the graph, old releases of Vulkan's make a dry pass).
 #pragma once
 
 #include <stdbool.h>
@@ -28,24 +28,24 @@
 #include "preload/ggml-abi.h"
 #include "trace/spool.h"
 
-// A node that the backend's loop came to.
+// A node that the backend's loop has reached.
 struct ggs_device_op {
     uint32_t node;
     uint32_t queue;
-    uint64_t submit;           // ticks: when the loop came to it
+    uint64_t submit;           // ticks: when the loop reached it
     uint64_t begin_ns, end_ns; // on the device, as CLOCK_MONOTONIC; 0 if no commands were timed
     uint64_t first, last;      // the kind's: its first and last stamp
 };
 
-// Of a run whose graph is computed piece by piece (capture/values/device-values.h): nodes from `first` on
-// are handed to the backend, and it is kept from computing more than the group that begins there.
+// For a run whose graph is computed piece by piece (capture/values/device-values.h): the backend
+// gets nodes from `first` on and is kept from computing more than the group that begins there.
 enum { GGS_DEVICE_PIECE_HEADS = 8 };
 struct ggs_device_piece {
     bool     on;
-    bool     asked; // by the backend's loop: `next` is known
+    bool     asked; // the backend's loop has set `next`
     uint32_t first, end;
-    uint32_t next;                          // the node behind what was computed
-    uint32_t heads[GGS_DEVICE_PIECE_HEADS]; // where further groups begin that cannot be told apart from the first
+    uint32_t next;                          // the node after the computed ones
+    uint32_t heads[GGS_DEVICE_PIECE_HEADS]; // further groups, computed with the first
     unsigned n_heads;
 };
 
@@ -53,65 +53,63 @@ struct ggs_device_run {
     uint64_t                        run;
     void *                          backend; // the engine's object
     const struct ggs_backend_kind * kind;    // NULL for an unknown device
-    void *                          state;   // the kind's; stays with the struct, which is used again for the same kind
-    bool                            timed;   // the kind keeps something for the run: read or drop must be called
+    void *                          state;   // the kind's; kept when the struct is reused
+    bool                            timed;   // the run has state: read or drop must follow
     struct abi_tensor **            nodes;
     uint32_t                        n_nodes;
-    uint32_t                        cursor; // where the next node is looked for
-    const void *                    loop;   // return address of the backend's loop, NULL before its first node
+    uint32_t                        cursor; // where the search of the next node begins
+    const void *                    loop;   // return address of the backend's loop, or NULL
     struct ggs_device_op *          ops;
     uint32_t                        n_ops, capacity;
-    uint32_t                        commands; // that were seen so far
+    uint32_t                        commands; // so far
     bool                            on_cpu;
     struct ggs_device_piece         piece;
-    bool                            replayed;       // a captured graph ran: the loop did not
-    char                            remote[80];     // kind->remote: the name of its backend and of its buffers; else ""
-    bool                            asked;          // kind->remote: something behind it was asked to be read back
-    uint64_t                        clock_error_ns; // how far device times may be off
-    uint64_t                        begin_ns, results_ns; // CLOCK_MONOTONIC; results_ns 0 while they are not there
-    uint64_t                        submitted;            // ticks, 0 while the call is under way
+    bool                            replayed;             // a captured graph ran: the loop did not
+    char                            remote[80];           // kind->remote: its backend's name, or ""
+    bool                            asked;                // kind->remote: a later read is queued
+    uint64_t                        clock_error_ns;       // bound of the error of device times
+    uint64_t                        begin_ns, results_ns; // CLOCK_MONOTONIC; results_ns 0 if none
+    uint64_t                        submitted;            // ticks, 0 during the call
     struct ggs_device_run *         next;                 // oldest first
 };
 
-// The run under way on the calling thread, NULL for none; and the same if its nodes are followed.
+// The calling thread's run, or NULL; and the same if its nodes are followed.
 extern _Thread_local struct ggs_device_run * ggs_device_current;
 extern _Thread_local struct ggs_device_run * ggs_device_followed;
 
-// Around the backend's call that submits the graph of the run under way (graph-run.h).
+// Surround the backend's call that submits the graph of this thread's run (graph-run.h).
 void ggs_device_begin(void * backend, const struct abi_graph * graph);
 void ggs_device_end(void);
-// The run under way, if any, is the CPU's: its ops are seen by other means.
+// Declares this thread's run, if any, to be the CPU's, whose ops other hooks record.
 void ggs_device_cancel(void);
 
-// ggml_is_empty(node) was called from `caller`. False if the backend is to pass the node over.
+// For a call of ggml_is_empty(node) from `caller`. Returns false if the backend must skip the node.
 bool ggs_device_node(const struct abi_tensor * node, const void * caller);
 
-// A decode of a single token begins.
+// Begins a decode of a single token.
 void ggs_device_generating(void);
 
 // Everything submitted to `backend` is done: reads the times and writes the runs to the journal.
 void ggs_device_results(void * backend);
-// Remote backends only send, so an empty queue says nothing of the server. What is read back does.
-// A read from the backend was put into its queue: the next ggs_device_results of it is true of the
-// runs before.
+// Remote backends only send, so an empty queue proves nothing; data read back does. For a read that
+// was put into the queue: the next ggs_device_results completes the runs before it.
 void ggs_device_asked(const void * backend);
-// Something was read from a buffer: everything submitted before to the server that has it is done.
+// For data read from a buffer: everything submitted earlier to its server is done.
 void ggs_device_answered(void * buffer);
-// Events: recorded behind what was submitted to `backend`; waited for by the host; waited for by
-// another backend, whose results then are those of what came before the event too.
+// Events: recorded after what was submitted to `backend`; awaited by the host; awaited by another
+// backend, whose results imply those before the event.
 void ggs_device_event_record(void * event, void * backend);
 void ggs_device_event_results(void * event);
 void ggs_device_event_wait(void * backend, void * event);
 
-// Around the freeing of a backend, whose address another one may get. Its runs without results are
-// taken away before, and written without times afterwards, when the backend is done with them.
+// Surround the freeing of a backend, whose address another one may get. Its runs without results
+// are removed before, and written without times after, when the backend no longer uses them.
 struct ggs_device_run * ggs_device_remove_begin(void * backend);
 void                    ggs_device_remove_end(struct ggs_device_run * runs);
 
-// True if the results of all runs were seen.
+// True if all runs have their results.
 bool ggs_device_is_idle(void);
-// The recording is over, and its runs are finished: forgets events.
+// Forgets events after a recording, when all runs have ended.
 void ggs_device_reset(void);
-// The process ends: writes what was put off, and runs whose results were never waited for, without
-// times.
+// For the end of the process: writes postponed runs, and runs without results, without times.
 void ggs_device_finish(void);

@@ -10,14 +10,14 @@
 #include "capture/journal.h"
 #include "trace/spool.h"
 
-// Texts behind each other, each ended by a zero.
+// Concatenated strings, each with its zero.
 struct names {
     char *         text;
     uint64_t       used, capacity;
-    struct ggs_map offsets; // offset + 1, by address
+    struct ggs_map offsets; // address -> offset + 1
 };
 
-// False if there is no memory.
+// Returns false if out of memory.
 static bool add_name(struct names * names, const char * name, uint64_t * offset) {
     uint64_t * known = ggs_map_put(&names->offsets, ggs_map_key_pointer(name));
     if (known == NULL) return false;

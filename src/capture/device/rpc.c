@@ -1,5 +1,5 @@
-// RPC: ggml's own protocol to a server. A run is sent and nothing is known of its ops, which a
-// recording of the server has.
+// RPC: ggml's protocol to a server. A run is sent, and its ops stay unknown; a recording of the
+// server has them.
 #include "capture/device/backend-kind.h"
 
 const struct ggs_backend_kind ggs_backend_kind_rpc = {.prefix = "RPC", .remote = true};

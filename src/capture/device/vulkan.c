@@ -1,15 +1,15 @@
 // Vulkan: time stamps in the engine's own command buffers.
 //
-// The engine takes Vulkan's functions from vkGetInstanceProcAddr and vkGetDeviceProcAddr, or
-// imports them by name; both ways lead here. A command recorded on a thread that is in a graph run
-// belongs to the node under way. Before the first one of a node a time stamp is written at the top
-// of the pipe; after its last one, when the next node begins or the command buffer ends, one at the
-// bottom. The bottom waits for all commands before it, so bottoms ascend, and a node ran from the
-// later of its own top and the bottom before it, to its own bottom.
+// The engine gets Vulkan's functions from vkGetInstanceProcAddr and vkGetDeviceProcAddr, or imports
+// them by name; both ways lead here. A command that a thread records during a graph run belongs to
+// the node it is at. A time stamp at the top of the pipe precedes a node's first command. One at
+// the bottom follows its last command, when the next node begins or the command buffer ends. The
+// bottom waits for all earlier commands, so bottoms ascend, and a node runs from its own top or the
+// previous bottom, whichever is later, to its own bottom.
 //
-// Stamps are queries of one pool per device, handed out to runs in blocks. They are read without
-// waiting, after the engine itself has waited for the results, and reset by the host; if the device
-// cannot do that, by a command before each use.
+// Stamps are queries of one pool per device, assigned to runs in blocks. They are read without
+// waiting, after the engine itself has waited for the results, and reset by the host, or by a
+// command before each use if the device lacks host resets.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // 32768 stamps: some twenty graphs of 700 nodes
+enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // enough for about twenty graphs of 700 nodes
 
 // ---- devices ----
 
-// Functions of a device that are hooked.
+// Device functions that are hooked.
 #define HOOKED(F)            \
     F(vkDestroyDevice)       \
     F(vkEndCommandBuffer)    \
@@ -39,7 +39,7 @@ enum { DEVICES_MOST = 16, BLOCK = 64, BLOCKS = 512 }; // 32768 stamps: some twen
     F(vkCmdCopyBuffer)       \
     F(vkCmdFillBuffer)       \
     F(vkCmdUpdateBuffer)
-// Further functions of a device that are called.
+// Further device functions that are called.
 #define CALLED(F)            \
     F(vkCmdWriteTimestamp)   \
     F(vkCmdResetQueryPool)   \
@@ -56,29 +56,29 @@ struct functions {
 };
 
 struct device {
-    void *           key;    // what the loader puts first into every handle of a device; NULL: free
-    uint64_t         serial; // of all devices that were made; 0: gone
+    void *           key;    // the loader's first word of every handle of a device; NULL if free
+    uint64_t         serial; // number among all devices created; 0 if destroyed
     VkDevice         handle;
     struct functions real;
     VkQueryPool      pool; // VK_NULL_HANDLE: no time stamps on this device
     bool             host_reset;
     bool             calibrated;
     double           period; // ns per tick
-    uint64_t         mask;   // of the bits of a stamp that count
+    uint64_t         mask;   // valid bits of a stamp
     uint16_t         free_blocks[BLOCKS];
     unsigned         n_free;
-    uint64_t         last_bottom; // the newest that was read
+    uint64_t         last_bottom; // the newest one read
     // Without calibration: device time * period + offset is CLOCK_MONOTONIC for an offset in
     // [least, most].
     double least, most;
 };
 
-// For the table, and for the pool and the blocks of each device.
+// Protects the table, and the pool and blocks of each device.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device   devices[DEVICES_MOST];
-static uint64_t        n_devices; // that were made
+static uint64_t        n_devices; // devices created so far
 
-// `handle` is any that can be dispatched on: of the device, a queue or a command buffer.
+// `handle` is any dispatchable one: of the device, a queue or a command buffer.
 static struct device * device_of(const void * handle) {
     void * key = *(void * const *) handle;
     for (unsigned i = 0; i < DEVICES_MOST; i++) {
@@ -99,16 +99,16 @@ static struct device * device_of(const void * handle) {
 
 struct stamps { // ggs_device_run.state
     struct device * device;
-    uint64_t        serial; // of the device: another one may have its place in the table
+    uint64_t        serial; // of the device: another one may reuse its entry
     uint16_t        blocks[BLOCKS];
     unsigned        n_blocks;
-    unsigned        used; // of the last block
-    // The op whose commands are being recorded: where to write its last stamp.
+    unsigned        used; // stamps used of the last block
+    // The op whose commands are being recorded, and where its last stamp goes.
     VkCommandBuffer open;
     uint32_t        open_op;
 };
 
-// --gpu-ops none: no stamps. Ops then have only the time when the host came to them.
+// --gpu-ops none: no stamps. Ops have only the time when the host reached them.
 static bool are_wanted(void) {
     return strcmp(ggs_capture.gpu_ops, "none") != 0;
 }
@@ -127,7 +127,7 @@ static struct stamps * stamps_of(struct ggs_device_run * run, struct device * de
     return same && device->pool != VK_NULL_HANDLE ? stamps : NULL;
 }
 
-// The next stamp, UINT32_MAX if there is none left.
+// Returns the next stamp, or UINT32_MAX if there is none left.
 static uint32_t acquire_stamp(struct stamps * stamps) {
     struct device * device = stamps->device;
     if (stamps->n_blocks == 0 || stamps->used == BLOCK) {
@@ -158,15 +158,15 @@ static void close_op(struct ggs_device_run * run) {
     if (query != UINT32_MAX) run->ops[stamps->open_op].last = query + 1;
 }
 
-// A command is about to be recorded.
+// Called before a command is recorded.
 static inline void on_command(struct device * device, VkCommandBuffer buffer) {
     struct ggs_device_run * run = ggs_device_current;
     if (__builtin_expect(run == NULL || device == NULL || run->n_ops == 0, 0)) return;
-    if (run->kind != &ggs_backend_kind_vulkan) return; // another program's interface on top of Vulkan
+    if (run->kind != &ggs_backend_kind_vulkan) return; // another user of Vulkan in the process
     run->commands++;
     struct stamps * stamps = stamps_of(run, device);
     if (stamps == NULL || stamps->open == buffer) return;
-    close_op(run); // the engine goes on in another command buffer
+    close_op(run); // the engine continues in another command buffer
     struct ggs_device_op * op    = &run->ops[run->n_ops - 1];
     uint32_t               query = stamp(stamps, buffer, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
     if (query == UINT32_MAX) return;
@@ -176,7 +176,7 @@ static inline void on_command(struct device * device, VkCommandBuffer buffer) {
     stamps->open_op = run->n_ops - 1;
 }
 
-// ---- reading them back ----
+// ---- reading stamps ----
 
 // Device ticks to CLOCK_MONOTONIC: ns = ticks * period + offset.
 static double offset_of(struct device * device, const struct ggs_device_run * run, uint64_t first, uint64_t last,
@@ -192,17 +192,17 @@ static double offset_of(struct device * device, const struct ggs_device_run * ru
             return (double) now[1] - (double) (now[0] & device->mask) * device->period;
         }
     }
-    // It began after it was submitted and ended before its results were seen.
+    // The run began after it was submitted and ended before its results arrived.
     double least = (double) run->begin_ns - (double) first * device->period;
     double most  = (double) run->results_ns - (double) last * device->period;
     if (least > device->least) device->least = least;
     if (most < device->most) device->most = most;
-    if (device->least > device->most) device->least = least, device->most = most; // clocks drift apart
+    if (device->least > device->most) device->least = least, device->most = most;
     *error_ns = (uint64_t) ((device->most - device->least) / 2);
     return (device->least + device->most) / 2;
 }
 
-// value, available: the answers of one block.
+// The results of one block: value, available.
 struct answers {
     uint64_t values[BLOCK][2];
 };
@@ -218,12 +218,12 @@ static const uint64_t * answer(const struct answers * answers, const struct stam
     return NULL;
 }
 
-// The lock is held. False if the device is gone, and its pool with it.
+// The caller holds the lock. Returns false if the device, and so its pool, is gone.
 static bool has_device(const struct stamps * stamps) {
     return stamps != NULL && stamps->device != NULL && stamps->device->serial == stamps->serial;
 }
 
-// The lock is held.
+// The caller holds the lock.
 static void release_stamps(struct stamps * stamps) {
     struct device * device = stamps->device;
     for (unsigned i = 0; has_device(stamps) && i < stamps->n_blocks; i++) {
@@ -240,11 +240,11 @@ static void drop(struct ggs_device_run * run) {
     pthread_mutex_unlock(&lock);
 }
 
-// Stamps of the ops into begin_ns and end_ns, as device ticks first.
+// Writes the stamps of the ops into begin_ns and end_ns, in device ticks.
 static void read_ticks(struct ggs_device_run * run, const struct answers * answers, uint64_t * first, uint64_t * last) {
     struct stamps * stamps = run->state;
     struct device * device = stamps->device;
-    uint64_t        before = 0; // bottom of the op before
+    uint64_t        before = 0; // bottom of the previous op
     *first = UINT64_MAX, *last = 0;
     for (uint32_t i = 0; i < run->n_ops; i++) {
         struct ggs_device_op * op  = &run->ops[i];
@@ -252,8 +252,7 @@ static void read_ticks(struct ggs_device_run * run, const struct answers * answe
         if (top == NULL || bottom == NULL) continue;
         uint64_t begin = top[0] & device->mask, end = bottom[0] & device->mask;
         if (begin < before) begin = before;
-        // Another run that shared the queue may have been read already: what it did until then is
-        // not this op's.
+        // A run that shared the queue may have been read before: its time is not this op's.
         if (begin < device->last_bottom && device->last_bottom <= end) begin = device->last_bottom;
         if (end < begin) end = begin;
         before       = end;
@@ -264,7 +263,7 @@ static void read_ticks(struct ggs_device_run * run, const struct answers * answe
     }
 }
 
-// The lock is held, the device is there. NULL if there is no memory.
+// The caller holds the lock, and the device exists. NULL if out of memory.
 static struct answers * query_stamps(const struct stamps * stamps) {
     const struct device * device  = stamps->device;
     struct answers *      answers = calloc(stamps->n_blocks, sizeof(*answers));
@@ -277,7 +276,7 @@ static struct answers * query_stamps(const struct stamps * stamps) {
     return answers;
 }
 
-// The lock is held, the device is there.
+// The caller holds the lock, and the device exists.
 static void read_times(struct ggs_device_run * run) {
     struct stamps *  stamps  = run->state;
     struct device *  device  = stamps->device;
@@ -356,9 +355,9 @@ EXPORT VKAPI_ATTR void VKAPI_CALL vkDestroyDevice(VkDevice handle, const VkAlloc
     real(handle, allocator);
 }
 
-// ---- a device is made ----
+// ---- creation of a device ----
 
-// Functions of the loader, as the engine's library finds them.
+// The loader's functions, found as the engine's library finds them.
 struct loader {
     PFN_vkGetDeviceProcAddr                      get;
     PFN_vkEnumerateDeviceExtensionProperties     extensions;
@@ -388,7 +387,8 @@ static bool asks_for(const VkDeviceCreateInfo * info, const char * extension) {
     return false;
 }
 
-// With the extension for calibrated clocks if the device has it; as the engine asked if that fails.
+// Enables the extension for calibrated clocks if the device has it; falls back to the engine's
+// request.
 static VkResult create(const struct loader * loader, VkPhysicalDevice physical, const VkDeviceCreateInfo * info,
                        const VkAllocationCallbacks * allocator, VkDevice * handle, bool * calibrated) {
     *calibrated = asks_for(info, CALIBRATED);
@@ -417,7 +417,7 @@ static bool resets_from_host(const VkDeviceCreateInfo * info) {
     return false;
 }
 
-// Bits of a stamp that count in all queue families that the engine asked for.
+// Valid bits of a stamp in all queue families that the engine requests.
 static uint64_t valid_bits(const struct loader * loader, VkPhysicalDevice physical, const VkDeviceCreateInfo * info) {
     uint32_t n = 0;
     loader->families(physical, &n, NULL);
@@ -503,7 +503,7 @@ EXPORT VKAPI_ATTR VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice physical, 
     return result;
 }
 
-// ---- where the engine gets its functions ----
+// ---- lookup of functions ----
 
 static PFN_vkVoidFunction ours(const char * name) {
     static const struct {

@@ -1,6 +1,6 @@
-// Graph runs of a backend without symbols. Its abort callback is asked by thread 0 after each node:
-// that is the node's end. Which node it was follows from counting, once the run is over: the number
-// of calls must be what the graph says.
+// Graph runs of a backend without symbols. Thread 0 calls the abort callback after each node, which
+// marks the node's end. Counting identifies the nodes once the run is over: the number of calls
+// must be what the graph predicts.
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 #include "preload/ggml-abi.h"
 #include "trace/spool.h"
 
-// Which nodes the engine asks after. Releases differ.
+// Which nodes are followed by a call of the abort callback. Releases differ.
 enum rule {
-    WITH_FUSED, // those that are computed; an RMS_NORM and the MUL that takes its result are one
-    EACH,       // those that are computed
-    ALL,        // empty ones, too
+    WITH_FUSED, // computed nodes; an RMS_NORM and the MUL of its result are one
+    EACH,       // computed nodes
+    ALL,        // all nodes, empty ones included
     RULES,
 };
 
@@ -33,7 +33,7 @@ struct ends {
     void * abort_data;
 };
 
-// On thread 0, after each node.
+// Runs on thread 0 after each node.
 static _Bool on_node_done(void * data) {
     struct ends * ends = data;
     if (ends->n < ends->most) ends->at[ends->n] = ggs_ticks_now();
@@ -68,7 +68,7 @@ struct step {
     bool     fused;
 };
 
-// The nodes that the engine asks after by a rule, in order. Returns how many.
+// Lists the nodes that a rule predicts calls for, in order. Returns how many.
 static uint32_t list_nodes(struct step * steps, const struct abi_graph * graph, enum rule rule) {
     bool     flagged = false; // releases without the flag never set it
     uint32_t n       = 0;
@@ -83,8 +83,8 @@ static uint32_t list_nodes(struct step * steps, const struct abi_graph * graph, 
     return n;
 }
 
-// The rule by which the engine made this many calls; RULES if there is none. `stopped`: the run was
-// not computed to its end, so that the rule of the runs before must do.
+// Finds the rule that predicts this many calls; RULES if there is none. A run that was `stopped`
+// early uses the rule of earlier runs.
 static enum rule find_rule(struct step * steps, const struct abi_graph * graph, uint32_t calls, bool stopped) {
     static _Atomic int known = RULES;
     int                last  = atomic_load_explicit(&known, memory_order_relaxed);
@@ -98,15 +98,15 @@ static enum rule find_rule(struct step * steps, const struct abi_graph * graph, 
     return RULES;
 }
 
-// ---- what is written ----
+// ---- writing ----
 
 static bool is_input(const struct abi_tensor * tensor) {
     while (tensor != NULL && tensor->view_src != NULL) tensor = tensor->view_src;
     return tensor != NULL && tensor->data != NULL && is_op(tensor, "NONE");
 }
 
-// What selects rows, as far as it is there before anything is computed: tokens and positions. What
-// the graph computes itself, such as the choice of experts, is not seen.
+// Writes row selectors that exist before the graph runs: tokens and positions. What the graph
+// itself computes, such as the choice of experts, is not recorded.
 static void write_inputs(struct ggs_slot * slot, const struct abi_graph * graph) {
     const uint8_t * copies = slot->graph->copies;
     for (uint32_t i = 0; i < slot->graph->n_nodes; i++)
@@ -115,8 +115,8 @@ static void write_inputs(struct ggs_slot * slot, const struct abi_graph * graph)
                 ggs_slot_index(slot, i, s, graph->nodes[i]->src[s]);
 }
 
-// An op lasts from the end of the one before it: the wait for other threads is in it, and its
-// length is not known.
+// An op begins where the previous one ended: the wait for other threads is included, and its length
+// is unknown.
 static void write_ops(struct ggs_slot * slot, const struct step * steps, const struct ends * ends, uint64_t begin) {
     struct ggs_slot_lane * lane = slot->lanes[0];
     uint32_t               run  = atomic_load_explicit(&slot->number, memory_order_relaxed);
@@ -133,7 +133,7 @@ static void write_ops(struct ggs_slot * slot, const struct step * steps, const s
     }
 }
 
-// ---- a run ----
+// ---- runs ----
 
 struct recorded {
     struct ggs_slot * slot;
@@ -157,7 +157,7 @@ static void close_run(struct recorded * r, const struct abi_graph * graph, uint6
     if (r->slot != NULL) {
         bool one = r->ends.n <= r->ends.most && find_rule(r->steps, graph, r->ends.n, status != 0) != RULES;
         if (one) write_ops(r->slot, r->steps, &r->ends, r->begin);
-        // Without ops the run is seen as a whole, as that of a device.
+        // Without ops the run is opaque, like a device's.
         ggs_journal_numbers(GGS_JOURNAL_RUN_THREADS, ggs_in.run, one ? threads : 0, ggs_slot_number(r->slot),
                             one ? GGS_RUN_NO_WAITS | GGS_RUN_FIRST_THREAD : 0, NULL);
         lost = ggs_slot_close(r->slot);
@@ -183,7 +183,7 @@ static int compute(void * backend, struct abi_graph * graph, struct ggs_backend_
     context->abort_data = &r.ends;
     r.begin             = ggs_ticks_now();
     int status          = real(backend, graph);
-    // The program may have set another one meanwhile.
+    // The program may have replaced the callback during the run.
     if (context->abort == on_node_done && context->abort_data == &r.ends) {
         context->abort      = r.ends.abort;
         context->abort_data = r.ends.abort_data;
@@ -201,12 +201,12 @@ int ggs_backend_record(void * backend, struct abi_graph * graph) {
                             "program runs on, nothing is recorded");
         return ggs_backend_real()(backend, graph);
     }
-    // Each context of llama.cpp has a backend of its own: it stands for the scheduler, which no hook
-    // sees.
+    // Each context of llama.cpp has a backend of its own, which stands for the scheduler that no
+    // hook observes.
     const void * caller    = (const void *) ggs_backend_real();
     bool         outermost = ggs_in.schedule == 0;
     ggs_schedule_enter(backend, graph, caller);
-    if (ggs_capture_recording()) ggs_existing_files(); // nor does one see which files it opens
+    if (ggs_capture_recording()) ggs_existing_files(); // no hook observes the files it opens
     ggs_graph_run_enter(graph, NULL, caller);
     int status = compute(backend, graph, context);
     ggs_graph_run_leave(graph, status);

@@ -12,12 +12,12 @@
 #include "capture/sandbox.h"
 
 static struct ggs_view                object;
-static uint64_t                       guid; // its address; 0: no object's backends are expected
+static uint64_t                       guid; // its address; 0 if no backends are expected
 static _Atomic(ggs_backend_compute *) real;
 static _Atomic size_t                 context_at; // words from the beginning of a backend
 static pthread_mutex_t                lock = PTHREAD_MUTEX_INITIALIZER;
 
-// ---- what may be read ----
+// ---- readable memory ----
 
 struct readable {
     struct ggs_code_range * items;
@@ -67,7 +67,7 @@ static bool is_code(uint64_t address) {
     return false;
 }
 
-// True if the function does nothing but return the address of "CPU".
+// True if the function only returns the address of "CPU".
 static bool returns_cpu(uint64_t function) {
     enum { LONGEST = 24 };
     const uint8_t * code = is_code(function) ? ggs_view_at(&object, function, LONGEST) : NULL;
@@ -76,7 +76,7 @@ static bool returns_cpu(uint64_t function) {
     if (code == NULL) return false;
     const uint8_t * c = code;
     if (c[0] == 0xf3 && c[1] == 0x0f && c[2] == 0x1e && c[3] == 0xfa) c += 4;  // endbr64
-    bool frame = c[0] == 0x55 && c[1] == 0x48 && c[2] == 0x89 && c[3] == 0xe5; // push %rbp; mov %rsp, %rbp
+    bool frame = c[0] == 0x55 && c[1] == 0x48 && c[2] == 0x89 && c[3] == 0xe5; // push rbp; mov rbp
     if (frame) c += 4;
     bool relative = c[0] == 0x48 && c[1] == 0x8d && c[2] == 0x05; // lea text(%rip), %rax
     bool absolute = c[0] == 0xb8;                                 // mov $text, %eax
@@ -96,7 +96,7 @@ static unsigned count_nulls(const uint64_t * words, unsigned most) {
     return n;
 }
 
-// A new one: no graph was computed, and nothing was set.
+// True for a new context: no graph was computed and nothing was set.
 static bool is_new_context(const struct readable * all, const struct ggs_backend_context * context) {
     enum { MOST_THREADS = 4096 };
     return is_readable(all, context, sizeof(*context)) && context->n_threads > 0 &&
@@ -104,7 +104,7 @@ static bool is_new_context(const struct readable * all, const struct ggs_backend
            context->work_size == 0 && context->abort == NULL && context->abort_data == NULL;
 }
 
-// Returns which word is the function that computes; 0 if this is no new backend.
+// Returns the index of the word that points to the compute function; 0 if this is no new backend.
 static unsigned find_compute(const struct readable * all, const uint64_t * words, unsigned * context) {
     if (!is_readable(all, words, MOST_WORDS * sizeof(*words)) || !returns_cpu(words[NAME]) || !is_code(words[FREE]))
         return 0;
@@ -121,7 +121,7 @@ static unsigned find_compute(const struct readable * all, const uint64_t * words
     return at + 4;
 }
 
-// ---- what its maker returns ----
+// ---- results of the makers ----
 
 static void exchange(uint64_t * words) {
     struct readable all;
@@ -191,7 +191,7 @@ ggs_backend_compute * ggs_backend_real(void) {
     return atomic_load_explicit(&real, memory_order_relaxed);
 }
 
-// ---- what a graph is ----
+// ---- layout of a graph ----
 
 static bool is_contiguous(const struct abi_tensor * t) {
     int64_t block = ggs_engine_tables.block_size(t->type);
@@ -221,7 +221,7 @@ static bool is_node(const struct readable * all, const struct abi_tensor * node)
     return true;
 }
 
-// What an op makes is dense, or a view; very few ops make something else, or read nothing.
+// An op's output is dense or a view. Very few ops make something else, or read nothing.
 static bool is_usual(const struct abi_tensor * node) {
     return node->src[0] != NULL && (node->view_src == NULL ? is_contiguous(node) : is_view(node));
 }
@@ -233,7 +233,7 @@ bool ggs_backend_proves_graph(const struct abi_graph * graph) {
     read_mappings(&all);
     int  unusual = 0;
     bool good    = is_readable(&all, graph, sizeof(*graph)) && graph->n_nodes > 0 &&
-                (graph->n_nodes <= graph->size || graph->size == 0) && // a part of another graph has no size
+                (graph->n_nodes <= graph->size || graph->size == 0) && // no size: a part
                 is_readable(&all, graph->nodes, (uint64_t) graph->n_nodes * sizeof(*graph->nodes));
     for (int i = 0; good && i < graph->n_nodes; i++) {
         good = is_node(&all, graph->nodes[i]);

@@ -9,7 +9,7 @@ enum { MOST_OPS = 256, MOST_TYPES = 128, MOST_NAME = 40 };
 static const char * op_names[MOST_OPS];
 static int          n_ops;
 
-// A name in the object, of letters, digits and underscores; NULL if there is none.
+// Returns a name in the object, of letters, digits and underscores; NULL if there is none.
 static const char * name_at(const struct ggs_view * view, uint64_t address) {
     for (unsigned i = 0; i < MOST_NAME; i++) {
         const uint8_t * c = ggs_view_at(view, address + i, 1);
@@ -27,8 +27,8 @@ static bool has_op(const char * name) {
     return false;
 }
 
-// The first three names and those that graphs are read by. What lies behind the array may look like
-// names, too: no graph has such numbers.
+// Checks the first three names and those that graphs are read by. Data after the array may look
+// like names; no graph has such numbers.
 static bool read_ops(const struct ggs_view * view, const uint64_t * words, size_t n) {
     static const char * const needed[] = {"VIEW", "RESHAPE", "PERMUTE",  "TRANSPOSE", "GET_ROWS", "MUL_MAT", "MUL",
                                           "ADD",  "ROPE",    "RMS_NORM", "SCALE",     "SOFT_MAX", "CPY",     "CONT"};
@@ -63,7 +63,7 @@ static bool is_type(const struct ggs_view * view, const struct traits * t, const
     return t->block == block && t->size == size && ggs_view_has_text(view, t->name, name);
 }
 
-// Numbers, block sizes and bytes of these are part of the GGUF format.
+// The GGUF format defines their numbers, block sizes and bytes.
 static bool read_types(const struct ggs_view * view, const uint64_t * words, size_t n) {
     enum { F32, F16, Q4_0, Q8_0 = 8, I32 = 26, LAST = I32 };
     const struct traits * t = (const struct traits *) words;
@@ -77,7 +77,7 @@ static bool read_types(const struct ggs_view * view, const uint64_t * words, siz
         const char *          name = one->name == 0 ? NULL : name_at(view, one->name);
         bool good = name != NULL && one->block > 0 && one->size > 0 && one->block <= 1 << 16 && one->size <= 1 << 16 &&
                     one->quantized <= UINT8_MAX;
-        if (!good && n_types > LAST && one->name != 0) break; // numbers of types that are no more have none
+        if (!good && n_types > LAST && one->name != 0) break; // removed types have no name
         types[n_types].name  = good ? name : NULL;
         types[n_types].block = good ? one->block : 0;
         types[n_types].size  = good ? one->size : 0;
@@ -85,7 +85,7 @@ static bool read_types(const struct ggs_view * view, const uint64_t * words, siz
     return true;
 }
 
-// ---- looking for them ----
+// ---- search ----
 
 static bool find(const struct ggs_view * view, bool (*read)(const struct ggs_view *, const uint64_t *, size_t)) {
     for (unsigned i = 0; i < view->n; i++) {

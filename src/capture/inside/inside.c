@@ -27,12 +27,12 @@
 #include "preload/objects.h"
 #include "preload/resolve.h"
 
-// ---- what was found ----
+// ---- engines found ----
 
 struct function {
     char *    name;
     uintptr_t address;
-    void *    before; // the function as it was, if its entry leads to a hook; else NULL
+    void *    before; // the original function if its entry leads to a hook; else NULL
 };
 
 struct inside {
@@ -42,13 +42,13 @@ struct inside {
     struct function * functions; // of the engine; sorted by name
     size_t            count, capacity;
     bool              gone; // unloaded
-    // of a program that ran before: where its code is changed
+    // In an attached program, where its code is changed:
     struct ggs_code_place places[GGS_PATCHES_MOST];
     size_t                n_places;
 };
 
 enum { MOST_INSIDE = 8 };
-static struct inside    found[MOST_INSIDE]; // never moved, never freed: hooks read them without a lock
+static struct inside    found[MOST_INSIDE]; // never moved or freed: hooks read it without a lock
 static _Atomic unsigned n_found;
 static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -75,7 +75,7 @@ static int is_there(struct dl_phdr_info * info, size_t size, void * data) {
 
 // ---- for resolve.h ----
 
-// A hook's caller lies in the object, or in its island if registers were preserved on the way.
+// The caller of a hook is in the object, or in its island if the way preserves registers.
 static struct inside * inside_around(uintptr_t address, bool * near) {
     for (unsigned i = 0; i < n_found; i++) {
         struct inside * inside = &found[i];
@@ -124,10 +124,10 @@ struct candidate {
     struct ggs_view       view;
     uintptr_t             code;
     size_t                code_size;
-    bool                  calls; // it calls the marker through a slot: those calls are seen
+    bool                  calls; // it calls the marker through a slot, which hooks observe
 };
 
-// Makes addresses of the file those in memory.
+// Converts addresses of the file to addresses in memory.
 static void relocate(struct ggs_symbols * symbols, uintptr_t bias) {
     for (size_t i = 0; i < symbols->count; i++) symbols->items[i].address += bias;
     for (unsigned i = 0; i < symbols->n_stubs; i++) {
@@ -136,7 +136,7 @@ static void relocate(struct ggs_symbols * symbols, uintptr_t bias) {
     }
 }
 
-// Functions of the engine, by name. One that is there twice is not known.
+// Stores the engine's functions by name. A name that occurs twice is dropped.
 static bool keep_names(struct inside * inside, const struct ggs_symbols * symbols) {
     for (size_t i = 0; i < symbols->count; i++) {
         const struct ggs_code_function * symbol = &symbols->items[i];
@@ -156,7 +156,7 @@ static bool keep_names(struct inside * inside, const struct ggs_symbols * symbol
     return true;
 }
 
-// The way from a function to its hook; NULL if there is no room.
+// Adds the code that leads from a function to its hook; NULL if there is no room.
 static const uint8_t * add_way(struct ggs_island * island, const struct ggs_patch * patch) {
     const void * hook = ggs_exports_find(patch->function->name);
     if (!patch->entry.preserve) return ggs_island_add_way(island, hook);
@@ -167,7 +167,7 @@ static const uint8_t * add_way(struct ggs_island * island, const struct ggs_patc
     return ggs_island_add_preserving_way(island, hook, patch->shape == GGS_SHAPE_RETURNS);
 }
 
-// With a shadow stack, a function returns only to where a call was.
+// With a shadow stack, a function can return only to a place that a call came from.
 static bool has_shadow_stack(void) {
     enum { ARCH_SHSTK_STATUS = 0x5005, ARCH_SHSTK_SHSTK = 1 };
     unsigned long features = 0;
@@ -192,7 +192,7 @@ static void prepare(struct inside * inside, const struct ggs_code * code, struct
     }
 }
 
-// The system may let no code be changed.
+// For systems that forbid to change code.
 static void forget(struct inside * inside, const char * name) {
     struct function * function = (struct function *) (uintptr_t) find_function(inside, name);
     if (function != NULL) function->before = NULL;
@@ -213,7 +213,7 @@ static void apply(struct inside * inside, const struct ggs_patch * patches, cons
 // Who may be executing the code that is changed.
 enum who { NOBODY, NOBODY_YET, ANYBODY };
 
-static void note_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
+static void add_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct ggs_code_entry * entry = &patches[i].entry;
         struct ggs_code_place         place = {.at = entry->at, .length = entry->length};
@@ -259,10 +259,10 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
         return false;
     prepare(inside, &code, patches, ways, n);
     if (!ggs_island_seal(&inside->island)) return false;
-    n_found++; // hooks may come from here on
+    n_found++; // hooks may run from here on
     ggs_resolve_inside = &resolve;
     if (who == ANYBODY) {
-        note_places(inside, patches, ways, n);
+        add_places(inside, patches, ways, n);
         return true;
     }
     apply(inside, patches, ways, n, who == NOBODY);
@@ -272,8 +272,8 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
 
 // ---- an object without symbols ----
 
-// Changes the entries of the functions that make backends: all or, if the system lets none be
-// changed, nothing is recorded.
+// Changes the entries of the maker functions: all of them, or nothing is recorded if the system
+// forbids it.
 static void hook_makers(struct inside * inside, const struct ggs_backend_plan * plan, const struct ggs_code * code,
                         bool alone) {
     const uint8_t * ways[GGS_MAKERS_MOST];
@@ -327,10 +327,10 @@ static void examine(const struct candidate * candidate, enum who who) {
 struct candidates {
     struct candidate * items;
     size_t             count, capacity;
-    unsigned long long seen; // how many objects were ever loaded
+    unsigned long long seen; // objects ever loaded
 };
 
-static unsigned long long n_seen; // when they were last looked through
+static unsigned long long n_seen; // objects ever loaded at the last search
 
 static bool is_known(const struct ggs_loaded * object) {
     for (unsigned i = 0; i < n_found; i++)
@@ -338,7 +338,7 @@ static bool is_known(const struct ggs_loaded * object) {
     return false;
 }
 
-// See preload/loaded.h for what may not be called here. Room was made before.
+// preload/loaded.h lists what must not be called here. Room was reserved.
 static int collect(struct dl_phdr_info * info, size_t size, void * data) {
     struct candidates * candidates = data;
     const char *        path       = info->dlpi_name == NULL ? "" : info->dlpi_name;
@@ -373,8 +373,8 @@ static int count(struct dl_phdr_info * info, size_t size, void * data) {
     return 1;
 }
 
-// Keeps an object from being unloaded while it is examined: other threads may close it at any time.
-// False if it is gone. The program itself is never unloaded, and has no name.
+// Keeps an object loaded while it is examined: other threads may close it at any time. Returns
+// false if it is gone. The program itself is never unloaded and has no name.
 static bool pin(const struct candidate * candidate, void ** handle) {
     *handle = NULL;
     if (candidate->path[0] == '\0') return true;
@@ -385,7 +385,7 @@ static bool pin(const struct candidate * candidate, void ** handle) {
     return false;
 }
 
-static void look(enum who who) {
+static void search_objects(enum who who) {
     enum { MOST = 1024 };
     struct candidates candidates = {.capacity = MOST, .items = calloc(MOST, sizeof(struct candidate))};
     if (candidates.items == NULL) return;
@@ -408,7 +408,7 @@ void ggs_inside_begin(void) {
 #ifdef __x86_64__
     begun = true;
     ggs_exports_read();
-    look(NOBODY);
+    search_objects(NOBODY);
 #endif
 }
 
@@ -417,7 +417,7 @@ size_t ggs_inside_attach(const struct ggs_code_place ** places) {
     size_t                       n = 0;
 #ifdef __x86_64__
     ggs_exports_read();
-    look(ANYBODY);
+    search_objects(ANYBODY);
     for (unsigned i = 0; i < n_found; i++)
         for (size_t k = 0; !found[i].gone && k < found[i].n_places && n < GGS_CODE_PLACES_MOST; k++)
             all[n++] = found[i].places[k];
@@ -426,12 +426,12 @@ size_t ggs_inside_attach(const struct ggs_code_place ** places) {
     return n;
 }
 
-void ggs_inside_look_again(void) {
+void ggs_inside_search_new(void) {
     unsigned long long now = 0;
     if (!begun) return;
     ggs_objects_visit(count, &now);
     if (now == n_seen) return;
-    if (pthread_mutex_trylock(&lock) != 0) return; // another thread looks, or looked when this process was forked
-    if (now != n_seen) look(NOBODY_YET);
+    if (pthread_mutex_trylock(&lock) != 0) return; // another thread, or one of before a fork
+    if (now != n_seen) search_objects(NOBODY_YET);
     pthread_mutex_unlock(&lock);
 }

@@ -13,7 +13,7 @@ enum { ISLAND_SIZE = 32 << 10, STEP = 1 << 20, REACH = 0x70000000, ALIGNMENT = 1
 
 // ---- memory ----
 
-static bool try_place(struct ggs_island * island, uintptr_t at) {
+static bool try_address(struct ggs_island * island, uintptr_t at) {
     void * place = mmap((void *) at, ISLAND_SIZE, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (place == MAP_FAILED) return false;
@@ -21,18 +21,18 @@ static bool try_place(struct ggs_island * island, uintptr_t at) {
         *island = (struct ggs_island){place, ISLAND_SIZE, 0};
         return true;
     }
-    munmap(place, ISLAND_SIZE); // kernels before 4.17 take the address for a wish
+    munmap(place, ISLAND_SIZE); // kernels before 4.17 treat the address as a hint
     return false;
 }
 
-// Below the object first: a program's heap grows behind it.
+// Tries below the object first: a program's heap grows above it.
 bool ggs_island_open(struct ggs_island * island, uintptr_t low, uintptr_t high) {
     uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE), from = low & ~(page - 1), to = (high + page - 1) & ~(page - 1);
     *island = (struct ggs_island){0};
     if (high - low > REACH / 2) return false;
     for (uintptr_t away = ISLAND_SIZE; away < REACH - (high - low); away += STEP) {
-        if (from > away + STEP && try_place(island, from - away)) return true;
-        if (away > STEP * 16 && try_place(island, to + away)) return true;
+        if (from > away + STEP && try_address(island, from - away)) return true;
+        if (away > STEP * 16 && try_address(island, to + away)) return true;
     }
     return false;
 }
@@ -91,8 +91,8 @@ void * ggs_island_add_way(struct ggs_island * island, const void * hook) {
 
 #ifdef __x86_64__
 
-// What is saved of the vector registers: those that the system has switched on, of SSE (bit 1), AVX
-// (2) and AVX-512 (5 to 7).
+// Vector registers to save: those that the system enabled, of SSE (bit 1), AVX (2) and AVX-512 (5
+// to 7).
 static bool vector_state(uint32_t * mask, uint32_t * size) {
     uint32_t a, b, c, d, low, high;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
@@ -158,7 +158,7 @@ void * ggs_island_add_preserving_way(struct ggs_island * island, const void * ho
 
 #endif
 
-// ---- code that is there ----
+// ---- changing code ----
 
 bool ggs_code_overwrite(void * at, const void * bytes, size_t size, bool may_unprotect) {
     int  memory  = open("/proc/self/mem", O_RDWR | O_CLOEXEC);

@@ -1,5 +1,5 @@
-// Memory near an object, for code that the object jumps to: the displaced beginnings of its
-// functions, and the ways to their hooks. Written once, then executable and not writable.
+// Memory near an object for code that the object jumps to: the displaced beginnings of its
+// functions, and ways to their hooks. Written once, and executable but not writable from then on.
 #pragma once
 
 #include <stdbool.h>
@@ -9,27 +9,28 @@
 #include "base/code/entry.h"
 
 struct ggs_island {
-    uint8_t * base; // NULL: there is none
+    uint8_t * base; // NULL for none
     size_t    size, used;
 };
 
-// Within reach of jumps from [low, high). False if there is no room.
+// Allocates within reach of jumps from [low, high). Returns false if there is no room.
 bool ggs_island_open(struct ggs_island * island, uintptr_t low, uintptr_t high);
-// From now on it can be executed. False if the system forbids that; the island is then gone.
+// Makes it executable. Returns false, and frees the island, if the system forbids that.
 bool ggs_island_seal(struct ggs_island * island);
 void ggs_island_drop(struct ggs_island * island);
 
-// The function as it was: displaced instructions, then its rest. NULL if something is too far away.
+// Adds the original function: displaced instructions and a jump to the rest. NULL if something is
+// too far away.
 void * ggs_island_add_function(struct ggs_island * island, const struct ggs_code_entry * entry,
                                const struct ggs_code * code);
-// A way to a hook that may be far away. NULL without room.
+// Adds a jump to a hook that may be far away. NULL if there is no room.
 void * ggs_island_add_way(struct ggs_island * island, const void * hook);
-// The same, which keeps all registers that a function may change by convention, but rax if the hook
-// returns a value, and aligns the stack. For hooks whose arguments are all in registers. The hook's
-// return address lies in the island.
+// The same, preserving all caller-saved registers, except rax if the hook returns a value, and
+// aligning the stack. For hooks with all arguments in registers. The hook's return address lies in
+// the island.
 void * ggs_island_add_preserving_way(struct ggs_island * island, const void * hook, bool returns);
 
-// Writes over code that no thread executes at the moment. The pages stay as they are, executable
-// and not writable, if the kernel lets a process write to its own memory through /proc;
-// `may_unprotect` allows to make them writable, and not executable, meanwhile.
+// Overwrites code that no thread is executing. If the kernel lets a process write to its own memory
+// through /proc, the pages stay executable and read-only. `may_unprotect` allows to make them
+// writable, and not executable, meanwhile.
 bool ggs_code_overwrite(void * at, const void * bytes, size_t size, bool may_unprotect);

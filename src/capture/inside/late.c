@@ -1,8 +1,8 @@
-// Addons that are loaded while the program runs. The program looks their first function up with
-// dlsym: at that time they are loaded, and nothing of them but their constructors has run.
+// Addons that are loaded while the program runs. The program looks up their first function with
+// dlsym; at that time only their constructors have run.
 //
-// dlsym and dlopen depend on who calls them, so neither can be called in the program's place. dlsym
-// is entered, and then jumped to.
+// The results of dlsym and dlopen depend on their caller, so neither can be called in the program's
+// place. The hook of dlsym ends with a jump to it.
 #ifdef __x86_64__
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ __attribute__((visibility("hidden"), used)) void * ggs_late_enter(void * handle)
         function = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
         __atomic_store_n(&real, function, __ATOMIC_RELAXED);
     }
-    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) ggs_inside_look_again();
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) ggs_inside_search_new();
     return function;
 }
 

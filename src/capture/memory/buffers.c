@@ -12,7 +12,7 @@ static struct buffer {
     uint64_t     address, size;
 } * buffers; // in no order
 static uint32_t        n_buffers, capacity;
-static struct ggs_map  numbers; // index in `buffers` + 1, by object
+static struct ggs_map  numbers; // object -> index in `buffers` + 1
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct buffer * find(const void * object) {
@@ -20,7 +20,7 @@ static struct buffer * find(const void * object) {
     return number == 0 ? NULL : &buffers[number - 1];
 }
 
-// An object that is known has been freed unseen, and its memory used again.
+// A known object was freed without a hook, and its memory is reused.
 static struct buffer * find_or_add(const void * object) {
     struct buffer * buffer = find(object);
     if (buffer != NULL || !ggs_array_reserve(buffers, capacity, n_buffers + 1)) return buffer;

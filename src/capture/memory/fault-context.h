@@ -1,4 +1,4 @@
-// What the processor says of a memory access that raised a signal.
+// What the processor reports about a memory access that raised a signal.
 #pragma once
 
 #include <signal.h>
@@ -10,11 +10,11 @@
 
 enum ggs_fault_access { GGS_ACCESS_UNKNOWN, GGS_ACCESS_READ, GGS_ACCESS_WRITE };
 
-// AArch64: a signal frame ends in records, each with a magic number and its size, until one of
-// magic 0. That of the exception syndrome may be missing: emulators leave it out. (This is compiled
-// everywhere, so that it is tested everywhere.)
+// AArch64: a signal frame ends with records, each with a magic number and its size, up to one of
+// magic 0. The record of the exception syndrome (ESR_MAGIC) may be missing: emulators
+// omit it. (Compiled everywhere, so that it is tested everywhere.)
 static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * records, size_t size) {
-    enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 }; // linux: ESR_MAGIC
+    enum { SYNDROME = 0x45535201, DATA_ABORT = 0x24, WRITE = 1 << 6, MAINTENANCE = 1 << 8 };
     struct {
         uint32_t magic, size;
     } head;
@@ -26,9 +26,9 @@ static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * record
         uint64_t syndrome;
         if (head.size < sizeof(head) + sizeof(syndrome)) break;
         memcpy(&syndrome, at + sizeof(head), sizeof(syndrome));
-        // The exception class, from this level (0x25) or the one below it.
+        // The exception class, from this level (0x25) or the one below.
         if ((syndrome >> 26 & 0x3e) != DATA_ABORT) return GGS_ACCESS_UNKNOWN;
-        // Cache maintenance calls itself a write and changes nothing.
+        // Cache maintenance is reported as a write and changes nothing.
         return (syndrome & (WRITE | MAINTENANCE)) == WRITE ? GGS_ACCESS_WRITE : GGS_ACCESS_READ;
     }
     return GGS_ACCESS_UNKNOWN;
@@ -38,8 +38,8 @@ static inline enum ggs_fault_access ggs_fault_access_aarch64(const void * record
 static inline enum ggs_fault_access ggs_fault_access(const void * context) {
     const ucontext_t * user = context;
 #if defined(__x86_64__)
-    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE
-                                                       : GGS_ACCESS_READ; // bit 1 of the page fault's error code
+    // Bit 1 of a page fault's error code is set for a write.
+    return (user->uc_mcontext.gregs[REG_ERR] & 2) != 0 ? GGS_ACCESS_WRITE : GGS_ACCESS_READ;
 #elif defined(__aarch64__)
     return ggs_fault_access_aarch64(user->uc_mcontext.__reserved, sizeof(user->uc_mcontext.__reserved));
 #else
@@ -56,7 +56,7 @@ struct ggs_fault_last {
     uint64_t  generation;
 };
 
-// True if it is the same page once more and nothing was closed meanwhile. Else keeps the page.
+// True if it is the same page again and no pages were closed meanwhile. Otherwise keeps the page.
 static inline bool ggs_fault_repeated(struct ggs_fault_last * last, uintptr_t page, uint64_t generation) {
     if (last->page == page && last->generation == generation && generation % 2 == 0) return true;
     *last = (struct ggs_fault_last){page, generation};

@@ -13,10 +13,10 @@ struct ggs_model_file {
     char     path[4096]; // absolute if it could be resolved
 };
 
-// One more, if it is not known yet.
+// Adds a file once.
 void ggs_files_add(const char * path);
-// Its number, -1 if it is none of them.
+// Returns its number, or -1 if it is not a model file.
 int ggs_files_find_inode(uint64_t device, uint64_t inode);
 int ggs_files_find_open(int fd);
-// NULL beyond the last one.
+// NULL after the last one.
 const struct ggs_model_file * ggs_file_get(int number);

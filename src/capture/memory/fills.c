@@ -14,15 +14,15 @@
 
 enum { LAST_READS = 4 };
 
-// Recent reads into other memory than buffers: a copy into a buffer may follow.
+// Recent reads into memory outside of buffers: a copy into a buffer may follow.
 static _Thread_local struct read {
     uint64_t to, bytes, offset;
     int      file; // number in files.h, from 0
 } last[LAST_READS];
 static _Thread_local unsigned n_last;
 
-// The number of the file behind a descriptor, which is registered as a model file here; -1 if it is
-// no regular file.
+// Registers the file of a descriptor as a model file and returns its number; -1 if it is not a
+// regular file.
 static int file_behind(int fd) {
     int  file = ggs_files_find_open(fd);
     char link[64], path[4096];
@@ -36,7 +36,7 @@ static int file_behind(int fd) {
     return ggs_files_find_open(fd);
 }
 
-// The range that contains all fills, to skip tensors outside of it.
+// Bounds of all fills, to skip tensors outside of them.
 static uint64_t lowest = UINT64_MAX, highest;
 
 static void widen(uint64_t from, uint64_t to) {
@@ -45,7 +45,7 @@ static void widen(uint64_t from, uint64_t to) {
     while (to > high && !__atomic_compare_exchange_n(&highest, &high, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-// The bytes of a tensor at `address`, which lie at `data`.
+// Writes a sample of a tensor at `address`, whose bytes are at `data`.
 static void emit_sample(uint64_t address, const void * data, uint64_t bytes) {
     uint8_t                   taken[GGS_SAMPLE_PIECES * GGS_SAMPLE_PIECE];
     uint64_t                  n = ggs_sample_pieces(bytes), size = ggs_sample_piece(bytes);
@@ -84,12 +84,12 @@ void ggs_fills_read(const void * to, size_t bytes, int fd, int64_t offset) {
 void ggs_fills_set(uint64_t to, const void * data, size_t bytes) {
     uint64_t from = (uint64_t) data;
     for (unsigned i = 0; i < LAST_READS; i++) {
-        const struct read * read = &last[(n_last + LAST_READS - 1 - i) % LAST_READS]; // the newest first
+        const struct read * read = &last[(n_last + LAST_READS - 1 - i) % LAST_READS];
         if (from < read->to || from - read->to >= read->bytes) continue;
         uint64_t skipped = from - read->to, rest = read->bytes - skipped;
         if (bytes > rest) bytes = rest;
         emit_filled(to, bytes, read->offset + skipped, 0, read->file);
-        emit_sample(to, data, bytes); // the memory may hold something else by now
+        emit_sample(to, data, bytes); // the memory may be overwritten later
         return;
     }
 }

@@ -18,12 +18,12 @@ static struct {
     pthread_mutex_t lock;
     char            text[65536]; // GGS_JOURNAL_MAPS
     size_t          used;
-    uint64_t        emitted; // hash of the text that the journal has
+    uint64_t        emitted; // hash of the text in the journal
     struct {
         uint64_t start, end;
     } range[RANGES_MOST];
     unsigned n_ranges;
-    int      checks; // that may still fail before the load is taken to copy from elsewhere
+    int      checks; // failures left until the load is assumed to copy from elsewhere
 } files = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t hash_text(const char * text, size_t length) {
@@ -32,7 +32,7 @@ static uint64_t hash_text(const char * text, size_t length) {
     return h;
 }
 
-// A data file: named, not code, not a device, not one of our own segments.
+// True for data: a named file that is not code, a device or one of our segments.
 static bool is_data_file(const struct ggs_maps_entry * entry) {
     const char * path   = entry->path;
     bool         device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
@@ -40,7 +40,7 @@ static bool is_data_file(const struct ggs_maps_entry * entry) {
     return !ggs_capture_is_own_file(path);
 }
 
-// A mapping that does not fit into the text counts as not mapped.
+// A mapping without room in the text counts as not mapped.
 static void add(const struct ggs_maps_entry * entry) {
     char * end  = files.text + files.used;
     size_t room = sizeof(files.text) - files.used;
@@ -94,7 +94,7 @@ void ggs_mapped_files_emit(void) {
 void ggs_mapped_files_expect_load(void) {
     pthread_mutex_lock(&files.lock);
     files.checks   = VAIN_CHECKS_MOST;
-    files.n_ranges = 0; // what is known may be unmapped by now
+    files.n_ranges = 0; // known ranges may be unmapped
     pthread_mutex_unlock(&files.lock);
 }
 

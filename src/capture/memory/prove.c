@@ -29,7 +29,7 @@ struct area {
     int                protection; // as the engine made it
     _Atomic uint64_t * touched;
     _Atomic uint64_t * blocks;
-    size_t             n_blocks, words; // words: room in `touched`
+    size_t             n_blocks, words; // `words`: capacity of `touched`
 };
 
 bool                   ggs_prove_wanted;
@@ -39,13 +39,13 @@ static struct {
     pthread_mutex_t  one_run;
     struct area      area[MOST_AREAS];
     unsigned         n_areas;
-    _Atomic bool     any;      // something was touched since the last time
-    _Atomic bool     overflow; // the kernel has no more map entries: an area stands open
+    _Atomic bool     any;      // a page was touched since the last collection
+    _Atomic bool     overflow; // the kernel has no more map entries: an area stays open
     uintptr_t        page;     // size
     struct sigaction theirs;   // the program's own handler while ours is installed
     bool             installed;
-    bool             reported_unmapped; // the user knows that there is nothing to prove
-    _Atomic uint64_t generation;        // two for each time that pages were closed; odd meanwhile
+    bool             reported_unmapped; // the user was told that nothing can be proved
+    _Atomic uint64_t generation;        // two per closing of pages; odd meanwhile
 } prove = {.one_run = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool leads;
@@ -54,7 +54,7 @@ static _Thread_local bool leads;
 
 static _Thread_local struct ggs_fault_last last_fault;
 
-// True if the access would fail without us too: the program's own mistake.
+// True if the access would fail without us: the program's own mistake.
 static bool is_forbidden(const struct area * area, uintptr_t page, const void * context) {
     if ((area->protection & PROT_WRITE) == 0 && ggs_fault_access(context) == GGS_ACCESS_WRITE) return true;
     return ggs_fault_repeated(&last_fault, page, atomic_load(&prove.generation));
@@ -69,7 +69,7 @@ static void mark_touched(struct area * area, uintptr_t page) {
     atomic_store_explicit(&prove.any, true, memory_order_relaxed);
 }
 
-// If a protected page was touched: marks and opens it, and returns true.
+// Marks and opens the page if it is protected, and returns true.
 static bool handle_touch(const siginfo_t * info, const void * context) {
     uintptr_t address = (uintptr_t) info->si_addr, page = address & ~(prove.page - 1);
     for (unsigned i = 0; i < prove.n_areas; i++) {
@@ -78,8 +78,8 @@ static bool handle_touch(const siginfo_t * info, const void * context) {
         if (info->si_code != SEGV_ACCERR || is_forbidden(area, page, context)) return false;
         mark_touched(area, page);
         if (mprotect((void *) page, prove.page, area->protection) == 0) return true;
-        // Scattered pages cost two map entries each, of which there is a limited number. The
-        // program must go on.
+        // Scattered pages cost two map entries each, and their number is limited. The program must
+        // go on.
         atomic_store_explicit(&prove.overflow, true, memory_order_relaxed);
         return mprotect((void *) area->start, area->end - area->start, area->protection) == 0;
     }
@@ -98,10 +98,10 @@ static void pass_on(int number, siginfo_t * info, void * context) {
     if ((prove.theirs.sa_flags & SA_SIGINFO) != 0) {
         prove.theirs.sa_sigaction(number, info, context);
     } else if (prove.theirs.sa_handler == SIG_DFL || prove.theirs.sa_handler == SIG_IGN) {
-        // With the default handler the access is tried again, and ends the program as it would
-        // without us.
+        // With the default handler the access is repeated and ends the program as it would without
+        // us.
         real_sigaction()(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-        if (info->si_code <= 0) raise(number); // it was sent: there is no access to try again
+        if (info->si_code <= 0) raise(number); // sent by kill: there is no access to repeat
     } else {
         prove.theirs.sa_handler(number);
     }
@@ -114,7 +114,7 @@ static void on_touch(int number, siginfo_t * info, void * context) {
     if (!taken) pass_on(number, info, context);
 }
 
-// A program that sets its SIGSEGV handler while a run is being proved sets the one behind ours.
+// A program that sets its SIGSEGV handler during a proved run sets the one behind ours.
 __attribute__((visibility("default"))) int sigaction(int number, const struct sigaction * action,
                                                      struct sigaction * before) {
     sigaction_function real = real_sigaction();
@@ -155,7 +155,7 @@ void ggs_prove_thread(void) {
 
 // ---- areas ----
 
-// True for a mapping of a file that the program opened as a model, or that is named like one.
+// True for a mapping of a file that the program opened as a model, or with the name of one.
 static bool is_model(const struct ggs_maps_entry * entry) {
     size_t length = strlen(entry->path);
     return ggs_files_find_inode(entry->device, entry->inode) >= 0 ||
@@ -178,7 +178,7 @@ static void add_area(const struct ggs_maps_entry * entry) {
     if (!entry->readable || entry->executable || !is_model(entry)) return;
     int           protection = PROT_READ | (entry->writable ? PROT_WRITE : 0);
     struct area * last       = prove.n_areas == 0 ? NULL : &prove.area[prove.n_areas - 1];
-    if (last != NULL && last->end == entry->start && last->protection == protection) { // the kernel may have split it
+    if (last != NULL && last->end == entry->start && last->protection == protection) { // split
         last->end = entry->end;
     } else if (prove.n_areas < MOST_AREAS) {
         struct area * area = &prove.area[prove.n_areas++];
@@ -222,7 +222,7 @@ void ggs_prove_leave(void) {
 }
 
 bool ggs_prove_begin(void) {
-    if (leads || ggs_sandboxed()) return false; // a run inside a run, or mprotect may not be allowed
+    if (leads || ggs_sandboxed()) return false; // nested run, or mprotect may be forbidden
     prove.page = (uintptr_t) sysconf(_SC_PAGESIZE);
     find_areas();
     if (prove.n_areas == 0) {
@@ -264,7 +264,7 @@ void ggs_prove_refuse(void) {
         "thread (-t 1)");
 }
 
-// ---- writing an op's pages to the journal ----
+// ---- writing the pages of an op to the journal ----
 
 struct pages {
     struct ggs_journal_pages head;
@@ -320,7 +320,7 @@ static void clear(void) {
 }
 
 void ggs_prove_emit(uint32_t run, uint32_t node) {
-    static struct pages pages; // of the one run that is proved
+    static struct pages pages; // of the one proved run
     if (!leads || !atomic_load_explicit(&prove.any, memory_order_relaxed)) return;
     bool overflow = atomic_exchange_explicit(&prove.overflow, false, memory_order_relaxed);
     pages.head    = (struct ggs_journal_pages){.run = run, .node = node, .flags = overflow ? 1 : 0};

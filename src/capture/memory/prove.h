@@ -28,26 +28,25 @@ static inline bool ggs_prove_active(void) {
     return __builtin_expect(__atomic_load_n(&ggs_prove_active_, __ATOMIC_RELAXED), 0);
 }
 
-// Around a graph run, on the thread that leads it. enter waits for runs of other threads to end. It
+// Surround a graph run on the thread that leads it. Enter waits for the runs of other threads. It
 // comes before the run gets its number, so that runs are proved in the order of their numbers.
 void ggs_prove_enter(void);
 void ggs_prove_leave(void);
 
-// Around the computation. begin returns false if there is nothing to prove; end must not be called
-// then.
+// Surround the computation. Begin returns false if there is nothing to prove; end must not follow.
 bool ggs_prove_begin(void);
 void ggs_prove_end(void);
 
-// The engine's barrier is not seen and the run has several threads: nothing can be proved, with one
-// line on stderr. The pages that were written of the run that showed it count as lost.
+// Gives up with one line on stderr: no hook observes the engine's barrier and the run has several
+// threads. Pages that were written of this run count as lost.
 void ggs_prove_refuse(void);
 
-// In the child of a fork: protected pages are opened as they are touched, and nothing is recorded.
+// For a forked child: protected pages are opened when they are touched, and nothing is recorded.
 void ggs_prove_forget(void);
 
-// On every thread that computes, before it touches anything: unblocks the signal.
+// Unblocks the signal. Called on every thread that computes, before it touches anything.
 void ggs_prove_thread(void);
 
-// On the leading thread, while the others wait: writes the pages that were touched since the last
-// time, and protects them again.
+// Writes the pages touched since the last call and protects them again. Called on the leading
+// thread while the others wait.
 void ggs_prove_emit(uint32_t run, uint32_t node);

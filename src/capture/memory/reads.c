@@ -1,4 +1,4 @@
-#undef _FORTIFY_SOURCE // its inline functions have the names that are defined here
+#undef _FORTIFY_SOURCE // its inline functions have these names
 
 #include "capture/memory/reads.h"
 
@@ -23,21 +23,21 @@
 #include "preload/libc.h"
 #include "trace/spool.h"
 
-enum { TOGETHER = 4 << 20 }; // bytes: longer sequences of calls are written as several records
+enum { TOGETHER = 4 << 20 }; // bytes: longer sequences of calls become several records
 
-int ggs_reads_loading; // loads under way
+int ggs_reads_loading; // loads in progress
 
 // ---- loads ----
 
-static int                    expected; // 1: one of them is a load whose end no hook sees
-static int                    filling;  // 1: and weights may be read by hand
-static int                    by_llama; // 1: llama.cpp loads models here
-static _Thread_local uint64_t load;     // that the thread is in
+static int                    expected; // 1 if one is a load whose end no hook observes
+static int                    filling;  // 1 if weights may also be read by hand
+static int                    by_llama; // 1 if llama.cpp loads models
+static _Thread_local uint64_t load;     // the load of this thread
 
 // Adjacent calls become one record: a GGUF header is read in tens of thousands of pieces.
 static struct {
     pthread_mutex_t         lock;
-    struct ggs_journal_read read; // end - begin is the time spent in the calls; bytes is 0 if there is none
+    struct ggs_journal_read read; // end - begin is time in calls; no record if bytes is 0
     int                     file;
 } pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -87,7 +87,7 @@ void ggs_reads_begin(uint64_t number) {
 }
 
 static void one_less(void) {
-    if (__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) > 0) // not in a child that was forked meanwhile
+    if (__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) > 0) // not in forked children
         __atomic_sub_fetch(&ggs_reads_loading, 1, __ATOMIC_RELAXED);
 }
 
@@ -134,12 +134,12 @@ GGS_LIBC(HOOKS)
 
 // ---- read ----
 
-// A stream reads a block at a time: most calls copy out of its buffer, and the kernel hears nothing
-// of them. What is noted is what comes from the kernel, by the calls that ask for it.
+// A stream reads a block at a time: most calls copy from its buffer without a system call. Only
+// reads from the kernel are recorded, for the call that caused them.
 static _Thread_local struct {
-    const FILE * stream; // that the newest such call was made for, NULL for none
+    const FILE * stream; // of the newest such call, NULL for none
     int          file;
-    int64_t      begin, end; // what the kernel gave then
+    int64_t      begin, end; // what the kernel read
 } last;
 
 static size_t buffered(const FILE * stream) {
@@ -151,8 +151,7 @@ static size_t buffered(const FILE * stream) {
 #endif
 }
 
-// Will the next `bytes` come out of the buffer, and has nobody filled it meanwhile, as seeking
-// does?
+// True if the next `bytes` come out of the buffer, and nothing, such as a seek, has refilled it.
 static bool is_mere_copy(const FILE * stream, size_t size, size_t count) {
 #if defined(__GLIBC__)
     size_t bytes;
@@ -288,7 +287,7 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 
 // ---- advice and locks ----
 
-// Notes the parts of [address, address + length) that are mappings of model files.
+// Records the parts of [address, address + length) that are mappings of model files.
 static void add_range(uint32_t kind, const void * address, size_t length, uint64_t begin, uint64_t end) {
     if (ggs_sandboxed()) return;
     struct ggs_maps       maps;
@@ -304,7 +303,7 @@ static void add_range(uint32_t kind, const void * address, size_t length, uint64
         uint64_t bytes = behind - first;
         if (at >= size) continue;
         add_read(kind, file, at, bytes < size - at ? bytes : size - at, begin, end);
-        begin = end; // the call's time counts once
+        begin = end; // the time of the call counts once
     }
     ggs_maps_close(&maps);
 }

@@ -33,11 +33,11 @@ static struct {
     bool                        mapped[GGS_FILES_MOST]; // at some time
     struct ggs_journal_resident head;
     struct ggs_journal_area     areas[MOST_AREAS];      // not written yet
-    bool                        emitted;                // something of this file, in this snapshot
-    uint8_t                     in_core[PAGES_AT_ONCE]; // of the pages asked for last: bit 0
+    bool                        emitted;                // an area of this file is in the snapshot
+    uint8_t                     in_core[PAGES_AT_ONCE]; // of the last queried pages: bit 0
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-// ---- what is mapped ----
+// ---- mappings ----
 
 static void find_ranges(void) {
     struct ggs_maps       maps;
@@ -74,7 +74,7 @@ static void add_area(const struct ggs_model_file * file, uint64_t offset, uint64
     state.areas[state.head.count++] = (struct ggs_journal_area){offset, bytes};
 }
 
-// Asks of `n` pages from `address` on whether they are in memory; the answers are in state.in_core.
+// Queries whether `n` pages from `address` on are in memory, into state.in_core.
 static bool query_pages(int pagemap, uint64_t address, uint64_t n, uint64_t page) {
     enum { FEW = 512 };
     uint64_t words[FEW];
@@ -92,16 +92,16 @@ static void query_range(const struct ggs_model_file * file, const struct range *
     uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), n = (range->bytes + page - 1) / page;
     for (uint64_t done = 0; done < n; done += PAGES_AT_ONCE) {
         uint64_t part = n - done < PAGES_AT_ONCE ? n - done : PAGES_AT_ONCE;
-        if (!query_pages(pagemap, range->from + done * page, part, page)) return; // unmapped meanwhile
+        if (!query_pages(pagemap, range->from + done * page, part, page)) return; // unmapped
         for (uint64_t i = 0; i < part; i++) {
             if ((state.in_core[i] & 1) != 0) add_area(file, range->offset + (done + i) * page, page);
         }
     }
 }
 
-// ---- a file ----
+// ---- one file ----
 
-// mincore reports everything as resident for a file that the user neither owns nor may write.
+// mincore reports every page as resident if the user neither owns the file nor may write to it.
 static bool may_query(const struct ggs_model_file * file) {
     struct stat info;
     uid_t       user = geteuid();
@@ -109,8 +109,8 @@ static bool may_query(const struct ggs_model_file * file) {
            faccessat(AT_FDCWD, file->path, W_OK, AT_EACCESS) == 0;
 }
 
-// Maps the whole file once more without touching it: the program's own mappings may change, or be
-// gone at the end.
+// Maps the whole file once more without touching it: the program's own mappings may change or go
+// away.
 static void query_whole(const struct ggs_model_file * file) {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
@@ -123,7 +123,7 @@ static void query_whole(const struct ggs_model_file * file) {
     close(fd);
 }
 
-// The parts that the program has mapped. False if there are none.
+// Queries the parts that the program has mapped. Returns false if there are none.
 static bool query_mapped(const struct ggs_model_file * file, int number) {
     int  pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     bool mapped  = false;

@@ -1,5 +1,4 @@
-// Which pages of the mapped model files are in memory, at moments that matter. Recorded only if it
-// is wanted.
+// Which pages of the mapped model files are in memory, at certain moments. Recorded on request.
 #pragma once
 
 #include <stdbool.h>
@@ -10,5 +9,5 @@ extern bool ggs_residency_wanted; // set once, before recording begins
 // Writes a snapshot to the journal; `moment` is one of enum ggs_moment of trace/spool.h. Files that
 // were never mapped are left out.
 void ggs_residency_emit(uint32_t moment);
-// The recording is over: snapshots of the next one count from the first.
+// For the end of a recording: snapshots of the next one are numbered from the first.
 void ggs_residency_reset(void);

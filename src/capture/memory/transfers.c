@@ -1,4 +1,4 @@
-// Runtime buffers as the engine makes and frees them, and what it moves into and out of them.
+// Runtime buffers as the engine makes and frees them, and transfers into and out of them.
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -22,16 +22,16 @@
 
 // ---- buffers ----
 
-// The device in whose own memory a buffer of this type lies, "" for none. (A buffer that repacks
-// weights for the CPU is not readable as host memory either, but lies on no device.)
+// The device whose own memory has buffers of this type, "" for none. (A repacked buffer of the CPU
+// is not readable as host memory either, but lies on no device.)
 static const char * device_of(void * type) {
     const struct abi_functions * f = &ggs_engine;
     if (type == NULL || f->buffer_type_device == NULL || f->device_name == NULL || f->device_type == NULL) return "";
     void *       device = f->buffer_type_device(type);
     int          kind   = device == NULL ? 0 : f->device_type(device);
     const char * name   = f->buffer_type_name(type);
-    // Devices of servers are numbered, their backends and buffers named: runs go by the backend's
-    // name.
+    // A server's devices are numbered, its backends and buffers named; graph runs have the
+    // backend's name.
     const struct ggs_backend_kind * backend = ggs_backend_kind_of(name);
     if (backend != NULL && backend->remote) return name;
     return kind == 1 || kind == 2 ? f->device_name(device) : "";
@@ -68,8 +68,8 @@ static void emit_new_buffer(void * buffer) {
     ggs_reads_expect_fills();
 }
 
-// A buffer type may make its buffer from another type's and rename it afterwards: only the
-// outermost allocation counts.
+// A buffer type may make its buffer from another type's and rename it: only the outermost
+// allocation counts.
 EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
     REAL(ggml_backend_buft_alloc_buffer);
     ggs_capture_wake(CALLER);
@@ -80,7 +80,7 @@ EXPORT void * ggml_backend_buft_alloc_buffer(void * type, size_t size) {
 }
 
 // The interface is a structure of function pointers that the engine passes by value; its size
-// differs by release. It lies in the caller's frame and is passed on as it lies.
+// differs by release. It lies in the caller's frame and is passed on in place.
 union interface {
     void * functions[32];
 };
@@ -123,13 +123,13 @@ static void emit_transfer(struct ggs_journal_transfer transfer, const struct abi
     ggs_journal_append(GGS_JOURNAL_TRANSFER, pieces, 3);
 }
 
-// True for inputs and results outside of windows. What is moved while models are loaded is always
-// wanted: it says where weights come from.
+// True for inputs and results outside of windows. Transfers during model loading are always
+// recorded: they show where weights come from.
 static bool is_unwanted(void) {
     return ggs_window_is_outside() && __atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) == 0;
 }
 
-// The time of a call. Transfers nest: the outermost is recorded.
+// The time of a call. Transfers nest; the outermost is recorded.
 struct span {
     bool     recorded;
     uint64_t begin, end; // ticks
@@ -160,8 +160,7 @@ static void emit_set(const struct span * span, const struct abi_tensor * tensor,
                      size_t size, bool async) {
     if (!span->recorded) return;
     uint64_t from = (uint64_t) data, to = (uint64_t) tensor->data + offset;
-    // The engine unmaps what it has copied, so the mappings are read while the source is still
-    // there.
+    // The engine unmaps what it has copied, so the mappings are read while the source exists.
     ggs_mapped_files_check_source(from);
     emit_transfer((struct ggs_journal_transfer){.kind      = GGS_TRANSFER_SET,
                                                 .async     = async,
@@ -257,5 +256,5 @@ EXPORT void ggml_backend_tensor_copy_async(void * backend_from, void * backend_t
     real(backend_from, backend_to, from, to);
     leave(&span);
     emit_copy(&span, from, to, true);
-    ggs_device_answered(buffer_of(from)); // a remote backend has no copies that do not wait
+    ggs_device_answered(buffer_of(from)); // remote backends have no asynchronous copies
 }

@@ -17,7 +17,7 @@
 
 enum { LOOK_AHEAD = 128, FLAG_OUTPUT = 2, I32 = 26, I64 = 27 };
 
-// The engine returns its struct through a pointer; this is larger than in any release.
+// The engine returns its struct through a pointer; this one is larger than in any release.
 union graph_view {
     struct abi_graph graph;
     char             room[512];
@@ -45,7 +45,7 @@ bool ggs_values_on_device(void) {
     return find_functions();
 }
 
-// A run while it is computed.
+// A run in progress.
 struct computing {
     struct ggs_slot *       slot;
     struct ggs_values_run * values;
@@ -64,8 +64,8 @@ static void * make_room(struct ggs_values_run * values, unsigned which, size_t b
     return values->host[which];
 }
 
-// A tensor with its elements in the host's memory, which is `which` of the run's. False if it has
-// none, or without memory.
+// Copies a tensor into host memory, into buffer `which` of the run. Returns false if it has no data
+// or memory is exhausted.
 static bool fetch(struct ggs_values_run * values, unsigned which, const struct abi_tensor * tensor,
                   struct abi_tensor * copy) {
     if (tensor == NULL || tensor->data == NULL) return false;
@@ -88,7 +88,7 @@ static int64_t index_at(const struct abi_tensor * indices, int64_t i) {
     return narrow;
 }
 
-// The rows that a SET_ROWS wrote: what lies between the first and the last of them is read at once.
+// Reads the rows that a SET_ROWS wrote: everything from the first to the last one at once.
 static bool fetch_set(struct ggs_values_run * values, const struct abi_tensor * node, struct abi_tensor * copy,
                       struct abi_tensor * indices) {
     if (!fetch(values, 1, node->src[1], indices)) return false;
@@ -124,8 +124,8 @@ static void read_node(struct computing * c, uint32_t index) {
     ggs_values_run_write(c->slot, c->values, index, 1);
 }
 
-// Index data of a node: which rows, which experts, which positions. Of those that are inputs of the
-// graph, or of those that are computed in it.
+// Copies index data of a node: rows, experts, positions. `inputs`: those that are inputs of the
+// graph; otherwise those that the graph computes.
 static void copy_indices(struct computing * c, uint32_t index, bool inputs) {
     unsigned          wanted = ggs_in.graph->copies[index];
     struct abi_tensor copy;
@@ -138,15 +138,15 @@ static void copy_indices(struct computing * c, uint32_t index, bool inputs) {
     }
 }
 
-// ---- what a group has written ----
+// ---- outputs of a group ----
 
 static bool overlap(const struct abi_tensor * a, const struct abi_tensor * b) {
     const char *x = a->data, *y = b->data;
     return a->buffer == b->buffer && x < y + engine.bytes(b) && y < x + engine.bytes(a);
 }
 
-// Is the node's output in memory when the group that ends before `end` is done? The last one's is,
-// and what nodes behind the group need: of what is needed nowhere else a fused kernel makes nothing.
+// True if the node's output is in memory when the group that ends before `end` is done: the output
+// of the last node, and outputs that later nodes need. A fused kernel does not write others.
 static bool is_made(const struct computing * c, uint32_t node, uint32_t end) {
     const struct ggs_values_node * known = &c->values->plan->node[node];
     if (known->empty && !known->view) return false;
@@ -156,19 +156,19 @@ static bool is_made(const struct computing * c, uint32_t node, uint32_t end) {
     return known->view ? needed && last > node + 1 : last == node + 1 || needed;
 }
 
-// `end`: behind the node's group; `done`: behind what was computed since. False if something that
-// came later lies where its output was.
+// `end`: after the node's group; `done`: after what was computed since. Returns false if something
+// later overwrote the output.
 static bool is_still_there(const struct computing * c, uint32_t node, uint32_t end, uint32_t done) {
     for (uint32_t i = end; i < done; i++)
         if (!c->values->plan->node[i].empty && overlap(c->graph->nodes[node], c->graph->nodes[i])) return false;
     return true;
 }
 
-// Of a view in a group, what it is a view of may be made as a whole, and then says more.
+// True if a view in a group is part of a tensor that is written whole, which says more.
 static bool is_part(const struct computing * c, uint32_t view, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < view; i++)
         if (c->graph->nodes[i] == c->graph->nodes[view]->src[0]) return is_made(c, i, end);
-    return true; // made by another group, which was read
+    return true; // another group made it, and it was read
 }
 
 static void dump(struct computing * c, uint32_t node, unsigned source, const struct abi_tensor * tensor) {
@@ -176,8 +176,8 @@ static void dump(struct computing * c, uint32_t node, unsigned source, const str
     if (fetch(c->values, 2, tensor, &copy)) ggs_values_dump(c->slot, node, source, tensor, copy.data);
 }
 
-// What will be fused is not known before. So of the nodes around one that is wanted all inputs are
-// kept that are there; the last copy before a node is computed holds.
+// Which nodes will be fused is unknown. So all available inputs of the nodes around a wanted one
+// are copied; the last copy before a node is computed is the valid one.
 static void dump_inputs(struct computing * c, uint32_t first) {
     enum { AROUND = 8 };
     uint32_t last = first;
@@ -203,9 +203,9 @@ static void read_group(struct computing * c, uint32_t first, uint32_t end, uint3
     }
 }
 
-// ---- computing ----
+// ---- running ----
 
-// What is read must not count as commands of the node.
+// Reads must not count as commands of the node.
 static void read_piece(struct computing * c, const struct ggs_device_piece * piece, void * backend) {
     struct ggs_device_run *current = ggs_device_current, *followed = ggs_device_followed;
     ggs_device_current = ggs_device_followed = NULL;
@@ -216,7 +216,7 @@ static void read_piece(struct computing * c, const struct ggs_device_piece * pie
         first = piece->heads[i];
     }
     read_group(c, first, piece->next, piece->next);
-    uint32_t next = piece->next; // what comes next needs index data that may be gone afterwards
+    uint32_t next = piece->next; // its index data may be overwritten later
     while (next < c->device->n_nodes && c->values->plan->node[next].empty) next++;
     if (next < c->device->n_nodes) copy_indices(c, next, false);
     dump_inputs(c, next);
@@ -235,15 +235,15 @@ static void begin(struct computing * c, void * backend) {
     ggs_device_current                = NULL;
     engine.synchronize(backend);
     if (ids != NULL && fetch(c->values, 2, ids, &copy)) ggs_values_run_outputs(c->values, copy.data);
-    // Inputs of the graph are there, and say which token each row is.
+    // Inputs of the graph are available, and name the token of each row.
     for (uint32_t i = 0; i < c->device->n_nodes; i++) copy_indices(c, i, true);
     dump_inputs(c, 0);
     ggs_values_leafs(c->slot, c->values, c->graph, fetch_leaf);
     ggs_device_current = current;
 }
 
-// Where the group ends that the backend has computed. A backend that asked nothing has launched
-// what it had captured before, when it asked.
+// Finds the end of the group that the backend has computed. A backend that asked for no node has
+// replayed a group that it captured earlier, when it did ask.
 static bool find_end(struct computing * c, struct ggs_device_piece * piece) {
     uint32_t * known = &c->values->plan->node[piece->first].group_end;
     if (piece->asked)
@@ -268,7 +268,7 @@ static int compute_groups(struct computing * c, ggs_compute_function real, void 
         status                = real(backend, &view.graph);
         piece->on             = false;
         if (!ggs_values_unfused && !find_end(c, piece)) {
-            // Nothing says what was computed: all of it, with what else there is.
+            // Nothing shows what was computed: computes all the rest at once.
             view = engine.view(c->graph, (int) end, (int) n);
             return status != 0 || end == n ? status : real(backend, &view.graph);
         }

@@ -4,12 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-// The lanes of the loop are written out as arrays, so that the order of additions is the same
-// whatever the compiler makes of them. CMakeLists.txt forbids fused multiply-add here, which would
-// round otherwise.
+// The lanes of the loop are arrays, so that the order of additions does not depend on the compiler.
+// CMakeLists.txt forbids fused multiply-add here, which would round otherwise.
 enum { LANES = 16, STEP = 64, HASHES = 32, PERIOD = 1024 };
 
-static uint32_t signs[PERIOD] __attribute__((aligned(64))); // bit 31; blocks of PERIOD elements have one more sign
+static uint32_t signs[PERIOD] __attribute__((aligned(64))); // bit 31; a block has one more
 
 static inline uint64_t mix(uint64_t x) {
     x ^= x >> 30;
@@ -35,7 +34,7 @@ static inline float float_of(uint32_t bits) {
     return value;
 }
 
-// One element at a time: the rest of a piece, and pieces in which something is not finite.
+// Adds elements one by one: the rest of a piece, and pieces with elements that are not finite.
 static void add_each(struct ggs_values_sum * sum, const float * values, uint32_t n, uint64_t at, uint32_t offset) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t bits  = bits_of(values[i]);
@@ -89,7 +88,7 @@ static inline __attribute__((always_inline)) void add_lanes(struct lanes * out, 
     *out = a;
 }
 
-// Index of the first element whose absolute value is `largest`, below n.
+// Index of the first element below n whose absolute value is `largest`.
 static inline __attribute__((always_inline)) uint32_t find_lanes(const float * values, uint32_t n, float largest) {
     uint32_t bits = bits_of(largest), i = 0;
     for (; i + STEP <= n; i += STEP) {
@@ -144,8 +143,8 @@ void ggs_values_kernel_init(bool portable) {
 #endif
 }
 
-// Adds what the loop has; false if an element, or the sum of squares, is not finite: NaN and Inf
-// cost no instruction of their own.
+// Adds the sums of the loop. Returns false if an element or the sum of squares is not finite: NaN
+// and Inf cost no instruction of their own.
 static bool add_sums(struct ggs_values_sum * sum, const struct lanes * a) {
     float squares = 0;
     for (unsigned l = 0; l < LANES; l++) squares += a->squares[l];

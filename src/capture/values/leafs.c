@@ -12,7 +12,7 @@
 
 enum { FLAG_INPUT = 1 };
 
-// ---- weights that were copied ----
+// ---- copied weights ----
 
 struct copied {
     uint32_t               n_rows;
@@ -21,7 +21,7 @@ struct copied {
 };
 
 static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ggs_map   known; // weights -> 1, or index in `copies` + 2 of one that no graph had
+static struct ggs_map   known; // weights -> 1, or index in `copies` + 2 if no graph has used it
 static struct copied ** copies;
 static uint64_t         n_copies, copies_capacity;
 enum { WRITTEN = 1, FIRST_COPY = 2 };
@@ -35,7 +35,7 @@ static struct ggs_map_key key_of(const struct abi_tensor * t) {
 
 // ---- rows ----
 
-// One row, or one per expert.
+// Divides a weight into one row, or one per expert.
 static bool divide(const struct abi_tensor * t, struct ggs_values_node * out) {
     bool     experts  = t->ne[2] > 1 && t->ne[3] == 1;
     uint64_t elements = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
@@ -59,7 +59,7 @@ static void sum_rows(const struct abi_tensor * t, const struct ggs_values_node *
     }
 }
 
-// NULL if they cannot be read, or without memory.
+// Returns NULL if the elements cannot be read or memory is exhausted.
 static struct copied * sum_whole(const struct abi_tensor * t) {
     struct ggs_values_node node;
     if (t->data == NULL || !divide(t, &node)) return NULL;
@@ -72,7 +72,7 @@ static struct copied * sum_whole(const struct abi_tensor * t) {
 }
 
 void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
-    static const char * const unreadable[] = {"CPU", "AMX"}; // names of buffer types of the CPU begin like this
+    static const char * const unreadable[] = {"CPU", "AMX"}; // prefixes of buffer types
     if (ggs_values_no_weights || offset != 0 || tensor->view_src != NULL || tensor->buffer == NULL ||
         !ggs_values_is_weight(tensor) || ggs_engine.buffer_is_host(tensor->buffer))
         return;
@@ -100,9 +100,8 @@ void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, 
 
 // ---- graphs ----
 
-// Returns true if the weight is to be written; `rows`: what was summed when it was copied, which the
-// caller frees.
-static bool take_weight(const struct abi_tensor * t, struct copied ** rows) {
+// Returns true if the weight must be written; `rows`: the sums of its copy, which the caller frees.
+static bool claim_weight(const struct abi_tensor * t, struct copied ** rows) {
     pthread_mutex_lock(&lock);
     uint64_t * place = ggs_map_put(&known, key_of(t));
     bool       fresh = place != NULL && *place != WRITTEN;
@@ -137,14 +136,14 @@ void ggs_values_leafs(struct ggs_slot * slot, struct ggs_values_run * run, const
         const struct ggs_values_leaf * leaf = &plan->leafs[i];
         const struct abi_tensor *      t    = graph->nodes[leaf->node]->src[leaf->source];
         struct copied *                rows = NULL;
-        if (t == NULL || (!leaf->input && (!weights || !take_weight(t, &rows)))) continue;
+        if (t == NULL || (!leaf->input && (!weights || !claim_weight(t, &rows)))) continue;
         write_leaf(slot, leaf, rows != NULL ? rows : read_leaf(run, t, fetch));
     }
 }
 
-// ---- which leafs a graph has ----
+// ---- leafs of a graph ----
 
-// A scheduler's copy of an input for a backend is called "Vulkan0#inp_pos#0".
+// A scheduler's copy of an input for a backend has a name such as "Vulkan0#inp_pos#0".
 static bool is_input(const struct abi_tensor * t) {
     const char * hash = strchr(t->name, '#');
     return (t->flags & FLAG_INPUT) != 0 || (hash != NULL && strchr(hash + 1, '#') != NULL);

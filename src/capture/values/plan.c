@@ -23,7 +23,7 @@ static uint64_t elements(const struct abi_tensor * t) {
     return (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
 }
 
-// A scheduler's copy of "inp_pos" for a backend is called "CPU#inp_pos#0".
+// A scheduler's copy of "inp_pos" for a backend is named "CPU#inp_pos#0".
 static bool is_named(const struct abi_tensor * t, const char * name) {
     const char * hash   = strchr(t->name, '#');
     size_t       length = strlen(name);
@@ -39,7 +39,7 @@ static const struct abi_tensor * find_input(const struct abi_graph * graph, cons
     return NULL;
 }
 
-// How many tokens the graph computes, 0 if it is not one of tokens.
+// Number of tokens that the graph computes, 0 for a graph without tokens.
 static uint32_t count_tokens(const struct abi_graph * graph) {
     const struct abi_tensor * tokens    = find_input(graph, "inp_tokens");
     const struct abi_tensor * positions = find_input(graph, "inp_pos");
@@ -49,14 +49,15 @@ static uint32_t count_tokens(const struct abi_graph * graph) {
     return positions == NULL ? 0 : (uint32_t) positions->ne[0];
 }
 
-// Of the graph that the calling thread has scheduled.
+// The graph that the calling thread has scheduled.
 static _Thread_local struct {
     uint32_t  tokens;
     uint32_t  n, capacity; // of positions
     int32_t * positions;
 } scheduled;
 
-// Nodes refer to a device's copy of the input, which is filled later; the graph has the input itself.
+// Nodes refer to a device's copy of the input, which is filled later; the graph has the input
+// itself.
 static void read_positions(const struct abi_graph * graph) {
     static const struct abi_tensor * (*find)(const struct abi_graph * graph, const char * name);
     static void (*get)(const struct abi_tensor * tensor, void * data, size_t offset, size_t size);
@@ -83,16 +84,17 @@ const int32_t * ggs_values_plan_positions(uint32_t * n) {
     return *n == 0 ? NULL : scheduled.positions;
 }
 
-// The dimension that counts tokens; -1: none does.
+// The dimension that counts tokens, or -1.
 static int token_dimension(const struct abi_tensor * t, uint32_t n) {
     bool second = t->ne[1] == n, third = t->ne[2] == n;
     if (n <= 1 || (!second && !third)) return -1;
-    // Scores and what is made of them have heads behind tokens, all others have them before.
+    // Attention scores and their results have heads after tokens; all others have them before.
     if (second && third) return is_op(t, "SOFT_MAX") || is_op(t, "MUL_MAT") ? 1 : 2;
     return second ? 1 : 2;
 }
 
-// Do rows hold only the tokens whose outputs are wanted? Whatever is computed from those does.
+// True if rows are only the tokens whose outputs are wanted: selected by GET_ROWS, or computed from
+// such rows.
 static bool is_output(const struct ggs_values_plan * plan, const struct abi_graph * graph, uint32_t i) {
     const struct abi_tensor * node = graph->nodes[i];
     if ((int32_t) i == plan->outputs_node) return true;
@@ -111,7 +113,7 @@ static void plan_rows(struct ggs_values_plan * plan, struct ggs_values_node * ou
     uint32_t n = out->output ? plan->n_outputs : plan->n_tokens;
     out->dim   = (int8_t) token_dimension(node, n);
     out->rows  = out->dim < 0 ? 1 : n;
-    // One token makes one row, whatever its shape.
+    // One token is one row, whatever the shape.
     out->tokens = out->dim >= 0 || n == 1;
     out->kind   = GGS_VALUES_ROWS;
     if (is_op(node, "SET_ROWS")) {
@@ -133,8 +135,8 @@ static bool matches(const struct abi_tensor * node, const regex_t * pattern) {
     return regexec(pattern, name, 0, NULL, 0) == 0;
 }
 
-// The node `user` needs its sources. Of a reshaped one, what it was made of; a view has only a part
-// of that, and stands for itself.
+// Marks the sources that `user` needs. A reshaped source stands for its origin; a view has only a
+// part and stands for itself.
 static void plan_uses(struct ggs_values_plan * plan, const struct abi_graph * graph, uint32_t user) {
     for (int s = 0; s < ABI_SOURCES; s++) {
         const struct abi_tensor * source = graph->nodes[user]->src[s];
@@ -206,7 +208,7 @@ static struct ggs_values_plan * make(const struct abi_graph * graph, const struc
 struct ggs_values_plan * ggs_values_plan(const struct abi_graph * graph, const struct ggs_captured_graph * known,
                                          const struct ggs_values_asked * asked) {
     static pthread_mutex_t          lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct ggs_values_plan * plans[256]; // by the base's number
+    static struct ggs_values_plan * plans[256]; // by number of the base
     pthread_mutex_lock(&lock);
     struct ggs_values_plan ** bucket = &plans[known->base->id % 256];
     struct ggs_values_plan *  plan   = *bucket;

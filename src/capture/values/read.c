@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <string.h>
 
-// Part of the GGUF format.
+// Numbers of the GGUF format.
 enum { F32 = 0, F16 = 1, I8 = 24, I16 = 25, I32 = 26, I64 = 27, MOST_TYPES = 256 };
 
-// As far as it is read here.
+// The beginning of the engine's struct.
 struct type_traits {
     const char * name;
     int64_t      block_size, interleaved;
@@ -16,7 +16,7 @@ struct type_traits {
 };
 
 struct type {
-    uint32_t block, bytes; // elements and bytes of a block; 0: cannot be read
+    uint32_t block, bytes; // elements and bytes of a block; 0 if it cannot be read
     void (*to_float)(const void * from, float * to, int64_t n);
 };
 static struct type    types[MOST_TYPES];
@@ -28,7 +28,7 @@ static const struct type_traits * traits_of(int type) {
     return get == NULL ? NULL : get(type);
 }
 
-// The layout is that of the release if F16's own entry says what is known of it.
+// True if F16's entry has the expected contents, so the layout is that of this release.
 static bool is_as_expected(const struct type_traits * traits) {
     const uint16_t half = 0x3e00; // 1.5
     float          value;
@@ -39,7 +39,7 @@ static bool is_as_expected(const struct type_traits * traits) {
     return value == 1.5f;
 }
 
-static bool traits_known; // the release's table of types has the layout that is read here
+static bool traits_known; // the release's table of types has the expected layout
 
 static void find_types(void) {
     types[F32] = (struct type){1, 4, NULL};
@@ -48,8 +48,8 @@ static void find_types(void) {
     traits_known = is_as_expected(traits_of(F16));
 }
 
-// A type that a tensor has. Of a number that is no type some releases end the program, and others
-// read behind their table.
+// `number` must be the type of a tensor. For other numbers some releases abort, and others read
+// beyond their table.
 static void find_type(int number) {
     const struct type_traits * traits = traits_of(number);
     if (traits == NULL || traits->to_float == NULL || traits->block_size <= 0 ||
@@ -106,7 +106,7 @@ static void convert_integers(int type, const char * from, float * to, uint32_t n
     }
 }
 
-// `n` elements from a place that begins a block, `stride` bytes from one to the next.
+// Converts `n` elements from the beginning of a block, `stride` bytes apart.
 static void convert(int type, const char * from, float * to, uint32_t n, size_t stride) {
     const struct type * known = &types[type];
     if (type >= I8 && type <= I64) {
@@ -126,8 +126,8 @@ static void convert(int type, const char * from, float * to, uint32_t n, size_t 
     }
 }
 
-// Address of element `at` of a row, and how many follow it up to the end of the tensor's first
-// dimension.
+// Returns the address of element `at` of a row, and how many follow up to the end of the tensor's
+// first dimension.
 static const char * locate(const struct abi_tensor * t, int dim, uint32_t row, uint64_t at, uint64_t * left) {
     uint64_t column = at % (uint64_t) t->ne[0], rest = at / (uint64_t) t->ne[0];
     size_t   offset = column / types[t->type].block * t->nb[0];
@@ -143,8 +143,7 @@ static const char * locate(const struct abi_tensor * t, int dim, uint32_t row, u
     return (const char *) t->data + offset;
 }
 
-// The same for what a SET_ROWS has written: `row` has its share of the rows of source 0, one after
-// another.
+// The same for the output of a SET_ROWS: `row` has its share of the rows of source 0, in order.
 static const char * locate_set(const struct abi_tensor * t, const struct ggs_values_node * node, uint32_t row,
                                uint64_t at, uint64_t * left) {
     const struct abi_tensor * index = t->src[1];
@@ -159,7 +158,7 @@ static const char * locate_set(const struct abi_tensor * t, const struct ggs_val
         target = narrow;
     }
     *left = width - column;
-    if (target < 0 || target >= t->ne[1]) return NULL; // no row of the tensor
+    if (target < 0 || target >= t->ne[1]) return NULL; // not a row of the tensor
     return (const char *) t->data + (size_t) target * t->nb[1] + column / types[t->type].block * t->nb[0];
 }
 

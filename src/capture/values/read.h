@@ -1,5 +1,4 @@
-// The elements of a tensor as floats, in the order of its dimensions, whatever its type and
-// strides.
+// The elements of a tensor as floats, in the order of its dimensions, for any type and strides.
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +8,10 @@
 #include "capture/values/plan.h"
 #include "preload/ggml-abi.h"
 
-// Can elements of this type, which is one of a tensor, be converted? By the engine's own functions,
-// which are looked up and checked at the first call.
+// True if elements of this type, a tensor's, can be converted. The engine's own functions do it;
+// they are looked up and checked at the first call.
 bool ggs_values_can_read(int type);
-// Does source 1 of a SET_ROWS say which rows it writes?
+// True if source 1 of a SET_ROWS names the rows that it writes.
 bool ggs_values_can_set(const struct abi_tensor * node);
 
 // Sums the piece of `row` that begins at element `at`, a multiple of GGS_VALUES_PIECE.

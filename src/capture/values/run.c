@@ -15,8 +15,8 @@ static struct ggs_values_asked asked;
 static uint64_t                every = 1;
 static struct ggs_values_run   runs[GGS_SLOTS];
 
-// False if there is an expression that is none.
-static bool take_pattern(const char * name, regex_t * pattern, bool * wanted) {
+// Returns false if an expression is invalid.
+static bool compile_pattern(const char * name, regex_t * pattern, bool * wanted) {
     const char * text = getenv(name);
     if (text == NULL || text[0] == '\0') return true;
     *wanted = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB) == 0;
@@ -29,13 +29,13 @@ void ggs_values_configure(void) {
     every                 = ggs_environment_number("GGSCOPE_VALUES_EVERY", 1);
     ggs_values_unfused    = getenv("GGSCOPE_VALUES_UNFUSED") != NULL;
     ggs_values_no_weights = getenv("GGSCOPE_VALUES_NO_WEIGHTS") != NULL || getenv("GGSCOPE_PROVE") != NULL;
-    if (!take_pattern("GGSCOPE_VALUES", &asked.pattern, &asked.some)) return;
-    if (!take_pattern("GGSCOPE_VALUES_DUMP", &asked.dump, &asked.dumps)) return;
+    if (!compile_pattern("GGSCOPE_VALUES", &asked.pattern, &asked.some)) return;
+    if (!compile_pattern("GGSCOPE_VALUES_DUMP", &asked.dump, &asked.dumps)) return;
     ggs_values_kernel_init(false);
     ggs_values_wanted = true;
 }
 
-// ---- a run ----
+// ---- runs ----
 
 static bool reserve(void ** list, uint32_t * capacity, uint64_t n, size_t size) {
     if (n <= *capacity) return true;
@@ -79,7 +79,7 @@ void ggs_values_run_outputs(struct ggs_values_run * run, const void * ids) {
 
 // ---- reading ----
 
-// Outputs with many rows are shared by rows, others by pieces of rows.
+// Threads share outputs with many rows by rows, others by pieces of rows.
 static bool has_many_rows(const struct ggs_values_node * node, uint32_t threads) {
     return node->rows >= 4 * threads || node->elements <= GGS_VALUES_PIECE;
 }

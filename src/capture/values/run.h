@@ -1,5 +1,5 @@
-// The values of one graph run while it is computed: its plan, and memory to sum in. Used by the
-// CPU's way (values.c) and by that of devices (device-values.c).
+// The values of one graph run in progress: its plan, and memory for sums. Shared by the CPU
+// (values.c) and devices (device-values.c).
 #pragma once
 
 #include <stdbool.h>
@@ -10,29 +10,29 @@
 #include "capture/values/kernel.h"
 #include "capture/values/plan.h"
 
-// One per slot, kept for its next run.
+// One per slot, reused for its next run.
 struct ggs_values_run {
     struct ggs_values_plan * plan;
-    struct ggs_values_sum *  pieces; // of an output with few rows, by row and place
+    struct ggs_values_sum *  pieces; // of an output with few rows, by row and piece
     struct ggs_spool_value * rows;
     uint32_t *               outputs; // index in the batch of each token whose output is wanted
-    char *                   host[3]; // copies of what lies on a device: rows, their indices, an input
+    char *                   host[3]; // copies of device memory: rows, indices, an input
     size_t                   host_capacity[3];
     uint32_t                 pieces_capacity, rows_capacity, outputs_capacity;
     uint32_t                 n_outputs;
-    bool                     dumped;  // the pending node's inputs: its output is to be kept, too
+    bool                     dumped;  // the pending node's inputs are dumped; its output follows
     uint32_t                 pending; // node that thread 0 computes, or computed last
 };
 
-// Makes room for a run of the graph in its slot. NULL if nothing of it is to be read, or without
-// memory. `number` counts the graphs that the program had computed: only every N-th may be wanted.
+// Prepares a run of the graph in its slot. NULL if nothing of it is read, or out of memory.
+// `number` counts the program's graph runs: only every N-th may be wanted.
 struct ggs_values_run * ggs_values_run_begin(struct ggs_slot * slot, const struct abi_graph * graph,
                                              const struct ggs_captured_graph * known, uint64_t number);
-// `ids` (NULL: not known) names the tokens whose outputs are wanted, in the order of rows.
+// `ids` (NULL if unknown) names the tokens whose outputs are wanted, in the order of rows.
 void ggs_values_run_outputs(struct ggs_values_run * run, const void * ids);
 
-// Sums the share of thread `ith` of `nth` in the output of a node, which is in the host's memory.
+// Sums thread `ith`'s share of `nth` of a node's output, which is in host memory.
 void ggs_values_run_read(struct ggs_values_run * run, uint32_t index, const struct abi_tensor * tensor, uint32_t ith,
                          uint32_t nth);
-// Writes it to the spool, when all threads have read; one of them.
+// Writes the sums to the spool. Called by one thread when all have finished reading.
 void ggs_values_run_write(struct ggs_slot * slot, struct ggs_values_run * run, uint32_t index, uint32_t nth);

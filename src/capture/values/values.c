@@ -6,16 +6,17 @@
 
 enum { NO_NODE = GGS_SLOT_NO_NODE };
 
-// Where the calling thread is.
+// State of the calling thread.
 static _Thread_local struct {
     struct ggs_slot * slot;
     uint32_t          run, cursor, previous;
-    bool              dumped; // the previous one's inputs
+    bool              dumped; // of the previous op
 } self = {.previous = NO_NODE};
 
-// ---- a run ----
+// ---- runs ----
 
-// The tokens whose outputs are wanted are an input of the graph, whose memory later nodes may use.
+// The tokens whose outputs are wanted are an input of the graph, whose memory later nodes may
+// reuse.
 static void read_outputs(struct ggs_values_run * run, const struct abi_graph * graph) {
     const struct abi_tensor * ids = ggs_values_plan_outputs(run->plan, graph);
     if (ids != NULL) ggs_values_run_outputs(run, ids->data);
@@ -40,7 +41,7 @@ static void dump_output(struct ggs_slot * slot, uint32_t index) {
     ggs_values_dump(slot, index, GGS_DUMP_OUTPUT, node, node->data);
 }
 
-// `other`: what it is fused with, whose output is not made.
+// `other`: the op it is fused with, whose output is not made.
 static void dump_inputs(struct ggs_slot * slot, uint32_t index, const struct abi_tensor * other) {
     const struct abi_tensor * node = node_of(slot, index);
     for (unsigned s = 0; s < ABI_SOURCES; s++) {
@@ -64,8 +65,8 @@ void ggs_values_end(struct ggs_slot * slot) {
 
 // ---- ops ----
 
-// The slot whose run has the node: a node belongs to one run at a time, and all of the run's
-// threads find the same.
+// Finds the slot whose run has the node. A node belongs to one run at a time, so all threads of the
+// run find the same slot.
 static uint32_t attach(const struct abi_tensor * node) {
     uint32_t index = NO_NODE;
     self.slot      = NULL;
@@ -98,11 +99,11 @@ bool ggs_values_op(const struct abi_params * params, const struct abi_tensor * f
     struct ggs_values_run *       run   = self.slot->values;
     const struct ggs_slot_nodes * nodes = atomic_load_explicit(&self.slot->nodes, memory_order_relaxed);
     uint32_t                      index = first == output ? head : ggs_slot_find(nodes, output, head);
-    if (run->plan->node[head].empty || index == NO_NODE) return false; // old releases visit empty nodes, too
+    if (run->plan->node[head].empty || index == NO_NODE) return false; // old releases visit empty
     uint32_t previous = self.previous;
     self.previous     = index;
     self.cursor       = index + 1;
-    // If no hook saw the op between, it may have overwritten the output of the one before.
+    // An op in between that no hook observed may have overwritten the previous output.
     bool there = previous != NO_NODE && run->plan->node[previous].next == head;
     bool reads = there && run->plan->node[previous].kind != GGS_VALUES_NONE, writes = there && self.dumped;
     bool dumps  = run->plan->node[head].dump || run->plan->node[index].dump;

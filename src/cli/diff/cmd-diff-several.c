@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "cli/diff/cmd-diff.h"
 
-// Counts and bytes that are the same say nothing.
+// Equal counts and bytes are not shown.
 static bool is_dull(const struct ggs_several_figure * figure) {
     bool seen = false;
     for (unsigned i = 0; i < figure->n; i++) seen |= !isnan(figure->values[i]);

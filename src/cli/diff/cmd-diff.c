@@ -37,7 +37,7 @@ static const char * verdict_word(enum ggs_verdict verdict) {
     return words[verdict];
 }
 
-// Of one op or token step: the median, or the mean where a few values that were held up make the
+// The time of one op or token step: the median, or the mean if a few delayed values make the
 // difference.
 static double shown_ns(enum ggs_verdict verdict, const struct ggs_quartiles * time, uint64_t sum_ns) {
     return verdict < GGS_STALLS || time->n == 0 ? time->median : (double) sum_ns / (double) time->n;
@@ -147,7 +147,7 @@ static void item_cells(struct ggs_table * table, const struct ggs_diff * d, cons
     }
 }
 
-// Items of all layers together, or those of single layers.
+// Prints items of all layers together, or of single layers.
 static void print_items(const struct ggs_diff * d, bool together) {
     enum { SHOWN = 15 };
     uint64_t           n     = 0;
@@ -165,7 +165,7 @@ static void print_items(const struct ggs_diff * d, bool together) {
     ggs_table_free(table);
 }
 
-// Breaks a sentence at blanks where the terminal ends.
+// Wraps a sentence at blanks to the terminal's width.
 static void print_sentence(const char * label, const char * sentence) {
     size_t width = ggs_terminal_limit(stdout), column = 8;
     fputs(label, stdout);

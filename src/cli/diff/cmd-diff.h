@@ -1,4 +1,4 @@
-// What the files of `ggscope diff` share.
+// Shared by the files of `ggscope diff`.
 #pragma once
 
 #include "cli/scaffold/judgements.h"
@@ -16,5 +16,5 @@ struct diff_arguments {
 // With --values. Returns the exit status, or a negative status.
 int diff_values(const struct diff_arguments * arguments, struct ggs_trace * traces, struct ggs_error * error);
 
-// More than two recordings. Likewise.
+// More than two recordings. Returns the same.
 int diff_several(const struct diff_arguments * arguments, struct ggs_trace * traces, struct ggs_error * error);

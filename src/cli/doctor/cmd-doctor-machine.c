@@ -59,9 +59,8 @@ static void check_memory(struct ggs_findings * report) {
     struct statfs     space;
     char              whole[GGS_NUMBER_LENGTH], left[GGS_NUMBER_LENGTH];
     if (statfs("/dev/shm", &space) != 0 || space.f_type != TMPFS_MAGIC || access("/dev/shm", W_OK | X_OK) != 0) {
-        ggs_findings_add(
-            report, GGS_FINDING_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
-            "/dev/shm is no tmpfs that we can write to: recordings are kept beside the experiment until they are sealed");
+        ggs_findings_add(report, GGS_FINDING_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
+                         "/dev/shm is no writable tmpfs: spools are kept beside the experiment until they are sealed");
         return;
     }
     uint64_t available = (uint64_t) space.f_bavail * (uint64_t) space.f_frsize;
@@ -69,7 +68,7 @@ static void check_memory(struct ggs_findings * report) {
     ggs_findings_add(report, enough ? GGS_FINDING_OK : GGS_FINDING_WARN, "spool", enough ? NULL : fix,
                      "/dev/shm: %s free of %s%s", ggs_format_bytes(left, available),
                      ggs_format_bytes(whole, (uint64_t) space.f_blocks * (uint64_t) space.f_frsize),
-                     enough ? "" : ": too little, recordings are kept beside the experiment until they are sealed");
+                     enough ? "" : ": too little, so spools are kept beside the experiment until they are sealed");
 }
 
 static void check_faults(struct ggs_findings * report) {
@@ -92,7 +91,7 @@ static void check_io(struct ggs_findings * report) {
     }
 }
 
-// Made and removed again: what is permitted shows best when it is tried.
+// Makes a limit and removes it: only that shows whether it is permitted.
 static void check_limit(struct ggs_findings * report) {
     struct ggs_limit limit;
     struct ggs_error error = {0};
@@ -107,7 +106,8 @@ static void check_limit(struct ggs_findings * report) {
     }
 }
 
-// Measures if that is asked for, or was asked for on a busy machine. False if nothing can be kept.
+// Measures if asked to, or if an earlier request found a busy machine. False if nothing can be
+// stored.
 static bool measure_limits(struct ggs_findings * report, bool asked) {
     struct ggs_limits limits;
     struct ggs_error  error = {0}, kept = {0};

@@ -27,7 +27,7 @@
 // ---- ggscope itself ----
 
 static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
-    static char            program[] = "/proc/self/exe", option[] = "--version"; // an executable of the same kind
+    static char            program[] = "/proc/self/exe", option[] = "--version"; // any executable
     char *                 argv[] = {program, option, NULL};
     char                   said[1024];
     struct ggs_error       error;
@@ -117,7 +117,7 @@ static void check_engine(struct ggs_findings * report, const char * directory, s
 
 static const char shared_fix[] = "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)";
 
-// Reports what can be seen of the ggml that an ELF file contains or links.
+// Reports which ggml an ELF file contains or links.
 static void check_contents(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
                            const struct ggs_libraries * capture, struct ggs_libraries * libraries) {
     enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
@@ -195,14 +195,14 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
     ggs_elf_close(&elf);
 }
 
-// ---- a process: what ggscope attach would see ----
+// ---- a process: what ggscope attach would record ----
 
 static bool is_engine(const char * path) {
     const char * name = ggs_file_name(path);
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
 }
 
-// An engine inside the program itself. False if there is none whose functions can be found.
+// Checks an engine inside the program itself. Returns false if no functions are found.
 static bool check_inside(struct ggs_findings * report, const char * number, const struct ggs_libraries * capture) {
     struct ggs_elf elf;
     char           link[64], path[PATH_MAX];
@@ -261,7 +261,8 @@ static bool is_one_of(const char * topic, const char * const * topics) {
     return *topics != NULL;
 }
 
-// 0: prevents a recording; 1: the program; 2: limits it; 3: fine; 4: fine, and one of many.
+// 0 prevents a recording, 1 is about the program, 2 limits a recording, 3 is fine, 4 is one of many
+// that are fine.
 static unsigned rank(const struct ggs_finding * finding, bool about_program) {
     static const char * const subjects[]    = {"program", "process", NULL};
     static const char * const one_of_many[] = {"ops", "graphs", "buffers", "transfers", "files", "tokens", NULL};

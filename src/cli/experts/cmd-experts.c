@@ -20,7 +20,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_window(void * member, const char * text) {
+static bool set_window(void * member, const char * text) {
     return ggs_parse_u64(text, 1, 65536, member);
 }
 
@@ -218,7 +218,7 @@ int cmd_experts(int argc, char ** argv) {
         GGS_OPTION("token", 0, "A..B", "Token steps A to B only; 0 is the prompt", 1, AT(options.first_token),
                    ggs_set_tokens, GGS_EXPECTS_TOKENS),
         GGS_OPTION("window", 0, "N", "Show the working set of N consecutive tokens only", 1, AT(options.window),
-                   take_window, "a number of tokens from 1 to 65536"),
+                   set_window, "a number of tokens from 1 to 65536"),
         GGS_OPTION_JSON(2),
         GGS_OPTION_DAMAGED(2),
         {0}};

@@ -101,7 +101,7 @@ static unsigned mark_inputs(const struct ggs_extract * e, const struct ggs_value
     return n;
 }
 
-// What is known of the values that the group reads.
+// The known values of the group's inputs.
 struct inputs {
     unsigned nodes;
     uint64_t rows, hash;

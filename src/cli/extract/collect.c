@@ -134,8 +134,10 @@ static int read_weights(struct ggs_extract * e, struct ggs_error * error) {
             uint64_t                  file, offset;
             if (blob->tensor == NULL || blob->node >= 0 || blob->data != NULL) continue;
             if (!ggs_trace_origin(blob->tensor, &file, &offset))
-                status = ggs_fail(error, GGS_ABSENT, "nothing was kept of %s, an input of %s, and it is in no file",
-                                  ggs_trace_tensor_name(e->trace, blob->number), e->key);
+                status =
+                    ggs_fail(error, GGS_ABSENT,
+                             "%s, an input of %s, was not recorded and is in no file: record again with --values-dump",
+                             ggs_trace_tensor_name(e->trace, blob->number), e->key);
             else
                 status = read_file(e, blob, file, offset, error);
         }

@@ -72,7 +72,9 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
     int64_t                  token = arguments->token;
     if (!ggs_trace_has_step(traces, token) && token == 0) token = traces->selection->first_step;
     if (!ggs_trace_has_step(traces, token))
-        return ggs_fail(error, GGS_ABSENT, "token %" PRId64 " has nothing of that request, sequence or context", token);
+        return ggs_fail(error, GGS_ABSENT,
+                        "token %" PRId64 " has no op of that request, sequence or context; ggscope requests lists them",
+                        token);
     int status = ggs_graph_runs(traces, token, 0, &runs, &n, error);
     if (status < 0) return status;
     status = write_graphs(&output, traces, runs, n, error);

@@ -7,4 +7,4 @@
 #include "analyze/ops/graph-view.h"
 
 void ggs_graph_text(const struct ggs_graph_view * view, FILE * file, bool all);
-void ggs_graph_dot(const struct ggs_graph_view * view, FILE * file); // the body: clusters, nodes and edges
+void ggs_graph_dot(const struct ggs_graph_view * view, FILE * file); // clusters, nodes, edges

@@ -120,8 +120,8 @@ static void format_cells(const struct ggs_log_writer * writer, char cells[][SIZE
                          const struct ggs_log_entry * e) {
     uint64_t taken = e->end_ns > e->begin_ns ? (uint64_t) (e->end_ns - e->begin_ns) : 0;
     snprintf(cells[NUMBER], SIZE, "%" PRIu64 ".%" PRIu64, e->run, e->node);
-    double seconds =
-        (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) / 1e9; // as many digits as fit
+    // The digits are limited to the width of the cell.
+    double seconds = (double) (e->opaque && e->submit_ns >= 0 ? e->submit_ns : e->begin_ns) / 1e9;
     snprintf(cells[TIME], SIZE, "%.*f", seconds < 10 ? 6 : seconds < 100 ? 5 : seconds < 1000 ? 4 : 3, seconds);
     if (e->opaque && e->submit_ns < 0) snprintf(cells[TIME], SIZE, "-");
     if (e->token < 0) {

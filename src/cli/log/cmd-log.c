@@ -36,7 +36,7 @@ static struct ggs_word sort_words(unsigned i) {
     return (struct ggs_word){orders[i].name, orders[i].order.descending ? "largest first" : NULL};
 }
 
-static bool take_sort(void * member, const char * text) {
+static bool set_sort(void * member, const char * text) {
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         if (strcmp(orders[i].name, text) != 0) continue;
         *(struct ggs_log_order *) member = orders[i].order;
@@ -63,7 +63,7 @@ static const struct ggs_option options[] = {
     GGS_OPTIONS_OPS(1, struct arguments, filter.ops),
     GGS_SWITCH("faults", 0, "List page faults instead of ops: when, where, how long the thread stalled", 1, AT(faults)),
     GGS_OPTION_OF("sort", 0, "COLUMN", "Sort by COLUMN, amounts largest first, others ascending", 2, AT(order),
-                  take_sort, sort_words),
+                  set_sort, sort_words),
     GGS_OPTION("limit", 'n', "N", "At most N ops", 2, AT(limit), ggs_set_count, "a number of lines"),
     GGS_SWITCH("csv", 0, "As CSV", 3, AT(csv)),
     GGS_SWITCH("json", 'j', "As JSON, with all operands", 3, AT(input.json)),

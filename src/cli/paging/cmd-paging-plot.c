@@ -15,7 +15,7 @@ struct canvas {
     unsigned char cell[ROWS][MOST_COLUMNS];
     unsigned      columns;
     uint64_t      most_memory, most_read;
-    uint64_t least_read; // of a logarithmic scale: at the second row from the bottom, smaller values below; 0: linear
+    uint64_t      least_read; // logarithmic scale: second row from the bottom; 0: linear
 };
 
 enum mark { BLANK, CURVE, LINUX, PIN_HOT, OPT, STREAM, SEVERAL };

@@ -32,7 +32,7 @@ static const char * next_part(const char * list, char * part, size_t size) {
     return list[length] == ',' ? list + length + 1 : list + length;
 }
 
-static bool take_memory(void * member, const char * list) {
+static bool set_memory(void * member, const char * list) {
     struct ggs_paging_options * options = member;
     char                        part[64];
     const char *                rest = list;
@@ -51,7 +51,7 @@ static struct ggs_word policy_words(unsigned i) {
     return (struct ggs_word){ggs_paging_policy_names[i], ggs_paging_policy_texts[i]};
 }
 
-static bool take_policies(void * member, const char * list) {
+static bool set_policies(void * member, const char * list) {
     bool *       policies = member;
     char         part[64];
     const char * rest = list;
@@ -65,7 +65,7 @@ static bool take_policies(void * member, const char * list) {
     return *list != '\0';
 }
 
-static bool take_page(void * member, const char * text) {
+static bool set_page(void * member, const char * text) {
     uint64_t page;
     if (!ggs_parse_bytes(text, &page) || page < LEAST_PAGE || page > MOST_PAGE || (page & (page - 1)) != 0)
         return false;
@@ -73,7 +73,7 @@ static bool take_page(void * member, const char * text) {
     return true;
 }
 
-static bool take_readahead(void * member, const char * text) {
+static bool set_readahead(void * member, const char * text) {
     return ggs_parse_bytes(text, member) && *(uint64_t *) member <= GGS_READAHEAD_MOST;
 }
 
@@ -126,13 +126,13 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 int cmd_paging(int argc, char ** argv) {
     static const struct ggs_option options[] = {
         GGS_OPTION("memory", 0, "SIZE,...", "Memory sizes (default: several, up to the bytes touched)", 1, AT(options),
-                   take_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"),
+                   set_memory, "at most 64 sizes of at least 4K, such as 64M or 512M,1.5G"),
         GGS_OPTION_OF("policy", 0, "NAME,...", "Only these policies (default: the first four)", 1, AT(options.policies),
-                      take_policies, policy_words),
-        GGS_OPTION("page", 0, "SIZE", "Page size (that of the recorded machine)", 1, AT(options.page), take_page,
+                      set_policies, policy_words),
+        GGS_OPTION("page", 0, "SIZE", "Page size (that of the recorded machine)", 1, AT(options.page), set_page,
                    "a power of two from 4K to 2M"),
         GGS_OPTION("readahead", 0, "SIZE", "The disk's readahead (default: the setting of the model's disk)", 1,
-                   AT(options.readahead), take_readahead, "a size of at most 1G, such as 128K, or 0"),
+                   AT(options.readahead), set_readahead, "a size of at most 1G, such as 128K, or 0"),
         GGS_SWITCH("cold", 0, "Begin with empty memory instead of what loading the model leaves", 1, AT(options.cold)),
         GGS_OPTION("token", 0, "A..B", "Only these token steps", 1, AT(options.first_step), ggs_set_tokens,
                    GGS_EXPECTS_TOKENS),

@@ -12,8 +12,7 @@ struct paging_report {
     const struct ggs_paging_options * options;
 };
 
-// Each returns 0, or a negative status if output failed or, with a sentence in `error`, if
-// something else failed.
+// Return 0, or a negative status: without a sentence if output failed, else with one in `error`.
 int paging_text(const struct paging_report * report);
 int paging_csv(const struct paging_report * report);
 int paging_suggest(const struct paging_report * report, struct ggs_error * error);

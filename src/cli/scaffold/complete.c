@@ -68,7 +68,7 @@ static bool offer_recordings(const char * begun) {
     return any;
 }
 
-// Finds the recording on the command line, or the newest.
+// Finds the recording on the command line, or else the newest.
 static bool find_recording(char path[PATH_MAX], int argc, char ** argv) {
     struct ggs_error error;
     for (int i = 1; i < argc - 1; i++) {

@@ -34,7 +34,8 @@ static const char * behind_line(const char * line) {
 
 // ---- options ----
 
-// Returns the text for an option: the lines behind its mark, up to the next mark. NULL: no mark.
+// Returns the text of an option: the lines after its mark, up to the next mark. NULL if there is no
+// mark.
 static const char * find_text(const char * texts, const char * name, size_t * length) {
     for (const char * line = texts; line != NULL && *line != '\0' && !begins(line, MARK "@end");
          line              = behind_line(line)) {
@@ -117,7 +118,7 @@ static void put_options(struct page * page) {
 
 // ---- the command line ----
 
-// "DIR [TEXT]": words, in brackets if optional. A page with more to say writes its own synopsis.
+// "DIR [TEXT]": words, in brackets if optional. A page may write its own synopsis instead.
 static void put_operands(const char * operands) {
     for (const char * word = operands; *word != '\0'; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
@@ -164,7 +165,7 @@ static void put_verbs(const struct page * page) {
     puts(".El");
 }
 
-// In alphabetical order, with that of the other program.
+// Lists the pages in alphabetical order, including ggscope-engine(1).
 static void put_pages(const struct page * page) {
     for (const char *last = "", *next; last != NULL; last = next) {
         next = strcmp(last, "engine") < 0 ? "engine" : NULL;

@@ -62,7 +62,7 @@ static void become(const char * command, const int ends[2]) {
     close(ends[0]);
     close(ends[1]);
     unsetenv(GGS_PAGER_IN_USE);
-    setenv("LESS", "FRX", 0); // quits if everything fits on the screen, shows colours, keeps the text
+    setenv("LESS", "FRX", 0); // quit if it fits, show colours, keep the text
     setenv("LV", "-c", 0);
     execl("/bin/sh", "sh", "-c", command, (char *) NULL);
     _exit(127);
@@ -149,7 +149,7 @@ static ssize_t write_plain(void * cookie, const char * bytes, size_t size) {
         if (plain->n > 0 || (unsigned char) c >= 0x80) {
             plain->rest[plain->n++] = c;
             if (ggs_utf8_decode(plain->rest, plain->n, &point) == 0) {
-                if (plain->n < 4 && ((unsigned char) plain->rest[0] >= 0xc2)) continue; // incomplete
+                if (plain->n < 4 && ((unsigned char) plain->rest[0] >= 0xc2)) continue; // partial
                 point = 0xfffd;
             }
             plain->n = 0;

@@ -19,11 +19,11 @@
 
 enum { TOP = 5 };
 
-// ---- what was recorded ----
+// ---- subject ----
 
 enum { PROMPT_COLUMNS = 40 };
 
-// A member of experiment.json as text for one line: no control characters, at most `size` - 1
+// Reads a member of experiment.json as text for one line: no control characters, at most `size` - 1
 // bytes.
 static bool line_of(struct ggs_json_value value, char * line, size_t size) {
     struct ggs_text text  = {0};
@@ -39,7 +39,7 @@ static bool line_of(struct ggs_json_value value, char * line, size_t size) {
     return there;
 }
 
-// What stands behind -p of the command.
+// Finds the word after -p of the command.
 static bool prompt_of(struct ggs_json_value root, char * line, size_t size) {
     struct ggs_json_value command = ggs_json_member(root, "command"), word = {0};
     char                  option[16];
@@ -72,7 +72,7 @@ static void print_engine(FILE * out, struct ggs_json_value root, const struct gg
     if (bytes > 0) fprintf(out, "memory    %s at most\n", ggs_format_bytes(peak, bytes));
 }
 
-// Storage work on such a recording would be in vain: ops read the copies.
+// Warns that ops read copies of the weights: work on storage has no effect on such a recording.
 static void print_placement(FILE * out, struct ggs_json_value root, const struct ggs_weight_places * p) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     if (p->copied == 0) return;
@@ -85,13 +85,13 @@ static void print_placement(FILE * out, struct ggs_json_value root, const struct
         plain |= strcmp(p->buffer[i], "CPU") == 0;
     }
     if (packed) fprintf(out, "; --no-repack leaves them mapped");
-    char llama[64]; // other programs have ways of their own to load a model
+    char llama[64]; // other programs load models in other ways
     if (plain && line_of(ggs_json_member(ggs_json_member(root, "engine"), "llama_version"), llama, sizeof(llama)))
         fprintf(out, "; without --no-mmap they stay mapped");
     fputc('\n', out);
 }
 
-// What the program could have of the machine, and what else used it.
+// Prints the machine's conditions for the program, and other load.
 static void print_machine(FILE * out, struct ggs_json_value root) {
     struct ggs_json_value host  = ggs_json_member(root, "host");
     uint64_t              cores = 0, usable = 0, read = 0;
@@ -126,8 +126,8 @@ void ggs_summary_subject(const struct ggs_trace * trace, const struct ggs_totals
 
 // ---- figures ----
 
-// Only if it is more than a twentieth. What a program does between decodes is no op's, and the user
-// waits for it all the same.
+// Prints the time between decodes if it exceeds a twentieth. It belongs to no op, but the user
+// waits for it.
 static void print_between(FILE * out, const struct ggs_totals * t) {
     char     number[GGS_NUMBER_LENGTH];
     uint64_t decodes = t->generate_ns + t->drafting_ns, all = t->generate_ns + t->between_ns;
@@ -138,7 +138,7 @@ static void print_between(FILE * out, const struct ggs_totals * t) {
             ggs_format_percent(number, all - decodes, all), (double) t->decoded_tokens / ((double) decodes / 1e9));
 }
 
-// A step of one request yields a token; one of a server as many as it has slots.
+// A step of one request yields a token; a step of a server yields as many as it has slots.
 static void print_speed(FILE * out, const struct ggs_totals * t) {
     char   number[GGS_NUMBER_LENGTH], other[GGS_NUMBER_LENGTH];
     double seconds = (double) (t->generate_ns + t->between_ns) / 1e9, tokens = (double) t->decoded_tokens;
@@ -182,7 +182,7 @@ void ggs_summary_drafts(const struct ggs_request_context * c, const char * inden
         fputs("was not seen without\n", out);
 }
 
-// What shares of ops are shares of: token steps, if all ops belong to them.
+// True if all ops belong to token steps, which shares of ops then refer to.
 static bool has_steps(const struct ggs_totals * t) {
     return t->warmup_steps == 0 && t->graph_steps == 0 && t->draft_steps == 0 && t->prompt_ns + t->generate_ns > 0;
 }
@@ -228,7 +228,7 @@ static void print_moved(FILE * out, const char * way, const struct ggs_device_mo
     fputs(end, out);
 }
 
-// What seeing every op of a run costs, if some runs were seen so and some were not.
+// Prints the cost of recording every op, if some runs were recorded so and some were not.
 static void print_price(FILE * out, const struct ggs_device_totals * d) {
     char                 a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
     struct ggs_quartiles with = ggs_spread_quartiles(&d->timed_run), without = ggs_spread_quartiles(&d->whole_run);
@@ -238,7 +238,7 @@ static void print_price(FILE * out, const struct ggs_device_totals * d) {
             100 * (with.median / without.median - 1));
 }
 
-// How busy devices were, and of how much of their time ops are known. Nothing if only the CPU
+// Prints how busy devices were, and the share of their time with known ops. Nothing if only the CPU
 // computed.
 static void print_devices(FILE * out, const struct ggs_totals * t) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH];
@@ -351,7 +351,7 @@ void ggs_summary_conditions(const struct ggs_conditions * c, FILE * out) {
         fprintf(out, "storage   %s read by the program, by its own count\n", ggs_format_bytes(a, c->read_bytes));
 }
 
-// How much that cost: what was lost, if context switches were recorded.
+// Prints the time lost to other load, if context switches were recorded.
 static void print_lost(const struct ggs_off_cpu_totals * off, uint64_t lost_ns, FILE * out) {
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];
     if (!off->recorded || off->run_ns == 0)
@@ -395,7 +395,7 @@ void ggs_summary_busy(const struct ggs_conditions * conditions, const struct ggs
     print_lost(off, off->lost_ns, out);
 }
 
-// The same, where what was lost is not computed yet.
+// The same, computing the lost time first.
 static int print_busy(struct ggs_trace * trace, const struct ggs_conditions * conditions,
                       const struct ggs_totals * totals, FILE * out, struct ggs_error * error) {
     struct ggs_off_cpu_totals off = {0};

@@ -112,18 +112,19 @@ static void add_options(struct parsing * parsing) {
     }
 }
 
-static void take_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
+static void set_option(const struct parsing * parsing, int key, const char * text, struct argp_state * state) {
     int i = key - FIRST_KEY;
     for (int k = 0; i < 0 && k < parsing->n; k++) {
         if (parsing->known[k].option->letter == key) i = k;
     }
     const struct ggs_option * option = parsing->known[i].option;
-    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); // does not return
+    // Both end the program.
+    if (option == &common[COMMON_HELP]) argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
     if (option == &common[COMMON_USAGE]) argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
     void * member = (char *) parsing->arguments + parsing->known[i].offset;
-    if (option->take == NULL) {
+    if (option->set == NULL) {
         *(bool *) member = true;
-    } else if (!option->take(member, text)) {
+    } else if (!option->set(member, text)) {
         struct ggs_text words = {0};
         if (option->words != NULL) ggs_words_append(&words, option->words);
         argp_error(state, "--%s takes %s, not '%s'", option->name,
@@ -158,13 +159,13 @@ static error_t parse(int key, char * text, struct argp_state * state) {
         case ARGP_KEY_FINI:
             return ARGP_ERR_UNKNOWN;
         default:
-            take_option(parsing, key, text, state);
+            set_option(parsing, key, text, state);
             return 0;
     }
 }
 
-// getopt only reports an unknown option: scans the words likewise and suggests the one that was
-// probably meant.
+// getopt reports an unknown option without a suggestion: scans the words likewise and suggests the
+// nearest name.
 static void check_names(const struct argp_option * table, int n, bool in_order, int argc, char ** argv) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char * word = argv[i];
@@ -176,8 +177,8 @@ static void check_names(const struct argp_option * table, int n, bool in_order, 
             for (const char * letter = word + 1; *letter != '\0'; letter++) {
                 int k = 0;
                 while (k < n && table[k].key != *letter) k++;
-                if (k == n || table[k].arg == NULL) continue; // getopt's message suffices for letters
-                i += letter[1] == '\0';                       // its value is the next word, or the rest of this one
+                if (k == n || table[k].arg == NULL) continue; // getopt reports letters
+                i += letter[1] == '\0';                       // its value may follow
                 break;
             }
             continue;
@@ -210,7 +211,7 @@ static int parse_command_line(struct parsing * parsing, int argc, char ** argv) 
     check_names(parsing->table, parsing->n_table, in_order, argc, argv);
     struct argp argp = {parsing->table,      parse, parsing->verb->operands, parsing->verb->text, NULL,
                         parsing->verb->help, NULL};
-    // --help has a letter that people try first.
+    // argp's help option has another letter than the one people try first.
     int status = argp_parse(&argp, argc, argv, ARGP_NO_HELP | (in_order ? ARGP_IN_ORDER : 0), NULL, parsing);
     for (int i = 0; i < parsing->n; i++) ggs_text_release(&parsing->help[i]);
     return status;
@@ -241,7 +242,7 @@ const struct ggs_option * ggs_verb_next_option(const struct ggs_verb * verb, uns
 
 // ---- running ----
 
-static int take_newest(struct ggs_input * input, struct ggs_error * error) {
+static int use_newest(struct ggs_input * input, struct ggs_error * error) {
     int status = ggs_newest_find(input->newest, error);
     if (status != 0) return status;
     if (!input->quiet) fprintf(stderr, "ggscope: %s, the newest recording here\n", input->newest);
@@ -251,12 +252,12 @@ static int take_newest(struct ggs_input * input, struct ggs_error * error) {
     return 0;
 }
 
-// Finds the path in a sentence: a whole word, followed by a quote, a colon, more of a path or
-// nothing.
+// Finds the path in a sentence: a whole word, followed by a quote, a colon, more of a path or the
+// end.
 static const char * find_path(const char * text, const char * path) {
     for (const char * at = text; (at = strstr(at, path)) != NULL; at++) {
         bool begins = at == text || at[-1] == ' ' || at[-1] == '\'';
-        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // also matches the end of the text
+        if (begins && strchr("':/", at[strlen(path)]) != NULL) return at; // or the end
     }
     return NULL;
 }
@@ -280,7 +281,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     struct ggs_trace traces[MOST_TRACES] = {{0}};
     unsigned         opened              = 0;
     int              status              = 0;
-    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = take_newest(input, error);
+    if (verb->least == 0 && !verb->program && !verb->several && input->n == 0) status = use_newest(input, error);
     for (; verb->opens && status == 0 && opened < input->n && opened < MOST_TRACES; opened++)
         status = ggs_verb_open(&traces[opened], input->paths[opened], input, error);
     for (unsigned i = 0; status == 0 && i < opened; i++)
@@ -293,7 +294,7 @@ static int open_and_run(const struct ggs_verb * verb, struct ggs_input * input, 
     if (status == 0) status = verb->run(arguments, traces, error);
     if (input->json && ggs_json_begun(&json) && status >= 0 && ggs_json_finish(&json) != 0) status = -1;
     input->out = NULL;
-    // Writers fail without a sentence, which is always the same.
+    // All writers share this sentence.
     bool unwritten = ggs_file_flush(stdout) != 0;
     if (!unwritten) errno = EIO;
     if ((unwritten && status >= 0) || (status < 0 && error->text[0] == '\0'))

@@ -7,7 +7,7 @@
 //     };
 //     #define AT(member) offsetof(struct arguments, member)
 //     static const struct ggs_option options[] = {
-//         GGS_OPTION("limit", 'n', "N", "At most N rows", 1, AT(limit), ggs_set_count, "a number of rows"),
+//         GGS_OPTION("limit", 'n', "N", "At most N rows", 1, AT(limit), ggs_set_count, "a number"),
 //         GGS_OPTION_JSON(2),
 //         {0}};
 //
@@ -39,7 +39,7 @@ struct ggs_input {
     char **           paths; // the operands
     unsigned          n;
     bool              json;
-    struct ggs_json * out;              // with --json: stdout, for one object or array; finished after the verb has run
+    struct ggs_json * out;              // stdout with --json, for one object or array
     bool              damaged;          // read the intact part of a damaged trace
     struct ggs_asked  choice;           // limits the verb to requests: the selection of its traces
     bool              quiet;            // only error messages
@@ -69,10 +69,10 @@ struct ggs_verb {
     const char *              text;     // description of the verb
     const struct ggs_option * options;
     struct ggs_option_list    more[3];     // further options of other modules
-    unsigned                  least, most; // number of operands. least 0: defaults to the newest recording
+    unsigned                  least, most; // number of operands; least 0: the newest recording
     bool                      several;     // any number of operands, even none, without a default
-    bool                      program;     // the first operand is a program: its arguments are not parsed
-    bool                      opens;       // seals and opens the experiments; else the verb does so itself
+    bool                      program;     // the first operand is a program with arguments
+    bool                      opens;       // opens the experiments; else the verb does
     // Checks combinations of options. Calls argp_error. NULL: none.
     void (*check)(const void * arguments, struct argp_state * state);
     // The work. `traces` has input.n entries if they were opened. Negative: failed, the error is
@@ -84,14 +84,14 @@ struct ggs_verb {
 
 // Parses the command line into `arguments`, which begin with a struct ggs_input; opens the
 // experiments, runs the verb, flushes stdout, and reports failures on stderr. Returns the exit
-// status: that of the work, 1 on failure, 2 on a usage error.
+// status: that of the verb, 1 on failure, 2 on a usage error.
 int ggs_verb_run(const struct ggs_verb * verb, int argc, char ** argv, void * arguments);
 
 // ---- description of a verb, for completion and man pages ----
 
 enum { GGS_VERB_DESCRIBE = -1 };
-// Returns the verb behind a function of commands.h: with GGS_VERB_DESCRIBE as argc it stops in
-// ggs_verb_run, which takes argv as the struct to fill. It points to constants.
+// Returns the description of a command function: with GGS_VERB_DESCRIBE as argc it stops in
+// ggs_verb_run, which fills the struct in argv. It points to constants.
 struct ggs_verb ggs_verb_of(int (*function)(int argc, char ** argv));
 
 // Iterates over the options from *i = 0 on: the verb's own, those of other modules, the common

@@ -1,5 +1,4 @@
-// ggscope stats as text: what was set on the machine and what it did, how models were loaded, what
-// was in memory.
+// ggscope stats as text: conditions of the machine, kernel events, model loading, memory.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +143,7 @@ static void print_loading(const struct ggs_loading * loading) {
     }
 }
 
-// Of the snapshots after tokens: the last one of each token counts.
+// Snapshots after tokens: the last one of each token counts.
 struct tokens {
     uint64_t n, first, last, least, most;
 };

@@ -34,8 +34,8 @@ static bool print_row(struct ggs_table * table, const struct ggs_roofline_row * 
     ggs_table_cell(table, "%s", ggs_format_count(a, row->ops));
     ggs_table_cell(table, "%s", ggs_format_nanoseconds(a, row->wall_ns));
     ggs_table_cell(table, "%.2f", memory);
-    bool above =
-        cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second); // limits of the host only
+    // The limits are the host's.
+    bool above = cell_rate(table, memory, row->on_device ? 0 : rates->memory_bytes_per_second);
     if (row->flops < 0) {
         for (int i = 0; i < 3; i++) ggs_table_cell(table, "–");
     } else {

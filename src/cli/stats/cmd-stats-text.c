@@ -61,8 +61,8 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
         ggs_table_cell(table, "%s", g->unwaited ? "-" : ggs_format_percent(a, g->wait_ns, g->busy_ns + g->wait_ns));
         if (!bytes) continue;
         ggs_table_cell(table, "%s", ggs_format_bytes(a, g->read));
-        double rate =
-            g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns; // bytes per ns = GB/s
+        // Bytes per ns are GB/s.
+        double rate = g->wall_ns == 0 ? 0 : (double) (g->read + g->written) / (double) g->wall_ns;
         if (!ggs_group_has_rate(g, by) || (limit > 0 && g->on_device)) {
             ggs_table_cell(table, "-"); // the limit is the host's
         } else if (limit > 0) {
@@ -113,7 +113,7 @@ static void print_weights(const struct ggs_weights * weights) {
                ggs_format_bytes(a, w->bytes), w->reads, w->reads == 1 ? "" : "s");
     }
     if (weights->unread > 0)
-        puts("cold: not known, because the model's file is not there any more");
+        puts("cold: not known, because the model's file is gone");
     else
         print_cold(weights);
 }
@@ -137,7 +137,7 @@ static void print_windows(const struct ggs_stats * stats) {
     if (w->n > MOST) printf("            and %" PRIu64 " more\n", w->n - MOST);
 }
 
-// How the times of a process came onto the common clock.
+// Prints how the times of a process were converted to the common clock.
 static void print_clock(const struct ggs_process * row) {
     char a[GGS_NUMBER_LENGTH];
     if (row->clock == GGS_CLOCK_OWN)
@@ -189,7 +189,7 @@ static void print_processes(const struct ggs_process_list * list) {
                ggs_format_percent(b, parts[i].ns, list->wall_ns));
 }
 
-// Never in the table of what was seen.
+// An estimate is never a row of the table of recorded times.
 static void print_estimate(const struct ggs_estimate * estimate) {
     enum { SHOWN = 8 };
     char     a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH];

@@ -24,7 +24,7 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
-static bool take_by(void * member, const char * text) {
+static bool set_by(void * member, const char * text) {
     return ggs_groupings_parse(text, member);
 }
 
@@ -33,7 +33,7 @@ static struct ggs_word by_words(unsigned i) {
     return (struct ggs_word){ggs_groupings[i].name, ggs_groupings[i].text};
 }
 
-// Measures this machine's limits with the recorded number of threads and stores them beside the
+// Measures this machine's limits with the recorded number of threads and stores them with the
 // experiment.
 static int probe(const char * directory, unsigned threads, struct ggs_error * error) {
     char              path[PATH_MAX];
@@ -67,7 +67,7 @@ static int show_roofline(const struct arguments * arguments, struct ggs_trace * 
     return status;
 }
 
-// Lines fit the terminal.
+// Prints lines that fit the terminal.
 static int show_text(const struct ggs_stats * stats, unsigned by, struct ggs_error * error) {
     unsigned width    = ggs_terminal_limit(stdout);
     FILE *   terminal = stdout;
@@ -113,7 +113,7 @@ static int show(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_stats(int argc, char ** argv) {
     static const struct ggs_option options[] = {
-        GGS_OPTION_OF("by", 0, "WHAT,...", "Sum up by these", 1, AT(by), take_by, by_words),
+        GGS_OPTION_OF("by", 0, "WHAT,...", "Sum up by these", 1, AT(by), set_by, by_words),
         GGS_OPTION("token", 0, "A..B", "Only these token steps", 1, AT(range.first_step), ggs_set_tokens,
                    GGS_EXPECTS_TOKENS),
         GGS_OPTION("gap", 0, "SIZE", "What a read may pass over and still be sequential; a page if not given", 1,

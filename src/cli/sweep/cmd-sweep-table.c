@@ -72,7 +72,7 @@ static void format_n(char * text, size_t size, const struct ggs_sweep_row * row)
 }
 
 static void format_ratio(char * text, size_t size, const struct ggs_ratio * ratio) {
-    if (!isfinite(ratio->value) || !isfinite(ratio->high)) // of nothing
+    if (!isfinite(ratio->value) || !isfinite(ratio->high)) // invalid
         snprintf(text, size, "-");
     else
         snprintf(text, size, "%.3f [%.3f, %.3f]", ratio->value, ratio->low, ratio->high);

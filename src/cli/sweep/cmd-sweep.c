@@ -36,19 +36,19 @@ static bool add_list(void * member, const char * factor, const char * list) {
     return ggs_study_add_list(&arguments->study, factor, list, &arguments->wrong) == 0;
 }
 
-static bool take_memory_list(void * member, const char * text) {
+static bool set_memory_list(void * member, const char * text) {
     return add_list(member, "memory", text);
 }
 
-static bool take_cold_list(void * member, const char * text) {
+static bool set_cold_list(void * member, const char * text) {
     return add_list(member, "cold", text);
 }
 
-static bool take_readahead_list(void * member, const char * text) {
+static bool set_readahead_list(void * member, const char * text) {
     return add_list(member, "readahead", text);
 }
 
-static bool take_factor(void * member, const char * text) {
+static bool set_factor(void * member, const char * text) {
     const char * equals = strchr(text, '=');
     char         name[128];
     if (equals == NULL || equals == text || (size_t) (equals - text) >= sizeof(name)) return false;
@@ -59,7 +59,7 @@ static bool take_factor(void * member, const char * text) {
 GGS_WORDS(format_words, {"text", NULL}, {"csv", "all figures, with the ends of their intervals"},
           {"parquet", "the same"}, {"markdown", NULL}, {"latex", "a tabular"})
 
-static bool take_table(void * member, const char * text) {
+static bool set_table(void * member, const char * text) {
     struct arguments * arguments = member;
     arguments->table             = true;
     for (unsigned i = 0; text != NULL; i++) {
@@ -70,7 +70,7 @@ static bool take_table(void * member, const char * text) {
     return true;
 }
 
-static bool take_figures(void * member, const char * text) {
+static bool set_figures(void * member, const char * text) {
     struct ggs_sweep_shown * shown = member;
     char                     list[512], *at = list, *name;
     shown->n = 0;
@@ -96,16 +96,16 @@ static char * name_figures(int key, const char * text, void * input) {
 static const struct ggs_option options[] = {
     GGS_OPTION("output", 'o', "DIR", "Directory of the study", 1, AT(output), ggs_set_path, "a directory"),
     GGS_OPTION("memory", 0, "LIST", "Limits of memory: sizes, shares of the model such as 25%, none", 1, 0,
-               take_memory_list, "a list such as 25%,50%,2G,none"),
-    GGS_OPTION("cold", 0, "LIST", "Cold and warm starts: yes,no", 1, 0, take_cold_list, "a list of yes and no"),
+               set_memory_list, "a list such as 25%,50%,2G,none"),
+    GGS_OPTION("cold", 0, "LIST", "Cold and warm starts: yes,no", 1, 0, set_cold_list, "a list of yes and no"),
     GGS_OPTION("readahead", 0, "LIST",
                "Readahead of the whole device that holds the model: sizes, none (needs root; restored at the end)", 1,
-               0, take_readahead_list, "a list such as 128K,8M,none"),
+               0, set_readahead_list, "a list such as 128K,8M,none"),
     GGS_OPTION(
         "vary", 0, "NAME=LIST",
         "Vary anything else: model, prompt, an option of record by its name, an argument of the program with its "
         "dash, such as -t=1,2; repeatable",
-        1, 0, take_factor, "a name and a list, such as -t=1,2,4 or engine=old,new"),
+        1, 0, set_factor, "a name and a list, such as -t=1,2,4 or engine=old,new"),
     GGS_SWITCH("pairs", 0, "Combine the first values of all lists, then the second, ...; not every combination", 1,
                AT(pairs)),
     GGS_OPTION("repeat", 'r', "N", "Run each variant N times (5)", 1, AT(repeat), ggs_set_count, "a number of runs"),
@@ -114,12 +114,12 @@ static const struct ggs_option options[] = {
      .value = "=FORMAT",
      .help  = "Run nothing: show the table of finished runs",
      .group = 2,
-     .take  = take_table,
+     .set   = set_table,
      .words = format_words},
     GGS_OPTION("to", 0, "FILE", "Write the table to FILE", 2, AT(to), ggs_set_path, "a file"),
     GGS_OPTION("figures", 0, "LIST",
                "Figures in text, Markdown and LaTeX (tokens_per_s,token_quiet_ns,read_bytes,resident_peak)", 2,
-               AT(shown), take_figures, "up to 8 of the figures in --help, with commas"),
+               AT(shown), set_figures, "up to 8 of the figures in --help, with commas"),
     GGS_OPTION_JSON(2),
     {0},
 };
@@ -143,7 +143,7 @@ static int read_study(struct arguments * arguments, struct ggs_study * study, st
     if (folder[0] == '\0') {
         size_t length = strlen(path);
         if (length < 6 || strcmp(path + length - 5, ".json") != 0)
-            return ggs_fail(error, GGS_USAGE, "where does the study go? name its directory with -o DIR");
+            return ggs_fail(error, GGS_USAGE, "missing option: name the study's directory with -o DIR");
         snprintf(folder, sizeof(folder), "%.*s", (int) length - 5, path);
     }
     snprintf(study->directory, sizeof(study->directory), "%s", folder);
@@ -181,7 +181,7 @@ static void draw(void * context, const struct ggs_sweep * sweep) {
     ggs_progress_update(&show->progress, sweep->done - show->before);
 }
 
-static void tell_begin(const struct ggs_sweep * sweep) {
+static void print_begin(const struct ggs_sweep * sweep) {
     bool readahead = false;
     for (unsigned i = 0; i < sweep->study->n_variants; i++) readahead |= sweep->variants[i].readahead >= 0;
     if (sweep->done > 0 && sweep->done < ggs_sweep_planned(sweep->study))
@@ -193,7 +193,7 @@ static void tell_begin(const struct ggs_sweep * sweep) {
                 "sweep ends\n");
 }
 
-static void tell_end(const struct ggs_sweep * sweep, bool stopped) {
+static void print_end(const struct ggs_sweep * sweep, bool stopped) {
     struct ggs_trials_load load = ggs_trials_load(sweep->trials);
     if (sweep->recovered > 0)
         fprintf(stderr, "ggscope: readahead of %u device%s, which a killed sweep had changed, was restored\n",
@@ -210,11 +210,11 @@ static int run_rest(struct ggs_sweep * sweep, struct ggs_error * error) {
     struct show show = {.before = sweep->done};
     sweep->progress  = draw;
     sweep->context   = &show;
-    tell_begin(sweep);
+    print_begin(sweep);
     ggs_progress_start(&show.progress, "sweep", ggs_sweep_planned(sweep->study) - sweep->done);
     int status = ggs_sweep_run(sweep, error);
     ggs_progress_finish(&show.progress);
-    if (status >= 0) tell_end(sweep, status == 1);
+    if (status >= 0) print_end(sweep, status == 1);
     return status;
 }
 
@@ -261,11 +261,11 @@ static void check(const void * input, struct argp_state * state) {
     if (!arguments->program && (study->n_factors > 0 || arguments->input.n > 1))
         argp_error(state, "put -- before the program: ggscope sweep [OPTIONS...] -- PROGRAM ARGS...");
     if (arguments->program && arguments->output == NULL)
-        argp_error(state, "where does the study go? name it with -o DIR");
+        argp_error(state, "missing option: name the study's directory with -o DIR");
     if (arguments->program && arguments->table)
-        argp_error(state, "--table shows a study that is there: ggscope sweep DIR --table");
+        argp_error(state, "--table needs an existing study: ggscope sweep DIR --table");
     if (!arguments->program && (arguments->pairs || arguments->repeat != UINT64_MAX || arguments->seed != 1))
-        argp_error(state, "a study that is there has its plan: leave --pairs, --repeat and --seed out");
+        argp_error(state, "an existing study has its plan: omit --pairs, --repeat and --seed");
     if (arguments->to != NULL && arguments->input.json) argp_error(state, "--to writes a table, --json goes to stdout");
 }
 
@@ -292,6 +292,6 @@ int cmd_sweep(int argc, char ** argv) {
     struct arguments arguments = {
         .repeat = UINT64_MAX, .seed = 1, .program = argc != GGS_VERB_DESCRIBE && names_program(argc, argv)};
     verb.program = arguments.program;
-    take_figures(&arguments.shown, "tokens_per_s,token_quiet_ns,read_bytes,resident_peak");
+    set_figures(&arguments.shown, "tokens_per_s,token_quiet_ns,read_bytes,resident_peak");
     return ggs_verb_run(&verb, argc, argv, &arguments);
 }

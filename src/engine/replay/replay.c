@@ -244,7 +244,7 @@ static error_t parse(int key, char * argument, struct argp_state * state) {
             o->path = argument;
             return 0;
         case ARGP_KEY_END:
-            if (o->path == NULL) argp_error(state, "which file? ggscope extract writes one");
+            if (o->path == NULL) argp_error(state, "missing argument: a file that ggscope extract wrote");
             return 0;
         default:
             return ARGP_ERR_UNKNOWN;

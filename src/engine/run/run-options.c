@@ -36,7 +36,7 @@ static uint32_t most_threads(void) {
 }
 
 // A malformed number is a usage error; one that is out of range is reported after parsing.
-static void take_value(struct argp_state * state, int option, const char * value) {
+static void set_value(struct argp_state * state, int option, const char * value) {
     struct parse *   parse = state->input;
     struct ggs_error error;
     int status = ggs_runner_check((enum ggs_runner_option) option, ggs_runner_forms[option].shown, value, &error);
@@ -58,7 +58,7 @@ static error_t parse_option(int key, char * argument, struct argp_state * state)
     for (int i = 0; i < GGS_RUN_OPTIONS; i++) {
         int letter = ggs_runner_letter((enum ggs_runner_option) i);
         if (key != (letter != 0 ? letter : KEY_FIRST + i)) continue;
-        take_value(state, i, argument == NULL ? "1" : argument);
+        set_value(state, i, argument == NULL ? "1" : argument);
         return 0;
     }
     switch (key) {

@@ -33,7 +33,7 @@ static const struct ggs_field fields[] = {
     RESULT(load_ns, "load_ns"),
     RESULT(prompt_ns, "prompt_ns"),
     RESULT(generate_ns, "generate_ns", "of all tokens but the first, which is the prompt's"),
-    RESULT(generate_cpu_ns, "generate_cpu_ns", "processor time of all threads meanwhile, printing tokens included"),
+    RESULT(generate_cpu_ns, "generate_cpu_ns", "processor time of all threads while generating, including printing"),
     GGS_LIST(struct ggs_run_result, token_ns, n_token_ns, "token_ns",
              "of each token but the first, in order; generate_ns is their sum"),
     GGS_FIELD_OR_NULL(struct ggs_run_result, median_ns, "generate_median_ns",

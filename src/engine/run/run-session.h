@@ -4,11 +4,9 @@
 //     ggs_session_load(&session, &engine, &options, &interrupted, error)      the model
 //     ggs_session_tokenize(&session, text, length, &tokens, &count, error)    its vocabulary
 //     ggs_session_start(&session, &options, count, error)                     the context
-//     ggs_session_decode(&session, tokens, count, logits, error)              at most session.batch
-// tokens
+//     ggs_session_decode(&session, tokens, count, logits, error)              session.batch at most
 //     ggs_session_sample(&session)                                            the next token
-//     ggs_session_close(&session)                                             any time, also after
-// failure
+//     ggs_session_close(&session)                                             also after failure
 //
 // Not thread-safe; the engine owns the pool's threads.
 #pragma once

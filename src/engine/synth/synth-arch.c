@@ -275,11 +275,25 @@ static const struct ggs_synth_arch architectures[] = {
     // clang-format on
 };
 
+enum { ARCHITECTURES = sizeof(architectures) / sizeof(architectures[0]) };
+
 const struct ggs_synth_arch * ggs_synth_arch_find(const char * name) {
-    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+    for (size_t i = 0; i < ARCHITECTURES; i++) {
         if (strcmp(architectures[i].name, name) == 0) return &architectures[i];
     }
     return NULL;
+}
+
+const char * ggs_synth_arch_names(char * text, size_t size) {
+    size_t length = 0;
+    text[0]       = '\0';
+    for (size_t i = 0; i < ARCHITECTURES && length < size; i++)
+        length += (size_t) snprintf(text + length, size - length, "%s%s",
+                                    i == 0                   ? ""
+                                    : i + 1 == ARCHITECTURES ? " and "
+                                                             : ", ",
+                                    architectures[i].name);
+    return text;
 }
 
 static bool starts_with(const char * string, const char * start) {
@@ -288,9 +302,8 @@ static bool starts_with(const char * string, const char * start) {
 
 // Rules for all architectures:
 // - Layers are scaled so that all of them together add about as much to the residual stream as the
-//   embedding. The text then depends on the last token and on earlier ones, and does not converge
-// to
-//   one token.
+//   embedding. The text then depends on the last token and on earlier ones, and does not
+//   converge to one token.
 // - Every second layer has its value and down projections at more bits, like common quantization
 //   mixes.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct ggs_synth_metadata;
 struct ggs_synth_plan;
@@ -22,6 +23,8 @@ struct ggs_synth_arch {
 
 // NULL if there is none of that name.
 const struct ggs_synth_arch * ggs_synth_arch_find(const char * name);
+// Writes the names of all architectures: "llama, gpt2 and gemma3". Returns `text`.
+const char * ggs_synth_arch_names(char * text, size_t size);
 
 // Appends all tensors of a model of this shape; check plan->failed.
 void ggs_synth_arch_tensors(struct ggs_synth_plan * plan, const struct ggs_synth_shape * shape);

@@ -115,8 +115,9 @@ int ggs_synth_shape_init(struct ggs_synth_shape * shape, const struct ggs_synth_
 
     *shape = (struct ggs_synth_shape){.preset = preset->name, .arch = ggs_synth_arch_find(arch)};
     if (shape->arch == NULL) {
-        return ggs_fail(error, GGS_USAGE,
-                        "no architecture is called '%s'; there are llama, gpt2, gemma3, qwen3moe and deepseek2", arch);
+        char names[256];
+        return ggs_fail(error, GGS_USAGE, "no architecture is called '%s'; there are %s", arch,
+                        ggs_synth_arch_names(names, sizeof(names)));
     }
 
     shape->layers   = chosen(options->layers, preset->layers);

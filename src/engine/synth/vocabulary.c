@@ -15,7 +15,7 @@ static int program_directory(char directory[PATH_MAX], struct ggs_error * error)
     ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
     if (length < 0)
         return ggs_fail_errno(
-            error, "cannot tell where this program lies, to look for vocabularies beside it; use --vocab FILE");
+            error, "cannot find the directory of this program, which has the vocabularies; use --vocab FILE");
     directory[length] = '\0';
     char * slash      = strrchr(directory, '/');
     if (slash != NULL) *slash = '\0';

@@ -1,4 +1,4 @@
-// ggscope doctor: the backends besides the CPU's, and how closely each will be seen.
+// ggscope doctor: backends other than the CPU's, and what is recorded of each.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
-// The name of a backend library, "vulkan" of libggml-vulkan.so.0; false for the CPU's and for what
-// is no backend.
+// Returns the name of a backend library, "vulkan" of libggml-vulkan.so.0; false for the CPU's and
+// for other libraries.
 static bool backend_name(const char * file, char name[64]) {
     static const char prefix[] = "libggml-";
     if (strncmp(file, prefix, sizeof(prefix) - 1) != 0) return false;
@@ -31,7 +31,7 @@ static bool has_cupti(const char * folders) {
 
 static void add_finding(struct ggs_findings * report, const struct ggs_library * library, const char * name) {
     const char * file  = ggs_file_name(library->path);
-    bool         nodes = ggs_elf_calls(&library->elf, "ggml_is_empty"); // asked for each node of a graph
+    bool         nodes = ggs_elf_calls(&library->elf, "ggml_is_empty"); // once per node of a graph
     if (strcmp(name, "vulkan") == 0 && nodes) {
         ggs_findings_add(report, GGS_FINDING_OK, "backend", NULL, "%s: every op, with its times on the device", file);
     } else if (strcmp(name, "cuda") == 0 && nodes) {

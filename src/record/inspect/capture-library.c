@@ -17,25 +17,25 @@ static int own_folder(char folder[PATH_MAX], struct ggs_error * error) {
     return 0;
 }
 
-// ---- paths that LD_PRELOAD cannot hold ----
+// ---- paths that do not fit LD_PRELOAD ----
 
 static bool is_fit(const char * path) {
     return strpbrk(path, " :\t\n") == NULL;
 }
 
-// Makes PARENT/ggscope-preload-UID-FOLDER, where FOLDER identifies the library's folder. Others may
-// write to PARENT: false unless the folder is ours alone.
+// Makes PARENT/ggscope-preload-UID-FOLDER, where FOLDER identifies the library's folder. PARENT is
+// writable by others: returns false unless the folder is ours alone.
 static bool make_private(char folder[PATH_MAX], const char * parent, const struct stat * library_folder) {
     struct stat made;
     if (parent == NULL || parent[0] != '/' || !is_fit(parent)) return false;
     if (snprintf(folder, PATH_MAX, "%s/ggscope-preload-%u-%llx-%llx", parent, (unsigned) geteuid(),
                  (unsigned long long) library_folder->st_dev, (unsigned long long) library_folder->st_ino) >= PATH_MAX)
         return false;
-    mkdir(folder, 0700); // it may be there
+    mkdir(folder, 0700); // it may exist
     return lstat(folder, &made) == 0 && S_ISDIR(made.st_mode) && made.st_uid == geteuid() && (made.st_mode & 077) == 0;
 }
 
-// Makes LINK lead to `path`, whoever else does the same at this time.
+// Makes LINK lead to `path`, even if another process does the same at this time.
 static bool make_link(const char * link, const char * path) {
     char    there[PATH_MAX];
     ssize_t length = readlink(link, there, sizeof(there));
@@ -46,8 +46,8 @@ static bool make_link(const char * link, const char * path) {
     return length == (ssize_t) strlen(path) && memcmp(there, path, (size_t) length) == 0;
 }
 
-// Replaces `path` by a link to it that LD_PRELOAD can hold. The link stays: processes that the
-// program starts later need it too.
+// Replaces `path` by a link without blanks and colons. The link stays: processes that the program
+// starts later need it too.
 static int link_to(char path[PATH_MAX], struct ggs_error * error) {
     const char * const parents[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
     char               folder[PATH_MAX], link[PATH_MAX];

@@ -8,7 +8,7 @@
 
 // ---- bytes ----
 
-// Copies what lies at `offset`; false if it is not all inside the file.
+// Copies the bytes at `offset`; false if they are not all inside the file.
 static bool get(const struct ggs_elf * elf, uint64_t offset, void * to, size_t size) {
     if (!ggs_inside(offset, size, elf->mapping.size)) return false;
     memcpy(to, elf->mapping.data + offset, size);
@@ -41,7 +41,7 @@ static bool program_header(const struct ggs_elf * elf, const Elf64_Ehdr * header
     return get(elf, offset, segment, sizeof(*segment));
 }
 
-// The place in the file of an address in memory; false if no segment has it.
+// Converts an address in memory to an offset in the file; false if no segment contains it.
 static bool file_offset(const struct ggs_elf * elf, const Elf64_Ehdr * header, uint64_t address, uint64_t * offset) {
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
@@ -88,7 +88,7 @@ static uint64_t dynamic_value(const struct ggs_elf * elf, int64_t tag) {
     return 0;
 }
 
-// The table whose address and size two entries give.
+// Finds the table whose address and size two entries have.
 static struct ggs_elf_table dynamic_table(const struct ggs_elf * elf, const Elf64_Ehdr * header, int64_t tag,
                                           uint64_t size) {
     uint64_t address = dynamic_value(elf, tag), offset;
@@ -96,9 +96,9 @@ static struct ggs_elf_table dynamic_table(const struct ggs_elf * elf, const Elf6
     return clip(elf, offset, size);
 }
 
-// How many dynamic symbols there are is nowhere said. Section headers tell (read_sections,
-// afterwards); if a file has none, the symbols are taken to reach to their names, which linkers put
-// right behind them. What is read is checked anyway.
+// ELF has no count of dynamic symbols. Section headers have it (read_sections, later). Without them
+// the symbols are assumed to reach up to their names, which linkers place right after them. All
+// reads are checked anyway.
 static uint64_t guess_symbols(const struct ggs_elf * elf, const Elf64_Ehdr * header) {
     uint64_t from, to;
     if (!file_offset(elf, header, dynamic_value(elf, DT_SYMTAB), &from)) return 0;
@@ -144,7 +144,7 @@ static void read_sections(struct ggs_elf * elf, const Elf64_Ehdr * header) {
     }
 }
 
-// ---- the whole ----
+// ---- files ----
 
 static int parse(struct ggs_elf * elf, const char * path, struct ggs_error * error) {
     Elf64_Ehdr header;
@@ -160,7 +160,7 @@ static int parse(struct ggs_elf * elf, const char * path, struct ggs_error * err
     elf->machine = header.e_machine;
     read_segments(elf, &header);
     if (elf->dynamic) read_dynamic(elf, &header);
-    // A static program may be position-independent: then it says so.
+    // A position-independent static program is marked as such.
     elf->library = elf->dynamic && elf->interpreter == NULL && header.e_type == ET_DYN &&
                    (dynamic_value(elf, DT_FLAGS_1) & DF_1_PIE) == 0;
     read_sections(elf, &header);

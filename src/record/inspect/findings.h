@@ -1,5 +1,5 @@
-// What was found out about a machine, a program or its libraries: one sentence each, with what to
-// do about it.
+// Findings about a machine, a program or its libraries: one sentence each, with what to do about
+// it.
 #pragma once
 
 #include <stdbool.h>
@@ -12,9 +12,9 @@ enum ggs_finding_level { GGS_FINDING_OK, GGS_FINDING_WARN, GGS_FINDING_FAIL };
 
 struct ggs_finding {
     enum ggs_finding_level level;
-    const char *           topic; // a word: what it is about
+    const char *           topic; // a word for its subject
     char *                 text;
-    char *                 fix; // what to do about it, NULL if there is nothing
+    char *                 fix; // what to do about it, NULL for nothing
 };
 
 // A zeroed struct is empty.
@@ -29,20 +29,21 @@ __attribute__((format(printf, 5, 6))) void ggs_findings_add(struct ggs_findings 
                                                             enum ggs_finding_level level, const char * topic,
                                                             const char * fix, const char * format, ...);
 void                                       ggs_findings_release(struct ggs_findings * findings);
-bool                                       ggs_findings_good(const struct ggs_findings * findings); // none is a FAIL
-extern const struct ggs_object             ggs_findings_object;                                     // as JSON
+// True if none is a FAIL.
+bool                           ggs_findings_good(const struct ggs_findings * findings);
+extern const struct ggs_object ggs_findings_object;
 
-// Can the functions that the capture library takes over be taken over in these libraries?
-// (hooked-functions.c)
+// Checks whether the functions that the capture library hooks can be hooked in these libraries
+// (hooked-functions.c).
 void ggs_findings_hooks(struct ggs_findings * findings, const struct ggs_libraries * capture,
                         const struct ggs_libraries * engine);
-// What is lost without a hook of this function. `reason`: why there is none.
+// Reports what is lost without a hook of this function. `reason`: why there is none.
 void ggs_findings_lost(struct ggs_findings * findings, const char * function, const char * reason);
-// What will be seen of an engine inside the program or library at `path`? False if there is none,
-// or one whose calls go through the dynamic linker. (inside.c)
+// Reports what will be recorded of an engine inside the program or library at `path`. Returns false
+// if there is none, or one whose calls go through the dynamic linker (inside.c).
 struct ggs_elf;
 bool ggs_findings_inside(struct ggs_findings * findings, const struct ggs_libraries * capture,
                          const struct ggs_elf * elf, const char * path);
-// What will be seen of the backends that lie beside these libraries, the CPU's left out?
-// (backends.c)
+// Reports what will be recorded of the backends beside these libraries, except for the CPU's
+// (backends.c).
 void ggs_findings_backends(struct ggs_findings * findings, const struct ggs_libraries * engine);

@@ -1,8 +1,7 @@
-// ggscope doctor: the functions that the capture library takes over.
+// ggscope doctor: the functions that the capture library hooks.
 //
-// A call is seen where it goes through the dynamic linker: the library that calls has a relocation
-// for the function, and the library that defines it does not insist on its own definition
-// (-Bsymbolic).
+// A call is recorded if it goes through the dynamic linker: the calling library has a relocation
+// for the function, and the defining library does not insist on its own definition (-Bsymbolic).
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +10,9 @@
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
-// What is lost without a hook, and what is left then. Hooks that are not listed are found by their
-// first letters.
+// What is lost without a hook, and what remains. Other hooks are found by their prefix.
 struct loss {
-    const char *           name; // or how it begins
+    const char *           name; // or its prefix
     enum ggs_finding_level level;
     const char *           topic;
     const char *           lost;
@@ -50,7 +48,7 @@ static const struct loss * loss_of(const char * function) {
     return NULL;
 }
 
-// Appends file names, those of the many CPU backends as one.
+// Appends file names, with the many CPU backends as one.
 struct names {
     struct ggs_text text;
     unsigned        backends;
@@ -88,10 +86,10 @@ static bool called_elsewhere(const struct ggs_libraries * engine, const char * f
 
 static void check_hook(struct ggs_findings * report, const struct ggs_libraries * engine, const char * function) {
     const struct loss * loss = loss_of(function);
-    if (loss == NULL) return; // not the engine's: dlclose
+    if (loss == NULL) return; // not a function of the engine
     struct names defined = {0}, called = {0}, blind = {0};
-    bool         programs = strncmp(function, "llama_", 6) == 0 || strncmp(function, "gguf_", 5) == 0; // call it, too
-    bool         alone    = false; // in a library of another name: a program's or an addon's, which alone calls it
+    bool         programs = strncmp(function, "llama_", 6) == 0 || strncmp(function, "gguf_", 5) == 0;
+    bool         alone    = false; // only a program or addon calls it
     bool         local = false, elsewhere = called_elsewhere(engine, function);
     for (size_t i = 0; i < engine->count; i++) {
         const struct ggs_library * library    = &engine->items[i];
@@ -111,7 +109,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
         "build llama.cpp without -Bsymbolic-functions and without link-time optimisation (cmake -DGGML_LTO=OFF), as shared libraries";
     if (not [0] != '\0') {
         ggs_findings_add(report, loss->level, loss->topic, fix,
-                         "%s cannot be taken over in %s, which calls it directly: %s", function, not, loss->lost);
+                         "%s cannot be hooked in %s, which calls it directly: %s", function, not, loss->lost);
     } else if (where[0] != '\0') {
         ggs_findings_add(report, GGS_FINDING_OK, loss->topic, NULL, "%s: in %s, called by %s%s%s", function, where, by,
                          programs && !alone && by[0] != '\0' ? " and " : "", programs && !alone ? "programs" : "");
@@ -119,8 +117,8 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
         ggs_findings_add(report, loss->level, loss->topic, fix, "%s is there but not exported: %s", function,
                          loss->lost);
     } else {
-        // Releases differ: what a release does not have, it does in another way, which has a hook
-        // of its own.
+        // Releases differ: what a release lacks it does in another way, which has a hook of its
+        // own.
         bool needed = loss->level == GGS_FINDING_FAIL;
         ggs_findings_add(report, needed ? GGS_FINDING_FAIL : GGS_FINDING_OK, loss->topic,
                          needed ? "use a llama.cpp of 2025 or later" : NULL, "%s: not in this release%s%s", function,
@@ -131,7 +129,7 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
     ggs_text_release(&blind.text);
 }
 
-// A compiler may put the barrier into the loop over the nodes (clang does), while other files of
+// A compiler may inline the barrier into the loop over the nodes (clang does), while other files of
 // the same library still call it.
 static void check_barrier(struct ggs_findings * report, const struct ggs_libraries * engine) {
     struct names inlined = {0};
@@ -156,8 +154,8 @@ void ggs_findings_lost(struct ggs_findings * report, const char * function, cons
     ggs_findings_add(report, loss->level, loss->topic, NULL, "%s is not hooked (%s): %s", function, reason, loss->lost);
 }
 
-// Engines that are not of llama.cpp's line, or older: they have some of the functions, and lack
-// others that a recording cannot do without.
+// Engines that are older, or not of llama.cpp's line: they have some of the functions and lack
+// others that a recording needs.
 static void check_line(struct ggs_findings * report, const struct ggs_libraries * engine) {
     const char * asked;
     for (size_t i = 0; (asked = ggs_engine_asked(i)) != NULL; i++) {
@@ -179,7 +177,7 @@ void ggs_findings_hooks(struct ggs_findings * report, const struct ggs_libraries
                         const struct ggs_libraries * engine) {
     const char * name;
     check_line(report, engine);
-    // In the order of the table above, so that what belongs together stands together.
+    // In the order of the table above, so that related functions are adjacent.
     for (size_t k = 0; k < sizeof(losses) / sizeof(losses[0]); k++) {
         for (size_t i = 0; capture->count > 0 && ggs_elf_exports(&capture->items[0].elf, i, &name); i++) {
             if (name != NULL && loss_of(name) == &losses[k]) check_hook(report, engine, name);

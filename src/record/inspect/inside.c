@@ -24,7 +24,7 @@ static bool is_hooked(void * context, const char * name) {
     return false;
 }
 
-// The waits of ops are seen if the loop over a graph's nodes calls a barrier that is hooked.
+// Waits of ops are recorded if the loop over a graph's nodes calls a hooked barrier.
 static void add_waits(struct ggs_findings * report, const struct ggs_code * code, const struct ggs_patch * patches,
                       size_t n, bool openmp) {
     const struct ggs_code_function * barrier = ggs_code_find(code, "ggml_barrier");

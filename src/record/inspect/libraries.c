@@ -74,7 +74,7 @@ int ggs_libraries_add_ggml(struct ggs_libraries * libraries, const char * folder
     return add_folders(libraries, folder, "libggml");
 }
 
-// Is there FOLDER/NAME? `$ORIGIN` in the folder stands for the folder of `origin`.
+// Checks for FOLDER/NAME. `$ORIGIN` in the folder stands for the folder of `origin`.
 static bool try_folder(char path[PATH_MAX], const char * folder, size_t length, const char * origin,
                        const char * name) {
     static const char variable[] = "$ORIGIN";
@@ -120,7 +120,7 @@ static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * e
 int ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path) {
     size_t first  = libraries->count;
     int    status = add_direct(libraries, elf, path);
-    // The list grows while it is walked: what a library needs comes behind it.
+    // The list grows during the loop: what a library needs is appended.
     for (size_t i = first; status == 0 && i < libraries->count; i++) {
         struct ggs_library library = libraries->items[i]; // the array may move
         status                     = add_direct(libraries, &library.elf, library.path);

@@ -17,7 +17,7 @@
 #include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
-// ---- where it is ----
+// ---- finding it ----
 
 static bool is_program(const char * path) {
     struct stat status;
@@ -37,7 +37,7 @@ static bool find_in_path(char path[PATH_MAX], const char * name) {
     }
 }
 
-// "#!/path/to/interpreter argument"; of "#!/usr/bin/env NAME" it is NAME that counts.
+// "#!/path/to/interpreter argument"; for "#!/usr/bin/env NAME" it is NAME.
 static void find_interpreter(struct ggs_program * program) {
     char   line[512]        = "";
     FILE * file             = fopen(program->path, "re");
@@ -84,8 +84,8 @@ int ggs_program_find(struct ggs_program * program, const char * name, struct ggs
 
 // ---- programs that start others ----
 
-// With how many words of its own before the other's name, options aside; the letters of options
-// that take the next word.
+// The number of its own words before the other's name, without options; the letters of options with
+// a value.
 static const struct wrapper {
     const char * name;
     unsigned     words;
@@ -103,7 +103,7 @@ bool ggs_program_is_shell(const struct ggs_program * program) {
     return false;
 }
 
-// The first word of a shell's command line that names a program: behind assignments, exec and
+// Finds the first word of a shell's command line that names a program: after assignments, exec and
 // wrappers' words.
 static bool first_program(const char * line, char inner[PATH_MAX]) {
     char               word[PATH_MAX];
@@ -155,10 +155,10 @@ bool ggs_program_unwrap(char * const * words, unsigned n, char inner[PATH_MAX], 
     return false;
 }
 
-// ---- can a library be preloaded? ----
+// ---- preloading ----
 
-// The kernel marks such a program as secure, and the dynamic linker then ignores LD_PRELOAD. (For
-// root nothing is gained by set-user-ID root or by capabilities, and it is not.)
+// The kernel marks such a program as secure, and the dynamic linker ignores LD_PRELOAD in it. (Not
+// for root, which gains nothing by set-user-ID root or capabilities.)
 static int check_rights(const char * path, struct ggs_error * error) {
     static const char advice[] = "; record a copy of it without them, or record as that user";
     struct stat       status;
@@ -190,7 +190,7 @@ static int check_file(const char * path, struct ggs_error * error) {
     if (status != 0) return status;
     status = ggs_elf_open(&elf, path, &reason);
     if (status == GGS_UNSUPPORTED) return ggs_fail(error, status, "%s", reason.text);
-    if (status != 0) return 0; // no ELF file: the kernel will say
+    if (status != 0) return 0; // not an ELF file: the kernel reports it
     if (ggs_elf_open(&self, "/proc/self/exe", NULL) == 0) {
         if (self.machine != elf.machine)
             status = ggs_fail(error, GGS_UNSUPPORTED,
@@ -215,9 +215,9 @@ int ggs_program_check(const struct ggs_program * program, bool * only_warn, stru
     return check_file(*only_warn ? program->interpreter : program->path, error);
 }
 
-// ---- why was nothing seen? ----
+// ---- empty recordings ----
 
-// Our library prints one line where it gives up.
+// The capture library prints one line when it gives up.
 static bool capture_spoke(const char * stderr_file) {
     char   line[1024];
     bool   spoke = false;
@@ -238,7 +238,7 @@ static bool can_be_seen(const struct ggs_libraries * libraries) {
     return false;
 }
 
-// The first thing that prevents a recording of an engine inside; false if there is no such engine.
+// Finds the first obstacle to recording an engine inside; false if there is no such engine.
 static bool explain_inside(const struct ggs_elf * elf, const char * path, int wait_status, struct ggs_text * reason) {
     struct ggs_findings  report  = {0};
     struct ggs_libraries capture = {0};

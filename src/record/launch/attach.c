@@ -42,7 +42,8 @@ static int check_state(const struct ggs_tracee * tracee, struct ggs_error * erro
     return 0;
 }
 
-// The library may be there from an earlier time. It is the same if its first page is, which holds its build id.
+// The library may be loaded from an earlier attach. It is the same if its first page, which has its
+// build id, is the same.
 static bool find_loaded(struct ggs_attach * attach) {
     static const char * const names[] = {"libggscope-capture.so", "memfd:ggscope_attach"};
     uint8_t                   own[4096], theirs[4096];
@@ -62,7 +63,7 @@ static bool find_loaded(struct ggs_attach * attach) {
     return false;
 }
 
-// A process with other mounts does not see the file, and one of another user may not be permitted to read it.
+// A process with other mounts may not see the file, and one of another user may not read it.
 static bool sees_library(const struct ggs_attach * attach) {
     return !attach->tracee.other_root && (attach->tracee.user == geteuid() || access(attach->library, R_OK) == 0);
 }
@@ -101,7 +102,7 @@ int ggs_attach_open(struct ggs_attach * attach, const char * word, struct ggs_er
     return status;
 }
 
-// ---- a spool that both see ----
+// ---- a shared spool ----
 
 static bool holds_spools(const char * path) {
     struct stat info;
@@ -129,7 +130,7 @@ int ggs_attach_find_parent(struct ggs_attach * attach, const char * wanted, stru
 
 // ---- loading ----
 
-// What the two sides tell each other. The process must be permitted to write to it.
+// Makes the file by which the two sides communicate. The process must be able to write to it.
 static int make_state(struct ggs_attach * attach, const char * folder, struct ggs_error * error) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof(path), "%s/%s", folder, GGS_SPOOL_ATTACH) >= (int) sizeof(path))
@@ -183,13 +184,13 @@ static int fail_reason(const struct ggs_attach * attach, struct ggs_error * erro
                     text[0] == '\0' ? "the recording ended by itself" : text);
 }
 
-// False once the process has ended, or has become another program: its memory is gone then.
+// False once the process has ended or called exec: its memory is gone.
 static bool is_there(const struct ggs_attach * attach) {
     uint8_t byte;
     return ggs_tracee_lives(&attach->tracee) && ggs_tracee_read(&attach->tracee, attach->c_library.munmap, &byte, 1);
 }
 
-// Changes code of the process if the library asks for it. What it names is checked there.
+// Changes code of the process at the library's request, which is checked there.
 static int change_code(struct ggs_attach * attach, struct ggs_error * error) {
     static struct ggs_code_place places[GGS_CODE_PLACES_MOST];
     struct ggs_spool_attach *    state  = attach->state;
@@ -250,9 +251,9 @@ int ggs_attach_start(struct ggs_attach * attach, const struct ggs_attach_setting
     return status == 0 ? await_slots(attach, error) : status;
 }
 
-// ---- while it records ----
+// ---- recording ----
 
-static bool take_signal(int signals) {
+static bool read_signal(int signals) {
     struct signalfd_siginfo info;
     bool                    came = false;
     while (read(signals, &info, sizeof(info)) == (ssize_t) sizeof(info)) came = true;
@@ -265,7 +266,7 @@ enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, 
         struct pollfd fds[] = {{.fd = stop, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
         poll(fds, 2, LOOK_MS);
         if ((fds[0].revents & POLLIN) != 0) return GGS_ATTACH_WANTED;
-        if ((fds[1].revents & POLLIN) != 0 && take_signal(signals)) return GGS_ATTACH_SIGNAL;
+        if ((fds[1].revents & POLLIN) != 0 && read_signal(signals)) return GGS_ATTACH_SIGNAL;
         if (!is_there(attach)) return GGS_ATTACH_EXITED;
         if (state_of(attach) >= GGS_ATTACH_ENDING) return GGS_ATTACH_STOPPED;
     }
@@ -283,7 +284,7 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
         struct ggs_error problem;
         if (change_code(attach, &problem) != 0) fprintf(stderr, "ggscope: %s\n", problem.text);
         struct pollfd fd = {.fd = signals, .events = POLLIN};
-        if (poll(&fd, 1, LOOK_MS) > 0 && take_signal(signals)) {
+        if (poll(&fd, 1, LOOK_MS) > 0 && read_signal(signals)) {
             *pending = true;
             return 0;
         }
@@ -294,7 +295,7 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
     return state_of(attach) == GGS_ATTACH_FAILED ? fail_reason(attach, error) : 0;
 }
 
-static bool give(int folder, uid_t user, gid_t group) {
+static bool chown_folder(int folder, uid_t user, gid_t group) {
     const struct dirent * entry;
     DIR *                 listing = fdopendir(folder);
     bool                  good    = listing != NULL;
@@ -303,7 +304,7 @@ static bool give(int folder, uid_t user, gid_t group) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         bool child = strncmp(entry->d_name, "process-", 8) == 0;
         int inner = child ? openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-        good      = inner >= 0 ? give(inner, user, group)
+        good      = inner >= 0 ? chown_folder(inner, user, group)
                                : fchownat(dirfd(listing), entry->d_name, user, group, AT_SYMLINK_NOFOLLOW) == 0;
     }
     good = good && fchown(dirfd(listing), user, group) == 0;
@@ -315,7 +316,7 @@ void ggs_attach_chown(const struct ggs_attach * attach, const char * folder) {
     uid_t user = attach->tracee.user;
     if (geteuid() != 0 || user == 0) return;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || !give(fd, user, attach->tracee.group))
+    if (fd < 0 || !chown_folder(fd, user, attach->tracee.group))
         fprintf(stderr, "ggscope: cannot give %s to user %u: %s\n", folder, (unsigned) user, strerror(errno));
 }
 

@@ -20,20 +20,20 @@
 
 extern char ** environ;
 
-// Long enough that looking costs nothing, short beside the loading of a model.
+// Long enough to cost nothing, short compared to loading a model.
 enum { PERIOD_MS = 500 };
 
 struct child {
     pid_t    pid;
-    unsigned round;    // in which it was last there
-    bool     engine;   // it has one loaded
-    bool     ours;     // our library is in it: it records, or is counted, by itself
-    pid_t    recorder; // the ggscope that is attached to it; 0 for none
+    unsigned round;    // of the last search that found it
+    bool     engine;   // an engine is loaded
+    bool     ours;     // our library is loaded: it records or is counted by itself
+    pid_t    recorder; // the ggscope attached to it; 0 for none
 };
 
 struct ggs_children {
     pid_t                     program;
-    char                      directory[PATH_MAX]; // "": they are counted
+    char                      directory[PATH_MAX]; // "" to count only
     bool                      quiet;
     struct child *            list;
     size_t                    n, capacity;
@@ -43,7 +43,7 @@ struct ggs_children {
     int                       stop; // eventfd
 };
 
-// ---- finding them ----
+// ---- search ----
 
 static struct child * find(struct ggs_children * children, pid_t pid) {
     for (size_t i = 0; i < children->n; i++)
@@ -51,12 +51,12 @@ static struct child * find(struct ggs_children * children, pid_t pid) {
     return NULL;
 }
 
-static void look_into(struct child * child) {
+static void inspect(struct child * child) {
     struct ggs_maps       maps;
     struct ggs_maps_entry entry;
     char                  pid[16];
     snprintf(pid, sizeof(pid), "%d", (int) child->pid);
-    child->engine = child->ours = false; // it may have become another program
+    child->engine = child->ours = false; // it may have called exec
     if (!ggs_maps_open(&maps, pid)) return;
     while (ggs_maps_next(&maps, &entry)) {
         const char * name = ggs_file_name(entry.path);
@@ -75,11 +75,11 @@ static void add(struct ggs_children * children, pid_t pid, unsigned depth) {
         child = &children->list[children->n - 1];
     }
     child->round = children->round;
-    if (child->recorder == 0) look_into(child);
+    if (child->recorder == 0) inspect(child);
     visit(children, pid, depth + 1);
 }
 
-// "11 12 13 " in the children file of each thread.
+// The children file of each thread has "11 12 13 ".
 static void visit(struct ggs_children * children, pid_t parent, unsigned depth) {
     enum { DEEPEST = 8 };
     char                  path[64 + NAME_MAX], words[4096];
@@ -103,7 +103,7 @@ static void visit(struct ggs_children * children, pid_t parent, unsigned depth) 
     if (folder != NULL) closedir(folder);
 }
 
-// ---- what becomes of them ----
+// ---- recording them ----
 
 static void name_first(struct ggs_children * children, pid_t pid) {
     char   path[64];
@@ -127,7 +127,7 @@ static pid_t attach_to(const struct ggs_children * children, pid_t pid) {
     sigset_t          none;
     sigemptyset(&none);
     if (posix_spawnattr_init(&attributes) != 0) return 0;
-    // Ctrl-C at the terminal is for us: we end it.
+    // Ctrl-C at the terminal is for us; we end it.
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);
     int status = posix_spawn(&recorder, "/proc/self/exe", NULL, &attributes, words, environ);
@@ -135,8 +135,8 @@ static pid_t attach_to(const struct ggs_children * children, pid_t pid) {
     return status == 0 ? recorder : 0;
 }
 
-// A child of which something is to be seen is judged when it has been there for a round: a fork has
-// its parent's libraries for a moment, until it becomes another program.
+// Judges a child on the second round: after a fork it has its parent's libraries until it calls
+// exec.
 static void judge(struct ggs_children * children, struct child * child, bool fresh) {
     if (fresh || !child->engine || child->ours || child->recorder != 0) return;
     if (children->directory[0] != '\0') child->recorder = attach_to(children, child->pid);
@@ -145,7 +145,7 @@ static void judge(struct ggs_children * children, struct child * child, bool fre
     if (children->found.n++ == 0) name_first(children, child->pid);
 }
 
-static void look(struct ggs_children * children) {
+static void search(struct ggs_children * children) {
     size_t known = children->n;
     children->round++;
     visit(children, children->program, 0);
@@ -156,7 +156,7 @@ static void look(struct ggs_children * children) {
 static void * run(void * context) {
     struct ggs_children * children = context;
     struct pollfd         stop     = {.fd = children->stop, .events = POLLIN};
-    while (poll(&stop, 1, PERIOD_MS) == 0) look(children);
+    while (poll(&stop, 1, PERIOD_MS) == 0) search(children);
     return NULL;
 }
 

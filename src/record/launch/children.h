@@ -1,5 +1,5 @@
 // Programs that the recorded program starts and that compute with an engine of their own, without
-// our library in them. They are found while they run: a router that starts its servers, a script.
+// our library: a router that starts its servers, a script. They are found while they run.
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,13 @@
 struct ggs_children;
 
 struct ggs_children_found {
-    unsigned n;        // that ran an engine and were not recorded
+    unsigned n;        // that ran an engine without being recorded
     pid_t    first;    // one of them
     char     name[32]; // its name
 };
 
-// Looks for them from now on, in a thread of its own. `directory`: attaches to each, and records it
-// into DIRECTORY/process-N; NULL: counts them. NULL if it could not be started.
+// Searches for them in a thread of its own. With `directory`, attaches to each and records it into
+// DIRECTORY/process-N; otherwise counts them. NULL if the thread could not be started.
 struct ggs_children * ggs_children_watch(pid_t program, const char * directory, bool quiet);
-// Ends the recordings, waits for them, and says what was found. NULL is fine.
+// Ends the recordings, waits for them, and returns what was found. NULL is allowed.
 struct ggs_children_found ggs_children_end(struct ggs_children * children);

@@ -7,11 +7,11 @@
 struct ggs_environment {
     char ** entries; // NULL at the end
     size_t  count;
-    bool    failed; // out of memory: sticks
+    bool    failed; // out of memory; stays set
 };
 
 void ggs_environment_copy(struct ggs_environment * environment, char * const * from);
 void ggs_environment_set(struct ggs_environment * environment, const char * name, const char * value);
-// Puts `value` in front of what is there, with a colon between.
+// Prepends `value` to the current one, with a colon between.
 void ggs_environment_prepend(struct ggs_environment * environment, const char * name, const char * value);
 void ggs_environment_release(struct ggs_environment * environment);

@@ -21,8 +21,7 @@ static const uint64_t ms = 1000000, patience = 40 * ms, late = 100 * ms, old = 1
 
 static const char name[] = "group-watch";
 
-// `pkill ggscope` and `pkill -f "ggscope record"` mean us, not the one that watches: nothing of it
-// is called so.
+// `pkill ggscope` and `pkill -f "ggscope record"` mean us, not the watcher, so it has another name.
 static void rename_process(void) {
     char    words[4096];
     int     fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -64,7 +63,7 @@ void ggs_group_watch_start(struct ggs_group_watch * watch) {
     watch->seen    = page;
 }
 
-// The watcher has the signal, and has not run yet.
+// True if the watcher has the signal but has not run yet.
 static bool pending(pid_t process, int signal) {
     char path[64], text[4096];
     snprintf(path, sizeof(path), "/proc/%d/status", (int) process);
@@ -77,8 +76,8 @@ static bool pending(pid_t process, int signal) {
     return line != NULL && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1) != 0;
 }
 
-// Consumes a signal that reached the watcher and is not matched yet. Old ones were sent to the
-// watcher alone and are ignored.
+// Consumes a signal of the watcher that has no match. Old ones were sent to the watcher alone and
+// are ignored.
 static bool match_signal(struct ggs_group_watch * watch, int signal) {
     uint64_t seen          = __atomic_load_n(&watch->seen[signal], __ATOMIC_ACQUIRE);
     bool new               = seen != watch->matched[signal] && seen + old > ggs_clock_now();
@@ -96,7 +95,7 @@ static bool came(struct ggs_group_watch * watch, int signal) {
 bool ggs_group_watch_had(struct ggs_group_watch * watch, int signal) {
     if (watch->process == 0 || signal <= 0 || signal >= SIGNALS) return false;
     uint64_t begin = ggs_clock_now();
-    if (came(watch, signal)) return true; // signals that wait are one: ours is the group's, or both
+    if (came(watch, signal)) return true; // pending signals merge
     if (begin < watch->expected[signal]) {
         watch->expected[signal] = 0;
         return true;
@@ -104,7 +103,7 @@ bool ggs_group_watch_had(struct ggs_group_watch * watch, int signal) {
     while (ggs_clock_now() < begin + patience) {
         nanosleep(&(struct timespec){.tv_nsec = 2 * (long) ms}, NULL);
         if (!came(watch, signal)) continue;
-        watch->expected[signal] = ggs_clock_now() + late; // the group's own comes to us after this one
+        watch->expected[signal] = ggs_clock_now() + late; // the group's own signal follows
         return true;
     }
     return false;

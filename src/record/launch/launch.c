@@ -19,8 +19,8 @@
 #include "record/launch/raw-terminal.h"
 #include "record/launch/relay.h"
 
-// What the program gets as 0, 1 and 2 (-1: what we have), and the terminal of its session (-1: it
-// stays in ours).
+// The program's descriptors 0, 1 and 2 (-1: ours), and the terminal of its session (-1: it stays in
+// ours).
 struct ends {
     int child[3];
     int terminal;
@@ -36,11 +36,11 @@ struct session {
     int                       reports; // from the monitor, -1 if the program is our own child
     pid_t                     child;   // our child: the program, or the monitor
     pid_t                     program;
-    int                       begin[2]; // the program begins when a byte comes through
+    int                       begin[2]; // a byte starts the program
     int                       wait_status;
     bool                      ended;
-    bool                      stays; // a process of ours passes on what comes later
-    struct ggs_group_watch    group; // while the program is in ours
+    bool                      stays; // a process of ours stays to relay later output
+    struct ggs_group_watch    group; // while the program is in our group
     sigset_t                  mask_before;
     struct sigaction          child_before;
 };
@@ -123,9 +123,10 @@ static int watch_signals(struct session * session, struct ggs_error * error) {
     sigaddset(&watched, SIGCHLD);
     sigaddset(&watched, SIGWINCH);
     sigaddset(&watched, SIGCONT);
-    if (isatty(1) || isatty(2)) sigaddset(&watched, SIGTSTP); // without a pty it reaches the program by itself
+    // Without a pty the program gets it directly.
+    if (isatty(1) || isatty(2)) sigaddset(&watched, SIGTSTP);
     sigset_t blocked = watched;
-    // Touching the terminal from the background is an error for us, not a reason to stop.
+    // Using the terminal from the background is an error for us, not a reason to stop.
     sigaddset(&blocked, SIGTTIN);
     sigaddset(&blocked, SIGTTOU);
     sigprocmask(SIG_BLOCK, &blocked, &session->mask_before);
@@ -143,7 +144,7 @@ static void restore_signals(const struct session * session) {
     sigprocmask(SIG_SETMASK, &session->mask_before, NULL);
 }
 
-// In the child: waits until the observer of the program is ready. False if there will be none.
+// In the child: waits until the observer of the program is ready. Returns false if there is none.
 static bool wait_for_start(const struct session * session) {
     char    byte;
     ssize_t n;
@@ -154,8 +155,7 @@ static bool wait_for_start(const struct session * session) {
     return n == 1;
 }
 
-// In the child: becomes the program. What went wrong is written to `failure`, which closes by
-// itself if nothing did.
+// In the child: becomes the program. A failure is written to `failure`, which exec closes.
 __attribute__((noreturn)) static void become(const struct session * session, const struct ggs_launch * launch,
                                              int failure) {
     for (int i = 0; i < 3; i++) {
@@ -169,16 +169,16 @@ __attribute__((noreturn)) static void become(const struct session * session, con
     _exit(n == sizeof(reason) ? 127 : 126);
 }
 
-// Sits between us and a program on a pty. A program whose parent is in another session cannot be
-// stopped by Ctrl-Z (its process group counts as orphaned), so its session is led by this process,
-// which tells us what becomes of it.
+// Stands between us and a program on a pty. A program whose parent is in another session cannot be
+// stopped by Ctrl-Z (its process group counts as orphaned). So this process leads its session and
+// reports the program's status to us.
 __attribute__((noreturn)) static void monitor(const struct session * session, const struct ggs_launch * launch,
                                               int failure, int reports) {
     int      terminal = session->ends.terminal;
     sigset_t hangup;
     sigemptyset(&hangup);
     sigaddset(&hangup, SIGHUP);
-    sigprocmask(SIG_UNBLOCK, &hangup, NULL); // if we are killed the terminal is gone, and it passes that on by ending
+    sigprocmask(SIG_UNBLOCK, &hangup, NULL); // our death hangs up the terminal and ends it
     setsid();
     ioctl(terminal, TIOCSCTTY, 0);
     pid_t program = fork();
@@ -192,7 +192,7 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     close(failure);
     close(session->begin[1]);
     if (program > 0) {
-        setpgid(program, program); // both sides do it; the first one wins
+        setpgid(program, program); // both sides call it; the first wins
         tcsetpgrp(terminal, program);
     }
     for (int i = 0; i < 3; i++) {
@@ -202,8 +202,8 @@ __attribute__((noreturn)) static void monitor(const struct session * session, co
     while (waitpid(program, &status, WUNTRACED) == program) {
         if (write(reports, &status, sizeof(status)) < 0 || !WIFSTOPPED(status)) break;
     }
-    // The session ends with its leader: what the program left running keeps its terminal until
-    // nobody reads there any more.
+    // The session ends with its leader: processes that the program left running keep their terminal
+    // until no one reads it.
     if (read(reports, &status, sizeof(status)) < 0) _exit(1);
     _exit(0);
 }
@@ -255,7 +255,7 @@ static int start(struct session * session, const struct ggs_launch * launch, str
     return status;
 }
 
-// ---- while it runs ----
+// ---- relaying ----
 
 static void resize(struct session * session) {
     struct winsize size;
@@ -269,7 +269,7 @@ static void enter_foreground(struct session * session) {
     if (session->forwards_input && !session->ended) ggs_raw_terminal_enter(STDIN_FILENO);
 }
 
-// The program stopped itself, or the user stopped it with Ctrl-Z: the shell gets the terminal back.
+// The program stopped itself, or the user pressed Ctrl-Z: the shell gets the terminal back.
 static void stop_with_program(struct session * session) {
     sigset_t stop;
     sigemptyset(&stop);
@@ -300,7 +300,7 @@ static void on_report(struct session * session) {
     if (n == sizeof(status)) {
         on_status(session, status);
     } else if (n == 0 || errno != EINTR) {
-        on_status(session, SIGKILL); // the monitor was killed, and its terminal is gone with it
+        on_status(session, SIGKILL); // the monitor was killed, and with it the terminal
     }
 }
 
@@ -322,14 +322,13 @@ static void on_signal(struct session * session, const struct signalfd_siginfo * 
         default:
             break;
     }
-    if (session->ended) { // somebody is tired of waiting for our output to be read
+    if (session->ended) { // a second signal: our output is not being read
         ggs_relay_close(&session->out);
         ggs_relay_close(&session->err);
         return;
     }
     if (session->launch->keeps != NULL && session->launch->keeps(session->launch->context, number)) return;
-    // What the terminal sends goes to its whole foreground group: a program that is in ours has it
-    // already.
+    // The terminal signals its whole foreground group: a program in ours has the signal too.
     bool to_group = info->ssi_code == SI_KERNEL;
     bool in_ours  = session->reports < 0 && getpgid(session->program) == getpgrp();
     if (in_ours && (to_group || (info->ssi_code == SI_USER && ggs_group_watch_had(&session->group, number)))) return;
@@ -342,7 +341,7 @@ static void read_signals(struct session * session) {
     while (read(session->signals, &info, sizeof(info)) == sizeof(info)) on_signal(session, &info);
 }
 
-// What the relay waits for: something to read, or room for what it holds.
+// The events that the relay waits for: data to read, or room to write.
 static struct pollfd wish_of(const struct ggs_relay * relay) {
     if (ggs_relay_pending(relay)) return (struct pollfd){.fd = relay->to, .events = POLLOUT};
     return (struct pollfd){.fd = relay->from, .events = POLLIN};
@@ -359,7 +358,7 @@ static void serve_relay(struct ggs_relay * relay, const struct pollfd * fd) {
     }
 }
 
-// Keys go in only while the terminal is ours.
+// Keys are passed on only while we own the terminal.
 static bool takes_input(const struct session * session) {
     return session->in.from >= 0 && !session->ended && tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
@@ -373,7 +372,7 @@ static void read_input(struct session * session, const struct pollfd * fd) {
     }
     ssize_t n = read(in->from, in->data, sizeof(in->data));
     if (n <= 0) {
-        if (n == 0 || (errno != EINTR && errno != EAGAIN)) in->from = -1; // ours: not to be closed
+        if (n == 0 || (errno != EINTR && errno != EAGAIN)) in->from = -1; // not ours to close
         return;
     }
     in->filled = (size_t) n;
@@ -381,7 +380,7 @@ static void read_input(struct session * session, const struct pollfd * fd) {
     ggs_relay_write(in);
 }
 
-// A pty that nobody has open any more takes no keys and no size.
+// A pty without an open other side accepts no keys and no size.
 static void forget_closed(struct session * session) {
     int out = session->out.from, err = session->err.from;
     if (session->main_pty >= 0 && session->main_pty != out && session->main_pty != err) {
@@ -410,8 +409,8 @@ static void turn(struct session * session) {
     if (fds[REPORTS].revents != 0) on_report(session);
 }
 
-// After the program's end: what it wrote is in the pipe already. True if nothing is left of that;
-// `from` stays open if somebody else, a child in the background, can still write.
+// After the program's end its output is in the pipe. Returns true if nothing of it is left; `from`
+// stays open if another process, a child in the background, can still write.
 static bool drained(struct ggs_relay * relay) {
     while (!ggs_relay_pending(relay)) {
         if (!ggs_relay_read(relay)) return true;
@@ -419,13 +418,13 @@ static bool drained(struct ggs_relay * relay) {
     return false;
 }
 
-// Passes on what comes after the program's end, from whatever it left running, until that ends too.
-// It is a process of its own, because we return with the program.
+// Relays the output of processes that the program left running, until they end. A process of its
+// own, because we return with the program.
 static void stay_behind(struct session * session) {
     pid_t child = fork();
     if (child > 0) waitpid(child, NULL, 0);
     if (child != 0) return;
-    if (fork() != 0) _exit(0); // nobody waits for the other one
+    if (fork() != 0) _exit(0); // no one waits for it
     int keep[] = {session->out.from, session->err.from, session->out.copy, session->err.copy, session->reports};
     for (int fd = 3; fd < 1024; fd++) {
         bool kept = false;
@@ -450,7 +449,7 @@ static void stay_behind(struct session * session) {
 static void follow(struct session * session) {
     while (!session->ended) turn(session);
     for (;;) {
-        bool out = drained(&session->out), err = drained(&session->err); // both, whatever the first says
+        bool out = drained(&session->out), err = drained(&session->err); // always both
         if (out && err) break;
         turn(session);
     }
@@ -470,8 +469,8 @@ static void close_session(struct session * session) {
     }
     if (session->reports >= 0) {
         close(session->reports);
-        // The monitor goes with the last reader of its terminal: with us, or with what stays
-        // behind.
+        // The monitor ends with the last reader of its terminal: with us, or with the process that
+        // stays.
         if (!session->stays) waitpid(session->child, NULL, 0);
     }
     restore_signals(session);

@@ -27,21 +27,21 @@ struct ggs_launch {
     char * const * environment;
     int            copy_stdout; // files that get a copy, -1 for none
     int            copy_stderr;
-    // Called with the program's process, which waits meanwhile and becomes the program only
-    // afterwards; NULL for nothing.
+    // Called with the program's process, which waits meanwhile and calls exec afterwards; may be
+    // NULL.
     void (*started)(void * context, pid_t program);
-    // Asked of every signal that was sent to us and would go to the program: true if it is not for
-    // it. NULL: all are.
+    // Called for every signal that was sent to us: true if it is not for the program. NULL: all
+    // are.
     bool (*keeps)(void * context, int signal);
     void * context;
 };
 
 struct ggs_launch_result {
     int wait_status;  // as waitpid says it
-    int stdout_errno; // why a copy is not whole, 0 if it is
+    int stdout_errno; // why a copy is incomplete, or 0
     int stderr_errno;
-    int passed_errno; // why not all output reached its destination, 0 if it did or its reader went away
+    int passed_errno; // why output was lost, or 0; not if its reader went away
 };
 
-// Returns 0 once the program has ended, however it ended. Fails only if it could not be started.
+// Returns 0 once the program has ended in any way. Fails only if it could not be started.
 int ggs_launch(const struct ggs_launch * launch, struct ggs_launch_result * result, struct ggs_error * error);

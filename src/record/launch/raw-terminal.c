@@ -13,14 +13,14 @@ static volatile sig_atomic_t raw;
 void ggs_raw_terminal_leave(void) {
     if (!raw) return;
     raw = 0;
-    // TCSADRAIN: what was written still comes out in the mode it was meant for.
+    // TCSADRAIN: pending output is written in the mode it was meant for.
     tcsetattr(terminal, TCSADRAIN, &before);
 }
 
-// Ours is the crash, the terminal is the user's.
+// A crash of ours must not leave the user's terminal raw.
 static void restore_and_die(int number) {
     ggs_raw_terminal_leave();
-    raise(number); // SA_RESETHAND: now the default
+    raise(number); // SA_RESETHAND restored the default
 }
 
 static void install(void) {
@@ -35,7 +35,7 @@ static void install(void) {
 
 bool ggs_raw_terminal_enter(int fd) {
     if (raw) return true;
-    if (tcgetpgrp(fd) != getpgrp()) return false; // somebody else has the terminal
+    if (tcgetpgrp(fd) != getpgrp()) return false; // another process has the terminal
     if (tcgetattr(fd, &before) != 0) return false;
     static bool installed;
     if (!installed) install();

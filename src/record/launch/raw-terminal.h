@@ -1,12 +1,11 @@
-// Our own terminal in raw mode while a program sits behind a pty: every key goes to the program,
-// whose pty gives it a meaning. One terminal per process, because it is restored from signal
-// handlers and at exit, whatever happens.
+// Our own terminal in raw mode while a program runs behind a pty: every key goes to the program,
+// whose pty interprets it. One terminal per process, because signal handlers and exit restore it.
 #pragma once
 
 #include <stdbool.h>
 
-// Puts the terminal behind `fd` in raw mode if we are in its foreground. Returns whether it is raw
-// now; calling again is fine. The first call remembers the settings that are restored later.
+// Sets the terminal of `fd` to raw mode if we are in its foreground. Returns whether it is raw; may
+// be called again. The first call saves the settings.
 bool ggs_raw_terminal_enter(int fd);
-// Restores it if it is raw.
+// Restores the terminal if it is raw.
 void ggs_raw_terminal_leave(void);

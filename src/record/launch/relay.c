@@ -38,8 +38,7 @@ static bool adds_returns(int pty) {
     return (settings.c_oflag & OPOST) != 0 && (settings.c_oflag & ONLCR) != 0;
 }
 
-// Leaves out one \r before each \n. A \r at the end of the data is held until it is known what
-// follows.
+// Removes one \r before each \n. A \r at the end of the data is held until the next byte is known.
 static void keep_without_returns(struct ggs_relay * relay, const char * data, size_t length) {
     if (length == 0) return;
     if (relay->held_return && data[0] != '\n') keep_bytes(relay, "\r", 1);
@@ -86,7 +85,7 @@ bool ggs_relay_read(struct ggs_relay * relay) {
         if (relay->to < 0) relay->sent = relay->filled;
         return true;
     }
-    // EIO: nobody has the other side of the pty open any more.
+    // EIO: no process has the other side of the pty open.
     if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) ggs_relay_close(relay);
     return false;
 }

@@ -14,12 +14,12 @@
 GGS_WORDS(keep_words, {"spread", "some everywhere in the graph (the default)"}, {"first", "the first of the graph"},
           {"none", NULL})
 
-static bool take_keep(void * member, const char * text) {
+static bool set_keep(void * member, const char * text) {
     return (strcmp(text, "spread") == 0 || strcmp(text, "first") == 0 || strcmp(text, "none") == 0) &&
            ggs_set_text(member, text);
 }
 
-static bool take_predict(void * member, const char * text) {
+static bool set_predict(void * member, const char * text) {
     int64_t number;
     return ggs_parse_i64(text, 0, 1024, &number) && ggs_set_text(member, text);
 }
@@ -30,10 +30,10 @@ const struct ggs_option ggs_streaming_options[] = {
         "budget", 0, "SIZE",
         "Let the program take SIZE bytes of memory, or a share of the model, weights included (what its control group and the machine leave)",
         0, AT(budget), ggs_set_memory, GGS_EXPECTS_MEMORY),
-    GGS_OPTION_OF("keep", 0, "WHICH", "Weights that every token uses and that stay in memory", 0, AT(keep), take_keep,
+    GGS_OPTION_OF("keep", 0, "WHICH", "Weights that every token uses and that stay in memory", 0, AT(keep), set_keep,
                   keep_words),
     GGS_OPTION("predict", 0, "N", "Read N experts of the next layer early (as many as a token uses; 0: none)", 0,
-               AT(predict), take_predict, "a number from 0 to 1024"),
+               AT(predict), set_predict, "a number from 0 to 1024"),
     GGS_SWITCH("verify", 0, "Compare every piece that is read with the file", 0, AT(verify)),
     GGS_SWITCH("no-history", 0, "Neither use nor keep which experts earlier runs chose", 0, AT(no_history)),
     GGS_SWITCH("forget", 0, "First delete the history of earlier runs, of all models", 0, AT(forget)),

@@ -32,7 +32,7 @@ unsigned ggs_ahead_idle_segments(const char * folder, uint64_t max_bytes) {
     return (uint64_t) space.f_bavail * (uint64_t) space.f_frsize < PLENTY ? 0 : ggs_ahead_segments(max_bytes);
 }
 
-// Made under another name: the library must never take half a segment. Returns 0 or an errno.
+// Made under another name: the library must never use half a segment. Returns 0 or an errno.
 static int make_segment(struct ggs_ahead * ahead) {
     char temporary[PATH_MAX + 32], path[PATH_MAX + 32];
     snprintf(temporary, sizeof(temporary), "%s/" GGS_SPOOL_FREE ".tmp", ahead->folder, ahead->made);
@@ -53,7 +53,7 @@ static int make_segment(struct ggs_ahead * ahead) {
     return result;
 }
 
-// How many of the events are segments that were taken.
+// Counts the events of segments that were taken.
 static unsigned count_taken(int watch) {
     char     events[4096] __attribute__((aligned(8)));
     unsigned taken = 0;
@@ -68,7 +68,7 @@ static unsigned count_taken(int watch) {
     return taken;
 }
 
-// If one cannot be made, the library makes its own, and says why that fails.
+// If one cannot be made, the library makes its own and reports why that fails.
 static void * keep_ahead(void * context) {
     struct ggs_ahead * ahead   = context;
     struct pollfd      fds[]   = {{.fd = ahead->stop, .events = POLLIN}, {.fd = ahead->watch, .events = POLLIN}};

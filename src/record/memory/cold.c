@@ -18,13 +18,13 @@
 
 enum { PAGES_AT_ONCE = 65536 };
 
-// Bytes of an open file that are in memory. False if the kernel does not say.
+// Reads how many bytes of an open file are in memory. Returns false if the kernel does not say.
 static bool resident_bytes(int fd, uint64_t * bytes) {
     struct stat info;
     uint64_t    page = (uint64_t) sysconf(_SC_PAGESIZE), n_resident = 0;
     *bytes = 0;
     if (fstat(fd, &info) != 0) return false;
-    // Of files that are neither ours nor writable mincore says that everything is in memory.
+    // For files that are neither ours nor writable, mincore reports everything as resident.
     char self[32];
     snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
     if (geteuid() != 0 && geteuid() != info.st_uid && faccessat(AT_FDCWD, self, W_OK, AT_EACCESS) != 0) return false;
@@ -54,7 +54,7 @@ static int drop_file(struct ggs_cold * cold, const char * path, struct ggs_error
         return status;
     }
     bool known  = resident_bytes(fd, &before);
-    int  synced = fdatasync(fd); // where that fails, what is dirty stays, and is counted
+    int  synced = fdatasync(fd); // if that fails, dirty pages stay and are counted
     (void) synced;
     int refused = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     known       = resident_bytes(fd, &after) && known;
@@ -71,7 +71,7 @@ static int drop_file(struct ggs_cold * cold, const char * path, struct ggs_error
     return 0;
 }
 
-// ---- who holds it ----
+// ---- processes that map it ----
 
 // By device and inode: a file may have several names.
 static bool maps_file(const char * process, const struct stat * files, size_t n_files) {

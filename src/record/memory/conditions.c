@@ -12,7 +12,7 @@
 #include "gguf/gguf-split.h"
 #include "trace/spool.h"
 
-// ---- before ----
+// ---- preparation ----
 
 static void warn_of_copies(const struct ggs_memory_conditions * conditions) {
     const struct ggs_copies * copies = &conditions->copies;
@@ -26,7 +26,7 @@ static void warn_of_copies(const struct ggs_memory_conditions * conditions) {
         copies->no_mmap ? "leave --no-mmap out" : "--no-repack leaves them where they are");
 }
 
-static int look_at_model(struct ggs_memory_conditions * conditions, struct ggs_error * error) {
+static int check_model(struct ggs_memory_conditions * conditions, struct ggs_error * error) {
     struct ggs_model * model;
     struct ggs_error   reason;
     if (ggs_model_open(&model, conditions->model, &reason) != 0)
@@ -46,7 +46,7 @@ int ggs_memory_conditions_check(struct ggs_memory_conditions * conditions, struc
         return ggs_fail(
             error, GGS_USAGE,
             "--cold needs to know the model, and the command names none with -m FILE: name it with --cold=FILE");
-    if (conditions->model != NULL) status = look_at_model(conditions, error);
+    if (conditions->model != NULL) status = check_model(conditions, error);
     if (status == 0) status = ggs_limit_make(&conditions->limit, conditions->memory, error);
     if (status != 0 || conditions->memory == 0) return status;
     if (conditions->model != NULL) {
@@ -60,7 +60,7 @@ int ggs_memory_conditions_check(struct ggs_memory_conditions * conditions, struc
     return 0;
 }
 
-static void tell_what_stayed(const struct ggs_memory_conditions * conditions) {
+static void report_what_stayed(const struct ggs_memory_conditions * conditions) {
     const struct ggs_cold * found = &conditions->found;
     char                    bytes[GGS_NUMBER_LENGTH];
     const char *            so = conditions->memory > 0 ? "; that does not count against the limit" : "";
@@ -87,19 +87,19 @@ int ggs_memory_conditions_apply(struct ggs_memory_conditions * conditions, const
                                 struct ggs_error * error) {
     int status = ggs_ahead_start(&conditions->ahead, spool, segments_ahead(conditions, spool, max_bytes),
                                  conditions->memory == 0, error);
-    if (conditions->memory == 0) status = 0; // then the library makes its own
-    // The kernel charges a page to the group that touched it first: cached pages would cost the
+    if (conditions->memory == 0) status = 0; // the library makes its own
+    // The kernel charges a page to the group that touches it first: cached pages would cost the
     // program nothing.
     if (status == 0 && conditions->model != NULL && (conditions->cold || conditions->memory > 0)) {
         status              = ggs_cold_drop(&conditions->found, conditions->model, error);
         conditions->dropped = status == 0;
-        if (conditions->dropped) tell_what_stayed(conditions);
+        if (conditions->dropped) report_what_stayed(conditions);
     }
     getrusage(RUSAGE_CHILDREN, &conditions->children);
     return status;
 }
 
-// ---- while it runs, and after ----
+// ---- the run and its end ----
 
 void ggs_memory_conditions_join(struct ggs_memory_conditions * conditions, pid_t program) {
     struct ggs_error error;
@@ -149,7 +149,7 @@ void ggs_memory_conditions_annotate_end(const struct ggs_memory_conditions * con
         add(machine, "read_bytes", (uint64_t) (children.ru_inblock - conditions->children.ru_inblock) * 512);
 }
 
-// An estimate of what the program needs: the predicted copies, or twice the limit.
+// Estimates what the program needs: the predicted copies, or twice the limit.
 static uint64_t suggest(const struct ggs_memory_conditions * conditions) {
     const uint64_t step   = 64ull << 20;
     uint64_t       copied = conditions->copies.bytes, need = 2 * conditions->memory;

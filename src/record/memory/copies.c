@@ -17,12 +17,11 @@ static bool is_named(const struct ggs_gguf_tensor * tensor, const char * name) {
     return tensor->name_length == strlen(name) && memcmp(tensor->name, name, tensor->name_length) == 0;
 }
 
-// A matrix whose kernels use tiles: how many bytes it takes in that layout, 0 if it does not go
-// there.
+// For a matrix whose kernels use tiles: its bytes in that layout, 0 if it is not converted.
 static uint64_t tile_bytes(const struct ggs_gguf_tensor * tensor, const struct ggs_gguf_type * type) {
     static const struct {
         const char * name;
-        uint32_t     divides, more; // the row's length must be a multiple of it; bytes that a block takes in addition
+        uint32_t     divides, more; // the row must be a multiple; extra bytes per block
     } tiled[] = {{"q4_0", 32, 0},  {"q4_1", 32, 0},  {"q8_0", 32, 4},    {"q4_K", 256, 4},
                  {"q5_K", 256, 4}, {"q6_K", 256, 0}, {"iq4_xs", 256, 2}, {"f16", 16, 0}};
     if (tensor->n_dims != 2 || tensor->ne[1] % 32 != 0) return 0;
@@ -33,7 +32,7 @@ static uint64_t tile_bytes(const struct ggs_gguf_tensor * tensor, const struct g
     return 0;
 }
 
-// The bytes of the copy that the engine makes of a weight, 0 if it makes none.
+// The bytes of the engine's copy of a weight, 0 if it makes none.
 static uint64_t copy_bytes(const struct ggs_gguf_tensor * tensor, const struct ggs_cpu_layouts * layouts) {
     static const char * const    usual[] = {"q4_0", "q4_K", "iq4_nl", "mxfp4"};
     const struct ggs_gguf_type * type    = ggs_type_find(tensor->type);
@@ -67,8 +66,8 @@ void ggs_copies_find(struct ggs_copies * copies, const struct ggs_model * model,
         const struct ggs_gguf * file = model->files[i];
         for (size_t k = 0; k < file->n_tensors; k++) {
             const struct ggs_gguf_tensor * tensor = &file->tensors[k];
-            // The embedding is looked up in; without an output of its own the model also multiplies
-            // with it.
+            // The embedding is looked up. A model without an output of its own also multiplies with
+            // it.
             bool     looked_up = untied && is_named(tensor, "token_embd.weight");
             uint64_t copied    = copies->no_repack || looked_up ? 0 : copy_bytes(tensor, layouts);
             copies->bytes += copied > 0 ? copied : copies->no_mmap ? tensor->size : 0;

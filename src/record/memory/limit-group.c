@@ -16,7 +16,7 @@ static bool path_in(char path[PATH_MAX], const char * folder, const char * name)
     return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-// Writes `text` to a file that is there. Returns 0 or an errno.
+// Writes `text` to an existing file. Returns 0 or an errno.
 static int put(const char * folder, const char * name, const char * text) {
     char path[PATH_MAX];
     if (!path_in(path, folder, name)) return ENAMETOOLONG;
@@ -28,7 +28,7 @@ static int put(const char * folder, const char * name, const char * text) {
     return result;
 }
 
-// The number in a file, or behind `key` in a file of "key number" lines; 0 for none.
+// Reads the number in a file, or after `key` in a file of "key number" lines; 0 for none.
 static uint64_t number_in(const char * folder, const char * name, const char * key) {
     char     path[PATH_MAX], line[256];
     uint64_t number = 0;
@@ -43,7 +43,7 @@ static uint64_t number_in(const char * folder, const char * name, const char * k
     return number;
 }
 
-// Is `word` among the words of `text`, which `separators` divide?
+// True if `word` is among the words of `text`, which `separators` divide.
 static bool has_word(const char * text, const char * word, const char * separators) {
     size_t length = strlen(word);
     for (const char * at = text; *at != '\0';) {
@@ -54,11 +54,10 @@ static bool has_word(const char * text, const char * word, const char * separato
     return false;
 }
 
-// ---- where we are ----
+// ---- our group ----
 
-// What /proc/<process>/cgroup says: the path of the group in the hierarchy that accounts memory.
-// Version 1 wins if both are there, because a controller belongs to one hierarchy only, and then
-// the other one cannot have it.
+// Reads /proc/<process>/cgroup: the path of the group in the hierarchy that accounts memory.
+// Version 1 wins if both exist, because a controller belongs to one hierarchy only.
 static bool find_group(const char * root, const char * process, int version, char group[PATH_MAX]) {
     char path[PATH_MAX], line[PATH_MAX + 256];
     bool found = false;
@@ -108,8 +107,8 @@ static bool find_mount(const char * root, int version, char seen[PATH_MAX], char
     return found;
 }
 
-// The folder of the group that a process is in. In a container the mount may show only a part of
-// the hierarchy, which begins at the container's own group.
+// Finds the folder of the group of a process. In a container the mount may show only the part of
+// the hierarchy below the container's own group.
 static bool find_folder(const char * root, const char * process, int version, char folder[PATH_MAX], size_t * mounted) {
     char   group[PATH_MAX], seen[PATH_MAX], mount[PATH_MAX];
     size_t length;
@@ -122,7 +121,7 @@ static bool find_folder(const char * root, const char * process, int version, ch
     return snprintf(folder, PATH_MAX, "%s%s", mount, below) < PATH_MAX && access(folder, F_OK) == 0;
 }
 
-// In version 2 a group has the controllers that its parent hands on.
+// In version 2 a group has the controllers that its parent enables for it.
 static bool hands_memory_on(const char * folder) {
     char   path[PATH_MAX], line[1024] = "";
     FILE * file = path_in(path, folder, "cgroup.subtree_control") ? fopen(path, "re") : NULL;
@@ -169,8 +168,8 @@ int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct 
     snprintf(number, sizeof(number), "%" PRIu64, bytes);
     errno = put(group, version == 1 ? "memory.limit_in_bytes" : "memory.max", number);
     if (errno != 0) return ggs_fail_errno(error, "cannot limit the memory of the control group %s", group);
-    // Swap would make room if there is none. Kernels without it lack the files; one limit on both
-    // would be met first, and not counted.
+    // Swap would extend the memory. Kernels without it lack the files; with one limit on both, that
+    // would be reached first and not counted.
     if (version == 1) {
         if (put(group, "memory.swappiness", "0") != 0) put(group, "memory.memsw.limit_in_bytes", number);
     } else {
@@ -185,7 +184,7 @@ int ggs_limit_group_join(const char * group, pid_t process) {
     return put(group, "cgroup.procs", number);
 }
 
-// What the members have of their own, by their page tables: "RssAnon:     1234 kB".
+// Private memory of the members, from their page tables: "RssAnon:     1234 kB".
 static uint64_t anonymous_of_members(const char * root, const char * group) {
     char     path[PATH_MAX], line[256];
     uint64_t sum     = 0;
@@ -201,12 +200,12 @@ static uint64_t anonymous_of_members(const char * root, const char * group) {
 void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use) {
     if (version == 1) {
         use->peak = number_in(group, "memory.max_usage_in_bytes", NULL);
-        // Where swap is accounted, memory and swap together meet the same limit first.
+        // Where swap is accounted, memory and swap together reach the same limit first.
         use->hits  = number_in(group, "memory.failcnt", NULL) + number_in(group, "memory.memsw.failcnt", NULL);
         use->kills = number_in(group, "memory.oom_control", "oom_kill");
     } else {
         uint64_t now = number_in(group, "memory.current", NULL);
-        use->peak    = number_in(group, "memory.peak", NULL); // kernels before 5.19 have none
+        use->peak    = number_in(group, "memory.peak", NULL); // kernels from 5.19 on
         use->peak    = use->peak < now ? now : use->peak;
         use->hits    = number_in(group, "memory.events", "max");
         use->kills   = number_in(group, "memory.events", "oom_kill");

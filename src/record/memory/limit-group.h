@@ -1,4 +1,4 @@
-// Control groups: where one for a program may be made, and the files of one. Everything below a
+// Control groups: where one for a program may be made, and the files of one. Everything is below a
 // `root` folder, "" outside of tests.
 #pragma once
 
@@ -17,26 +17,26 @@ struct ggs_limit_place {
 
 // What a group has used.
 struct ggs_limit_use {
-    uint64_t peak;      // the most at once
-    uint64_t anonymous; // now: what the program has of its own, which cannot be dropped
-    uint64_t shared;    // at the end: pages of shared memory that it was the first to touch
-    uint64_t hits;      // how often the limit was reached
-    uint64_t kills;     // processes that were ended because of it
+    uint64_t peak;      // maximum
+    uint64_t anonymous; // at this moment: private memory, which cannot be dropped
+    uint64_t shared;    // at the end: shared memory that it touched first
+    uint64_t hits;      // times that the limit was reached
+    uint64_t kills;     // processes that the limit ended
 };
 
-// Groups whose members' memory is accounted, ours or nearest above ours first. Returns how many of
-// `most` were filled in. Whether we may make a group in them shows when we try.
+// Lists groups that account memory, ours or the nearest parent first. Returns how many of `most`
+// were filled in. Only trying shows whether a group can be made in them.
 size_t ggs_limit_places(const char * root, struct ggs_limit_place * places, size_t most);
 
 // Limits the group to `bytes`, without swap where the kernel supports that.
 int ggs_limit_group_set(const char * group, int version, uint64_t bytes, struct ggs_error * error);
-// Moves a process; 0 is the one that asks. Returns 0 or an errno.
+// Moves a process; 0 is the calling one. Returns 0 or an errno.
 int ggs_limit_group_join(const char * group, pid_t process);
-// Figures that a kernel does not tell are 0. Safe to poll: leaves `shared` alone and does not read
+// Figures that a kernel lacks are 0. Safe to poll: leaves `shared` alone and does not read
 // memory.stat, which would flush the group's statistics and change what the kernel evicts.
 void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use);
-// Pages of shared memory that members were the first to touch. Reads memory.stat: when all is over.
+// Pages of shared memory that members touched first. Reads memory.stat: call it at the end.
 uint64_t ggs_limit_group_shared(const char * group);
 
-// The group that accounts the memory of a process, below the root folder; false if none does.
+// Finds the group that accounts the memory of a process, below the root folder; false if none does.
 bool ggs_limit_group_of(const char * root, pid_t process, struct ggs_limit_place * place);

@@ -28,20 +28,20 @@ static void wait_ms(long ms) {
     nanosleep(&time, NULL);
 }
 
-// In a process of its own, which holds nothing of ours open but its end of the leash.
+// Runs in a process of its own, with no open file of ours except its end of the leash.
 static void guard(const char * group, int leash) {
     char byte;
-    setsid(); // Ctrl-C is not meant for it
+    setsid(); // Ctrl-C is not for it
     prctl(PR_SET_NAME, "ggscope-guard");
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
     int end = dup2(leash, 0) == 0 ? 0 : leash;
-    if (close_range(1, ~0u, 0) != 0) { // a kernel before 5.9
+    if (close_range(1, ~0u, 0) != 0) { // kernels before 5.9
         for (int fd = 1; fd < 1024; fd++) close(fd);
     }
     while (read(end, &byte, 1) < 0 && errno == EINTR) {}
-    // Processes of the group may go on after us. An empty one goes at once.
+    // Processes of the group may outlive us. An empty group is removed at once.
     while (rmdir(group) != 0 && errno == EBUSY) wait_ms(GUARDIAN_MS);
 }
 
@@ -58,11 +58,10 @@ static int start_guardian(struct ggs_limit * limit, const char * group, struct g
     if (limit->guardian > 0) return 0;
     close(limit->leash);
     limit->leash = -1;
-    return ggs_fail_errno(error, "cannot start a process that looks after the memory limit");
+    return ggs_fail_errno(error, "cannot start the process that removes the memory limit");
 }
 
-// It ends by itself; if that is soon (the group is gone, or was empty) nothing of it is left for
-// init.
+// The guardian ends by itself. If that is soon (the group is gone or empty), it is reaped here.
 static void dismiss_guardian(struct ggs_limit * limit, bool soon) {
     if (limit->leash >= 0) close(limit->leash);
     limit->leash = -1;
@@ -88,7 +87,7 @@ static int make_group(struct ggs_limit * limit, const struct ggs_limit_place * p
     if (snprintf(group.folder, sizeof(group.folder), "%.*s/ggscope-%d-%u", PATH_MAX - 64, place->folder, (int) getpid(),
                  ++n_made) >= (int) sizeof(group.folder))
         return ggs_fail(error, GGS_UNSUPPORTED, "the path %s is too long", place->folder);
-    // The guardian first: then there is no moment in which nobody would remove the group.
+    // The guardian comes first, so that the group is never without one.
     int status = start_guardian(limit, group.folder, error);
     if (status != 0) return status;
     if (mkdir(group.folder, 0755) != 0) {
@@ -137,7 +136,7 @@ static bool make_scope(struct ggs_limit * limit, bool user) {
     limit->prefix[n++]   = "--";
     limit->prefix[n]     = "true";
     limit->prefix[n + 1] = NULL;
-    bool good            = succeeds(limit->prefix); // asks nobody for a password: it has no terminal
+    bool good            = succeeds(limit->prefix); // cannot ask for a password
     limit->prefix[n]     = NULL;
     if (good) {
         limit->mechanism = user ? "systemd-run --user" : "systemd-run";
@@ -168,12 +167,12 @@ int ggs_limit_make(struct ggs_limit * limit, uint64_t bytes, struct ggs_error * 
 
 // ---- while the program runs ----
 
-// Polls the figures that vanish with the program.
+// Polls figures that are lost when the program ends.
 static void sample_use(struct ggs_limit * limit) {
     struct ggs_limit_use now = {0}, *use = &limit->use;
     if (limit->group.version == 0 && limit->program > 0) {
         struct ggs_limit_place found;
-        // Before systemd-run has asked for the scope, the program is still in our own group.
+        // Until systemd-run has made the scope, the program is in our own group.
         if (!ggs_limit_group_of("", limit->program, &found) || strstr(found.folder, ".scope") == NULL) return;
         struct ggs_limit_place ours;
         if (ggs_limit_group_of("", getpid(), &ours) && strcmp(ours.folder, found.folder) == 0) return;
@@ -223,12 +222,12 @@ struct entrance {
     int              status;
 };
 
-// The guardian must be no child of the program, which may wait for all of its children: another
-// process makes the group, puts this one into it and ends.
+// The guardian must not be a child of the program, which may wait for all its children: another
+// process makes the group, moves this one into it and ends. The page stays mapped, because `prefix`
+// points into it.
 int ggs_limit_enter(uint64_t bytes, const char ** prefix, struct ggs_error * error) {
-    struct entrance * e =
-        mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); // prefix points into it
-    pid_t us = getpid(), child = e == MAP_FAILED ? -1 : fork();
+    struct entrance * e  = mmap(NULL, sizeof(*e), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t             us = getpid(), child = e == MAP_FAILED ? -1 : fork();
     if (child < 0) return ggs_fail_errno(error, "cannot start a process that limits memory");
     if (child == 0) {
         e->status = ggs_limit_make(&e->limit, bytes, &e->error);
@@ -258,8 +257,8 @@ void ggs_limit_end(struct ggs_limit * limit) {
     limit->stop = -1;
     if (!limit->made) return;
     bool gone = rmdir(limit->group.folder) == 0 || errno == ENOENT;
-    // The kernel may need a moment to see that the group is empty. If the program left processes
-    // behind, the guardian waits.
+    // The kernel may notice late that the group is empty. If the program left processes, the
+    // guardian waits.
     for (int i = 0; !gone && errno == EBUSY && i < LAST_TRIES; i++) {
         wait_ms(1);
         gone = rmdir(limit->group.folder) == 0;

@@ -7,16 +7,16 @@
 struct ggs_error;
 
 struct ggs_memory_size {
-    uint64_t bytes; // 0: none was given, or only a share
-    double   share; // of the model's files, 1 is all of them; 0: none
+    uint64_t bytes; // 0 for none, or for a share
+    double   share; // of the model's files, 1 for all; 0 for none
 };
 
-// Of an option, for a struct ggs_memory_size. At least 16 MiB, or more than 0 %.
+// For an option of type struct ggs_memory_size. At least 16 MiB, or more than 0 %.
 bool ggs_set_memory(void * member, const char * text);
 #define GGS_EXPECTS_MEMORY "a size of at least 16M such as 512M or 2G, or a share of the model's files such as 25%"
 
-// Makes bytes of a share: of all files of a split model, rounded down to pages. `option` is what the
-// user wrote it for, such as "--memory". Fails if the model is not known (NULL) or cannot be read,
-// and if less than 16 MiB come of it.
+// Converts a share to bytes: of all files of a split model, rounded down to pages. `option` is the
+// user's option, such as "--memory". Fails if the model is unknown (NULL) or unreadable, or if the
+// result is below 16 MiB.
 int ggs_memory_size_resolve(struct ggs_memory_size * size, const char * model, const char * option,
                             struct ggs_error * error);

@@ -54,7 +54,7 @@ int ggs_block_requests_open(struct ggs_block_requests * requests, struct ggs_err
             .config           = requests->points[i].id,
             .sample_period    = 1,
             .sample_type      = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW,
-            .disabled         = 1, // what happens before there is a ring would count as lost
+            .disabled         = 1, // events before the ring exists would count as lost
             .use_clockid      = 1,
             .clockid          = CLOCK_MONOTONIC,
             .watermark        = 1,
@@ -85,7 +85,7 @@ int ggs_block_requests_probe(struct ggs_error * error) {
 
 // ---- samples ----
 
-// What a sample holds behind its identifier; `bytes` of the trace point's own data follow.
+// The contents of a sample after its identifier; `bytes` of the trace point's own data follow.
 struct sample {
     uint32_t pid, os_thread;
     uint64_t ns;
@@ -104,14 +104,14 @@ static uint64_t number(const struct ggs_trace_field * field, const uint8_t * dat
     return value;
 }
 
-// "R", "RA", "WS", "FWS": a flush may stand before the letter that tells what it is.
+// "R", "RA", "WS", "FWS": a flush may precede the letter of the operation.
 static char kind_of(const struct ggs_trace_field * field, const uint8_t * data, size_t bytes) {
     if (field->size < 2 || field->offset > bytes || field->size > bytes - field->offset) return '\0';
     const char * text = (const char *) data + field->offset;
     return text[0] == 'F' && (text[1] == 'W' || text[1] == 'R') ? text[1] : text[0];
 }
 
-static void see_sample(void * context, const struct ggs_ring_record * record) {
+static void add_sample(void * context, const struct ggs_ring_record * record) {
     struct drain *                 drain = context;
     const struct ggs_trace_point * point = &drain->requests->points[record->event->kind];
     struct sample                  sample;
@@ -135,13 +135,13 @@ static void see_sample(void * context, const struct ggs_ring_record * record) {
 
 void ggs_block_requests_drain(struct ggs_block_requests * requests, struct ggs_events * events) {
     struct drain drain = {requests, events};
-    ggs_rings_drain(&requests->rings, see_sample, &drain);
+    ggs_rings_drain(&requests->rings, add_sample, &drain);
 }
 
 // ---- pairing ----
 //
-// Some kernels (seen with 6.18) take no samples while a CPU is idle, and many requests end just
-// then: such an end is never seen.
+// Some kernels (seen with 6.18) take no samples while a CPU is idle, and many requests end at that
+// time: such an end is never seen.
 
 static void let_go(struct ggs_block_requests * requests, size_t i, struct ggs_outbox * outbox) {
     ggs_outbox_request(outbox, &requests->open[i].row);
@@ -181,11 +181,11 @@ void ggs_block_requests_add(struct ggs_block_requests * requests, const struct g
             request->put_back = false;
             return;
         }
-        if (request != NULL) let_go(requests, i, outbox); // its end was not seen
+        if (request != NULL) let_go(requests, i, outbox); // its end was missed
         issue(requests, event, outbox);
         return;
     }
-    if (request == NULL) return; // issued before we looked
+    if (request == NULL) return; // issued before the recording
     request->put_back = event->kind == GGS_EVENT_REQUEUE;
     if (request->put_back) return;
     uint64_t sectors    = event->bytes / SECTOR;

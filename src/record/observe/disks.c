@@ -34,7 +34,7 @@ static bool has_entries(const char * path) {
     return found;
 }
 
-// The whole disk under a device, and where on it the device begins.
+// Finds the whole disk under a device, and where on it the device begins.
 static int find_disk(struct ggs_disk_file * file, dev_t device, const char * path, struct ggs_error * error) {
     char     name[PATH_MAX], line[64];
     unsigned numbers[2];
@@ -42,15 +42,15 @@ static int find_disk(struct ggs_disk_file * file, dev_t device, const char * pat
     char * folder = major(device) == 0 ? NULL : realpath(name, NULL);
     if (folder == NULL)
         return ggs_fail(error, GGS_UNSUPPORTED,
-                        "%s: its filesystem lies on no block device of its own, so requests cannot be told back to it",
+                        "%s: its filesystem lies on no block device of its own, so requests cannot be attributed to it",
                         path);
     snprintf(name, sizeof(name), "%s/slaves", folder);
     int  status    = 0;
     bool partition = false;
     if (has_entries(name))
-        status =
-            ggs_fail(error, GGS_UNSUPPORTED, "%s: its disk %s is made of others, so requests cannot be told back to it",
-                     path, strrchr(folder, '/') + 1);
+        status = ggs_fail(error, GGS_UNSUPPORTED,
+                          "%s: its disk %s is made of others, so requests cannot be attributed to it", path,
+                          strrchr(folder, '/') + 1);
     snprintf(name, sizeof(name), "%s/partition", folder);
     if (status == 0 && (partition = read_line(name, line, sizeof(line)))) {
         snprintf(name, sizeof(name), "%s/start", folder);
@@ -69,9 +69,9 @@ static int by_place(const void * a, const void * b) {
     return x->physical < y->physical ? -1 : x->physical > y->physical;
 }
 
-static int look_at(struct ggs_disk_file * file, const char * path, struct ggs_error * error) {
+static int find_extents(struct ggs_disk_file * file, const char * path, struct ggs_error * error) {
     struct stat info;
-    if (stat(path, &info) != 0) return ggs_fail_errno(error, "%s: cannot be looked at", path);
+    if (stat(path, &info) != 0) return ggs_fail_errno(error, "%s: cannot read its attributes", path);
     int status = find_disk(file, info.st_dev, path, error);
     if (status == 0) status = ggs_extents_init(&file->extents, path, error);
     if (status != 0) {
@@ -88,7 +88,7 @@ static int look_at(struct ggs_disk_file * file, const char * path, struct ggs_er
 
 int ggs_disks_check(const char * path, struct ggs_error * error) {
     struct ggs_disk_file file   = {0};
-    int                  status = look_at(&file, path, error);
+    int                  status = find_extents(&file, path, error);
     ggs_extents_release(&file.extents);
     return status;
 }
@@ -102,8 +102,7 @@ void ggs_disks_release(struct ggs_disks * disks) {
     *disks = (struct ggs_disks){0};
 }
 
-// The same list with more at its end, most of the time: files are numbered as the recording meets
-// them.
+// Mostly the same list with more at its end: files are numbered as the recording finds them.
 static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, const char * path) {
     if (i < disks->n_files) return strcmp(disks->files[i].path, path) == 0 ? &disks->files[i] : NULL;
     if (i > disks->n_files) return NULL;
@@ -112,11 +111,11 @@ static const struct ggs_disk_file * file_of(struct ggs_disks * disks, size_t i, 
         free(file.path);
         return NULL;
     }
-    look_at(&disks->files[i], path, NULL); // without a disk none of the requests are its own
+    find_extents(&disks->files[i], path, NULL); // without a disk it has no requests
     return &disks->files[i];
 }
 
-// The last extent that begins at the offset or before; `next` is where the one behind it begins.
+// Returns the last extent that begins at the offset or before; `next` is the begin of the next one.
 static const struct ggs_extent * extent_at(const struct ggs_extents * extents, uint64_t offset, uint64_t * next) {
     size_t behind = ggs_search(extents->n_extents, at, extents->extents[at].physical <= offset);
     *next         = behind < extents->n_extents ? extents->extents[behind].physical : UINT64_MAX;

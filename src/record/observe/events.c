@@ -22,12 +22,12 @@ static int by_time(const void * a, const void * b) {
     return x->kind < y->kind ? -1 : x->kind > y->kind; // begins come first
 }
 
-void ggs_events_drain(struct ggs_events * events, uint64_t                                ns,
-                      void (*see)(void * context, const struct ggs_event * event), void * context) {
+void ggs_events_drain(struct ggs_events * events, uint64_t                                  ns,
+                      void (*visit)(void * context, const struct ggs_event * event), void * context) {
     size_t n = 0;
     if (events->n == 0) return;
     qsort(events->list, events->n, sizeof(*events->list), by_time);
-    while (n < events->n && events->list[n].ns < ns) see(context, &events->list[n++]);
+    while (n < events->n && events->list[n].ns < ns) visit(context, &events->list[n++]);
     memmove(events->list, events->list + n, (events->n - n) * sizeof(*events->list));
     events->n -= n;
 }

@@ -1,4 +1,4 @@
-// Events of all CPUs' rings, put in order. Each ring has its own in order; together they have not.
+// Merges the events of all CPUs' rings into one order. Each ring is in order by itself.
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ enum ggs_event_kind {
     GGS_EVENT_ISSUE    = 4, // a request goes to its disk
     GGS_EVENT_REQUEUE  = 5, // is put back, to be issued again
     GGS_EVENT_COMPLETE = 6,
-    GGS_EVENT_NEXT     = 7, // who runs next where a thread leaves the CPU
+    GGS_EVENT_NEXT     = 7, // the next thread when a thread leaves the CPU
     GGS_EVENT_LEAVE    = 8, // it leaves
     GGS_EVENT_RETURN   = 9, // it runs again, here or on another CPU
 };
@@ -21,7 +21,7 @@ struct ggs_event {
     uint32_t kind;
     uint32_t pid, os_thread;
     uint32_t write;
-    uint32_t source;  // fault: of the events that saw it (struct ggs_ring_event)
+    uint32_t source;  // fault: the events that saw it (struct ggs_ring_event)
     uint64_t address; // likewise
     uint64_t device, sector, bytes;
     uint32_t cpu, preempted; // switch
@@ -33,11 +33,11 @@ struct ggs_events {
     struct ggs_event * list;
     size_t             n, capacity;
     uint64_t           dropped;  // out of memory
-    int64_t            ahead_ns; // our clock of the kernel's, in whose time events come: we may be in a time namespace
+    int64_t            ahead_ns; // our clock minus the kernel's: we may be in a time namespace
 };
 
 void ggs_events_release(struct ggs_events * events);
 void ggs_events_add(struct ggs_events * events, const struct ggs_event * event);
-// Calls `see` for all that happened before `ns`, in order, and forgets them.
-void ggs_events_drain(struct ggs_events * events, uint64_t                                ns,
-                      void (*see)(void * context, const struct ggs_event * event), void * context);
+// Calls `visit` for everything before `ns`, in order, and removes it.
+void ggs_events_drain(struct ggs_events * events, uint64_t                                  ns,
+                      void (*visit)(void * context, const struct ggs_event * event), void * context);

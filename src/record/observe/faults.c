@@ -14,7 +14,7 @@
 enum { BEGIN, MAJOR, MINOR, EVENTS, SWITCH = EVENTS, NEXT, ALL_EVENTS };
 enum { RING_BYTES = 4 << 20, MOST_OPEN = 4096 };
 
-// What a sample holds behind its identifier, in the kernel's order.
+// The contents of a sample after its identifier, in the kernel's order.
 struct sample {
     uint32_t pid, os_thread;
     uint64_t ns;
@@ -39,7 +39,7 @@ static void describe(const struct ggs_faults * faults, struct perf_event_attr at
             .enable_on_exec = at_exec,
             .use_clockid    = 1,
             .clockid        = CLOCK_MONOTONIC,
-            // The reader wakes when a piece has gathered, not for each sample.
+            // The reader wakes when a portion has accumulated, not for each sample.
             .watermark        = 1,
             .wakeup_watermark = 64 << 10,
         };
@@ -56,7 +56,7 @@ static int paranoia(void) {
     return (int) strtol(line, NULL, 10);
 }
 
-// Says why, in terms of what can be changed.
+// Explains the failure by settings that can be changed.
 static int explain(int reason, struct ggs_error * error) {
     int level = paranoia();
     if (level == -2) return ggs_fail(error, GGS_UNSUPPORTED, "this kernel has no perf events");
@@ -76,7 +76,7 @@ int ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, str
     *faults = (struct ggs_faults){0};
     if (!ggs_switches_init(&faults->switches)) return ggs_fail_memory(error);
     describe(faults, attributes, at_exec);
-    // Kernels and permissions differ in what they have beside faults.
+    // Kernels and permissions differ in the events beside faults.
     for (unsigned n = faults->switches.point != 0 ? ALL_EVENTS : NEXT; n >= EVENTS; n--) {
         if (ggs_rings_open(&faults->rings, attributes, n, process, RING_BYTES, NULL) != 0) continue;
         if (n == EVENTS) ggs_switches_release(&faults->switches);
@@ -87,7 +87,7 @@ int ggs_faults_open(struct ggs_faults * faults, pid_t process, bool at_exec, str
     return explain(reason, error);
 }
 
-// ---- threads of a process that runs ----
+// ---- threads of a running process ----
 
 struct threads {
     pid_t * list;
@@ -100,8 +100,7 @@ static bool is_known(const struct threads * threads, pid_t thread) {
     return false;
 }
 
-// Opens the events on threads that are not known yet. Returns how many there were, -1 with errno if
-// that fails.
+// Opens the events on new threads. Returns their number, or -1 with errno.
 static int open_new(struct ggs_faults * faults, struct threads * known, pid_t process,
                     const struct perf_event_attr * attributes) {
     char                  path[64];
@@ -124,9 +123,9 @@ static int open_new(struct ggs_faults * faults, struct threads * known, pid_t pr
     return found;
 }
 
-// A thread that comes into being between the listing of threads and the opening of its maker's
-// events would be missed: the list is read again until nothing is new in it. A program that makes
-// threads all the time never comes to that; after some rounds all makers have events.
+// A thread that is made between the listing of threads and the opening of its maker's events would
+// be missed, so the list is read until it has no new threads. For a program that makes threads all
+// the time, all makers have events after some rounds.
 int ggs_faults_open_threads(struct ggs_faults * faults, pid_t process, struct ggs_error * error) {
     enum { ROUNDS = 8 };
     struct perf_event_attr attributes[ALL_EVENTS];
@@ -163,16 +162,16 @@ struct drain {
     struct ggs_events * events;
 };
 
-static void see_record(void * context, const struct ggs_ring_record * record) {
+static void add_record(void * context, const struct ggs_ring_record * record) {
     static const uint32_t kinds[EVENTS] = {
         [BEGIN] = GGS_EVENT_FAULT, [MAJOR] = GGS_EVENT_MAJOR, [MINOR] = GGS_EVENT_MINOR};
     const struct drain * drain  = context;
     uint32_t             source = record->event->source;
     struct sample        sample;
     if (record->event->kind == SWITCH)
-        ggs_switches_see(drain->events, record->misc, source, record->body, record->bytes);
+        ggs_switches_decode(drain->events, record->misc, source, record->body, record->bytes);
     if (record->event->kind == NEXT)
-        ggs_switches_see_point(&drain->faults->switches, drain->events, source, record->body, record->bytes);
+        ggs_switches_decode_point(&drain->faults->switches, drain->events, source, record->body, record->bytes);
     if (record->event->kind >= EVENTS || record->bytes < sizeof(sample)) return;
     memcpy(&sample, record->body, sizeof(sample));
     struct ggs_event found = {.ns        = sample.ns,
@@ -186,7 +185,7 @@ static void see_record(void * context, const struct ggs_ring_record * record) {
 
 void ggs_faults_drain(struct ggs_faults * faults, struct ggs_events * events) {
     struct drain drain = {faults, events};
-    ggs_rings_drain(&faults->rings, see_record, &drain);
+    ggs_rings_drain(&faults->rings, add_record, &drain);
 }
 
 // ---- pairing ----
@@ -204,7 +203,7 @@ static size_t oldest(const struct ggs_faults * faults) {
 }
 
 static void begin(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
-    if (faults->n_open == MOST_OPEN) let_go(faults, oldest(faults), outbox); // threads that died in a fault
+    if (faults->n_open == MOST_OPEN) let_go(faults, oldest(faults), outbox); // its thread died
     struct ggs_open_fault fault = {
         .row    = {.begin_ns = event->ns, .address = event->address, .pid = event->pid, .os_thread = event->os_thread},
         .source = event->source};
@@ -212,20 +211,20 @@ static void begin(struct ggs_faults * faults, const struct ggs_event * event, st
 }
 
 void ggs_faults_add(struct ggs_faults * faults, const struct ggs_event * event, struct ggs_outbox * outbox) {
-    enum { PAGE_SHIFT = 12 }; // the least there is: the kernel may round the address at the end
+    enum { PAGE_SHIFT = 12 }; // minimum: the kernel may round the address at the end
     size_t i = 0;
     while (i < faults->n_open && faults->open[i].row.os_thread != event->os_thread) i++;
     struct ggs_open_fault * fault = i < faults->n_open ? &faults->open[i] : NULL;
     if (event->kind == GGS_EVENT_FAULT) {
-        // A thread may have events of its own and others by inheritance: both see its faults.
+        // A thread may have events of its own and inherited ones: both report its faults.
         if (fault != NULL && fault->source != event->source && fault->row.address == event->address) return;
-        if (fault != NULL) let_go(faults, i, outbox); // it ended in a signal, or the sample of its end was lost
+        if (fault != NULL) let_go(faults, i, outbox); // it ended by a signal, or its end was lost
         begin(faults, event, outbox);
     } else if (fault != NULL && fault->row.address >> PAGE_SHIFT == event->address >> PAGE_SHIFT) {
         fault->row.end_ns = event->ns;
         fault->row.kind   = event->kind == GGS_EVENT_MAJOR ? GGS_FAULT_MAJOR : GGS_FAULT_MINOR;
         let_go(faults, i, outbox);
-    } // else the sample of its begin was lost, and is counted
+    } // else its begin was lost, and is counted
 }
 
 uint64_t ggs_faults_oldest(const struct ggs_faults * faults) {

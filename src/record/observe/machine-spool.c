@@ -28,12 +28,12 @@ int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder
     *spool    = (struct ggs_machine_spool){.lock = PTHREAD_MUTEX_INITIALIZER};
     spool->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (spool->fd < 0) return ggs_fail_errno(error, "cannot create %s", path);
-    // As long as its reader finds it: the file's own size is what ends it.
+    // No limit here: the file's own size ends it.
     struct ggs_spool_header header = {.version = GGS_SPOOL_VERSION, .lane = GGS_SPOOL_MACHINE, .size = UINT64_MAX};
     memcpy(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic));
     memcpy(spool->buffer, &header, sizeof(header));
     spool->used = sizeof(header);
-    flush(spool); // so that a reader sees a segment from the beginning
+    flush(spool); // a reader sees a segment from its begin
     return 0;
 }
 
@@ -63,5 +63,5 @@ int ggs_machine_spool_close(struct ggs_machine_spool * spool, struct ggs_error *
     pthread_mutex_destroy(&spool->lock);
     if (spool->failed == 0) return 0;
     errno = spool->failed;
-    return ggs_fail_errno(error, "what the kernel said could not all be kept");
+    return ggs_fail_errno(error, "some kernel events could not be written");
 }

@@ -1,8 +1,8 @@
-// The machine's side of a spool (trace/spool.h): what the kernel says of the program, written from
-// outside of it.
+// The machine's stream of a spool (trace/spool.h): kernel events, written from outside of the
+// program.
 //
-// Memory and writes are the recorder's own, never the engine's. Thread-safe. The first failure
-// sticks and is told at the end.
+// Memory and writes are the recorder's own, never the engine's. Thread-safe. The first failure is
+// kept and reported at the end.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 struct ggs_error;
 
 struct ggs_machine_spool {
-    int             fd; // -1: not open
+    int             fd; // -1 if not open
     pthread_mutex_t lock;
     uint8_t         buffer[65536];
     size_t          used;
@@ -21,11 +21,10 @@ struct ggs_machine_spool {
 
 // Makes machine-0000.seg in the spool folder.
 int ggs_machine_spool_open(struct ggs_machine_spool * spool, const char * folder, struct ggs_error * error);
-// Appends a record of enum ggs_journal_type; `body` is a fixed structure of a multiple of 8 bytes,
-// and small.
+// Appends a record of enum ggs_journal_type; `body` is a small structure of a multiple of 8 bytes.
 void ggs_machine_spool_append(struct ggs_machine_spool * spool, uint32_t type, uint64_t monotonic_ns, const void * body,
                               size_t bytes);
-// Writes what waits.
+// Writes pending records.
 void ggs_machine_spool_flush(struct ggs_machine_spool * spool);
-// Writes what waits and closes. Fails if anything could not be written.
+// Writes pending records and closes. Fails if anything could not be written.
 int ggs_machine_spool_close(struct ggs_machine_spool * spool, struct ggs_error * error);

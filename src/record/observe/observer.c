@@ -18,16 +18,16 @@
 #include "record/observe/machine-spool.h"
 #include "record/observe/outbox.h"
 
-enum { PATIENCE_MS = 500 };                      // rings are read so often even where little happens
-#define LONGEST_REQUEST_NS UINT64_C(10000000000) // one that takes longer is told of without its end
+enum { PATIENCE_MS = 500 };                      // longest interval between readings
+#define LONGEST_REQUEST_NS UINT64_C(10000000000) // longer ones are recorded without an end
 
 struct ggs_observer {
     struct ggs_faults         faults;
     struct ggs_block_requests requests;
     struct ggs_events         events;
     struct ggs_outbox         outbox;
-    uint64_t                  pass_ns; // when the last pass over the rings began
-    uint64_t                  told_ns; // what began before is in the spool
+    uint64_t                  pass_ns; // begin of the last pass over the rings
+    uint64_t                  told_ns; // earlier begins are in the spool
     int                       stop;    // eventfd
     pthread_t                 thread;
     bool                      running;
@@ -35,8 +35,8 @@ struct ggs_observer {
     unsigned                  n_fds;
 };
 
-// How far CLOCK_MONOTONIC is ahead of the kernel's here (time_namespaces(7)), which is 0 outside of
-// time namespaces.
+// CLOCK_MONOTONIC minus the kernel's own, which is 0 outside of time namespaces
+// (time_namespaces(7)).
 static int64_t ahead_of_kernel(void) {
     char      line[128];
     long long seconds, ns, ahead = 0;
@@ -101,9 +101,8 @@ static uint64_t sooner(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// An event has its time before it stands in the ring, so one of a moment ago may still be missing.
-// By the next pass it is there: what happened before a pass began is complete once the pass after
-// it is over.
+// An event gets its time before it is in the ring, so a very recent one may be missing. The next
+// pass finds it: everything before the begin of a pass is complete after the next pass.
 static void pass(struct ggs_observer * watch) {
     uint64_t begin = ggs_clock_now();
     ggs_faults_drain(&watch->faults, &watch->events);
@@ -124,7 +123,7 @@ static void * follow(void * context) {
     while ((last->revents & POLLIN) == 0) {
         if (poll(watch->fds, watch->n_fds, PATIENCE_MS) < 0 && errno != EINTR) break;
         pass(watch);
-        // A ring whose program has ended says so forever.
+        // The ring of an ended program is always ready.
         for (unsigned i = 0; i + 1 < watch->n_fds; i++)
             if (watch->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL)) watch->fds[i].fd = -1;
     }
@@ -153,7 +152,7 @@ int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {
     return watch->running ? 0 : ggs_fail_errno(error, "cannot start a thread");
 }
 
-static void tell_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
+static void emit_loss(struct ggs_observer * watch, uint64_t reason, uint64_t count) {
     struct ggs_journal_loss loss = {.reason = reason, .count = count};
     if (count > 0)
         ggs_machine_spool_append(watch->outbox.spool, GGS_JOURNAL_LOSS, ggs_clock_now(), &loss, sizeof(loss));
@@ -175,9 +174,9 @@ void ggs_observer_end(struct ggs_observer * watch) {
         uint64_t faults   = ggs_faults_finish(&watch->faults, &watch->outbox);
         uint64_t requests = ggs_block_requests_finish(&watch->requests, &watch->outbox);
         ggs_outbox_flush(&watch->outbox, UINT64_MAX);
-        tell_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
-        tell_loss(watch, GGS_LOSS_SWITCHES, watch->faults.switches.lost + watch->outbox.refused_off_cpu);
-        tell_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
+        emit_loss(watch, GGS_LOSS_FAULTS, faults + watch->outbox.refused_faults + watch->events.dropped);
+        emit_loss(watch, GGS_LOSS_SWITCHES, watch->faults.switches.lost + watch->outbox.refused_off_cpu);
+        emit_loss(watch, GGS_LOSS_BLOCK_REQUESTS, requests + watch->outbox.refused_requests);
     }
     ggs_faults_close(&watch->faults);
     ggs_block_requests_close(&watch->requests);

@@ -17,13 +17,12 @@ struct ggs_error;
 struct ggs_machine_spool;
 struct ggs_observer;
 
-// The spool gets at most `max_bytes`. It stays the caller's.
+// The spool gets at most `max_bytes`. The caller keeps it.
 int ggs_observer_new(struct ggs_observer ** observer, struct ggs_machine_spool * spool, uint64_t max_bytes,
                      struct ggs_error * error);
-// `at_exec`: from the moment on at which the process becomes its program; else when it is told to
-// go on.
+// `at_exec`: from the exec of the process on; else from ggs_observer_begin.
 int ggs_observer_faults(struct ggs_observer * observer, pid_t process, bool at_exec, struct ggs_error * error);
-// For a process that runs already: of its other threads, too.
+// For a running process: its other threads too.
 int ggs_observer_threads(struct ggs_observer * observer, pid_t process, struct ggs_error * error);
 // True if context switches are observed beside faults.
 bool ggs_observer_has_switches(const struct ggs_observer * observer);
@@ -31,8 +30,8 @@ int  ggs_observer_requests(struct ggs_observer * observer, struct ggs_error * er
 // Nothing is counted while it is paused.
 void ggs_observer_pause(struct ggs_observer * observer, bool paused);
 int  ggs_observer_begin(struct ggs_observer * observer, struct ggs_error * error);
-// All that began before this (CLOCK_MONOTONIC) and has ended was handed to the spool. Any thread
-// may ask.
+// Everything that began before this time (CLOCK_MONOTONIC) and has ended is in the spool.
+// Thread-safe.
 uint64_t ggs_observer_complete_until(const struct ggs_observer * observer);
-// Stops, takes what is left, and frees. NULL is fine.
+// Stops, reads the rest, and frees. NULL is allowed.
 void ggs_observer_end(struct ggs_observer * observer);

@@ -34,8 +34,8 @@ static int make_call(void * data) {
     return 0;
 }
 
-// The kernel names processes as the one that opens an event sees them. A process that shares our
-// memory and files opens them inside, while this thread waits, as it does for vfork.
+// The kernel names processes from the view of the one that opens an event. A process that shares
+// our memory and files opens them inside, while this thread waits, as for vfork.
 static bool call_inside(int inside, int own, struct call * call) {
     enum { STACK = 256 << 10 };
     int    status;

@@ -1,14 +1,13 @@
-// Numbers of processes and threads in the PID namespace of a process: a container has its own, and
-// what is recorded inside has those.
+// Numbers of processes and threads in the PID namespace of a process: a container has its own,
+// which recordings made inside contain.
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-// The number that a thread of the process has inside. 0 if it has ended.
+// The number of a thread inside the process's namespace. 0 if it has ended.
 pid_t ggs_process_number_inside(pid_t process, pid_t thread);
 
-// Calls `work` where perf events name processes by their numbers inside, and in whose memory and
-// files it is as if it were called from here. False if that is not permitted: it was not called
-// then.
+// Calls `work` in a process where perf events have the inside numbers, with our memory and files.
+// Returns false, without a call, if that is not permitted.
 bool ggs_process_numbers_with(pid_t process, void (*work)(void * context), void * context);

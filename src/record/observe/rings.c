@@ -34,7 +34,7 @@ static void allow_files(unsigned n) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Makes room in the list first: an event that is open is always in it.
+// Makes room in the list first: an open event is always in it.
 static bool open_events(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t process,
                         unsigned ring) {
     if (!ggs_array_reserve(rings->events, rings->capacity, rings->n_events + rings->n_kinds)) {
@@ -52,14 +52,14 @@ static bool open_events(struct ggs_rings * rings, const struct perf_event_attr *
     return true;
 }
 
-// Closes what was opened behind the first `n`.
+// Closes all events after the first `n`.
 static void close_events(struct ggs_rings * rings, size_t n) {
     int reason = errno;
     while (rings->n_events > n) close(rings->events[--rings->n_events].fd);
     errno = reason;
 }
 
-// Where the events behind the first `n` write.
+// Directs the events after the first `n` to the rings.
 static bool lead_to_rings(struct ggs_rings * rings, size_t n) {
     for (size_t i = n; i < rings->n_events; i++) {
         const struct ggs_ring_event * event = &rings->events[i];
@@ -81,7 +81,7 @@ static void unmap(struct ggs_rings * rings) {
     }
 }
 
-// All rings have the same size: the CPU whose ring is the smallest would lose samples first.
+// All rings have the same size: the CPU with the smallest ring would lose samples first.
 static bool map(struct ggs_rings * rings, size_t bytes) {
     rings->bytes = bytes;
     for (unsigned i = 0; i < rings->n_rings; i++) {
@@ -98,7 +98,7 @@ static bool map(struct ggs_rings * rings, size_t bytes) {
     return lead_to_rings(rings, 0);
 }
 
-// One ring for each CPU that is there.
+// One ring per existing CPU.
 static bool open_all(struct ggs_rings * rings, const struct perf_event_attr * attributes, pid_t process, int cpus) {
     for (int cpu = 0; cpu < cpus; cpu++) {
         rings->rings[rings->n_rings] = (struct ggs_ring){.cpu = cpu, .fd = -1};
@@ -108,7 +108,7 @@ static bool open_all(struct ggs_rings * rings, const struct perf_event_attr * at
             continue;
         }
         close_events(rings, before);
-        if (errno != ENODEV) return false; // else it is switched off
+        if (errno != ENODEV) return false; // else it is offline
     }
     rings->n_sources = 1;
     return rings->n_rings > 0;
@@ -116,11 +116,11 @@ static bool open_all(struct ggs_rings * rings, const struct perf_event_attr * at
 
 static bool map_largest(struct ggs_rings * rings, size_t most) {
     size_t bytes = LEAST_BYTES;
-    // Machines with many CPUs get smaller ones.
+    // Machines with many CPUs get smaller rings.
     while (2 * bytes <= most && 2 * bytes * rings->n_rings <= 16 * most) bytes *= 2;
     while (!map(rings, bytes)) {
         if (bytes == LEAST_BYTES || (errno != EPERM && errno != ENOMEM)) return false;
-        bytes /= 2; // it was more than we may lock
+        bytes /= 2; // more than we may lock
     }
     return true;
 }
@@ -178,7 +178,7 @@ void ggs_rings_poll(const struct ggs_rings * rings, struct pollfd * fds) {
     for (unsigned i = 0; i < rings->n_rings; i++) fds[i] = (struct pollfd){.fd = rings->rings[i].fd, .events = POLLIN};
 }
 
-// The record at `tail`, in one piece.
+// Returns the record at `tail` in one piece.
 static const struct perf_event_header * record_at(struct ggs_rings * rings, const uint8_t * data, uint64_t tail,
                                                   size_t bytes) {
     size_t at = (size_t) (tail & (rings->bytes - 1)), room = rings->bytes - at;
@@ -188,7 +188,7 @@ static const struct perf_event_header * record_at(struct ggs_rings * rings, cons
     return (const void *) rings->scratch;
 }
 
-static void hand_over(struct ggs_rings * rings, const struct perf_event_header * header, ggs_rings_see see,
+static void hand_over(struct ggs_rings * rings, const struct perf_event_header * header, ggs_ring_visitor visit,
                       void * context) {
     struct ggs_ring_event wanted;
     bool                  sample = header->type == PERF_RECORD_SAMPLE;
@@ -201,21 +201,21 @@ static void hand_over(struct ggs_rings * rings, const struct perf_event_header *
     record.event = bsearch(&wanted, rings->events, rings->n_events, sizeof(wanted), by_id);
     if (record.event == NULL) return;
     rings->samples[record.event->kind]++;
-    see(context, &record);
+    visit(context, &record);
 }
 
-void ggs_rings_drain(struct ggs_rings * rings, ggs_rings_see see, void * context) {
+void ggs_rings_drain(struct ggs_rings * rings, ggs_ring_visitor visit, void * context) {
     for (unsigned i = 0; i < rings->n_rings; i++) {
         struct perf_event_mmap_page * page = rings->rings[i].base;
         const uint8_t *               data = (const uint8_t *) page + page_size();
         uint64_t                      head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        uint64_t                      tail = page->data_tail; // ours alone
+        uint64_t                      tail = page->data_tail; // written by us alone
         while (tail + sizeof(struct perf_event_header) <= head) {
-            // Headers are aligned to 8, so they never go around the end.
+            // Headers are aligned to 8, so they never wrap around.
             const struct perf_event_header * header = (const void *) (data + (tail & (rings->bytes - 1)));
             if (header->size < sizeof(*header)) break;
             size_t bytes = header->size;
-            hand_over(rings, record_at(rings, data, tail, bytes), see, context);
+            hand_over(rings, record_at(rings, data, tail, bytes), visit, context);
             tail += bytes;
         }
         __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);

@@ -47,7 +47,7 @@ void ggs_switches_describe(const struct ggs_switches * switches, const struct pe
     attributes[1].type           = PERF_TYPE_TRACEPOINT;
     attributes[1].config         = switches->point;
     attributes[1].sample_type    = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW;
-    attributes[1].exclude_kernel = 0; // the trace point lies in the kernel
+    attributes[1].exclude_kernel = 0; // the trace point is in the kernel
 }
 
 // ---- records ----
@@ -59,7 +59,7 @@ struct side {
     uint32_t cpu, reserved;
 };
 
-void ggs_switches_see(struct ggs_events * events, uint32_t misc, uint32_t source, const void * body, size_t bytes) {
+void ggs_switches_decode(struct ggs_events * events, uint32_t misc, uint32_t source, const void * body, size_t bytes) {
     struct side side;
     if (bytes < sizeof(side)) return;
     memcpy(&side, body, sizeof(side));
@@ -88,8 +88,8 @@ static bool copy_field(void * out, size_t size, const struct ggs_trace_field * f
     return true;
 }
 
-void ggs_switches_see_point(const struct ggs_switches * switches, struct ggs_events * events, uint32_t source,
-                            const void * body, size_t bytes) {
+void ggs_switches_decode_point(const struct ggs_switches * switches, struct ggs_events * events, uint32_t source,
+                               const void * body, size_t bytes) {
     struct point_sample sample;
     if (bytes < sizeof(sample)) return;
     memcpy(&sample, body, sizeof(sample));
@@ -119,10 +119,9 @@ static uint32_t other_of(const struct ggs_switches * switches, const struct ggs_
     return own->kernel_thread == thread->next && own->pid == thread->pid ? GGS_OTHER_OWN : GGS_OTHER_PROGRAM;
 }
 
-// The sample of the trace point comes just before the switch.
-static void see_next(struct ggs_switches * switches, struct ggs_switch_thread * thread,
-                     const struct ggs_event * event) {
-    if (thread->left_ns != 0) return; // another source has told it
+// The sample of the trace point precedes the switch.
+static void on_next(struct ggs_switches * switches, struct ggs_switch_thread * thread, const struct ggs_event * event) {
+    if (thread->left_ns != 0) return; // another source reported it
     struct ggs_switch_own * own = &switches->own[event->previous & (GGS_SWITCH_THREADS - 1)];
     *own                        = (struct ggs_switch_own){event->previous, event->pid};
     thread->next                = event->next;
@@ -130,9 +129,9 @@ static void see_next(struct ggs_switches * switches, struct ggs_switch_thread * 
     memcpy(thread->next_name, event->name, sizeof(thread->next_name));
 }
 
-static void see_leave(struct ggs_switches * switches, struct ggs_switch_thread * thread,
-                      const struct ggs_event * event) {
-    // A thread may have events of its own and others by inheritance: both see its switches.
+static void on_leave(struct ggs_switches * switches, struct ggs_switch_thread * thread,
+                     const struct ggs_event * event) {
+    // A thread may have events of its own and inherited ones: both report its switches.
     if (thread->left_ns != 0 && thread->source != event->source) return;
     if (thread->left_ns != 0) switches->lost++;
     thread->left_ns   = event->ns;
@@ -141,9 +140,9 @@ static void see_leave(struct ggs_switches * switches, struct ggs_switch_thread *
     thread->preempted = event->preempted;
 }
 
-static void see_return(const struct ggs_switches * switches, struct ggs_switch_thread * thread,
-                       const struct ggs_event * event, struct ggs_outbox * outbox) {
-    if (thread->left_ns == 0) return; // it is new, or another source has told it
+static void on_return(const struct ggs_switches * switches, struct ggs_switch_thread * thread,
+                      const struct ggs_event * event, struct ggs_outbox * outbox) {
+    if (thread->left_ns == 0) return; // new, or another source reported it
     struct ggs_journal_off_cpu row = {.begin_ns  = thread->left_ns,
                                       .end_ns    = event->ns,
                                       .pid       = event->pid,
@@ -159,7 +158,7 @@ static void see_return(const struct ggs_switches * switches, struct ggs_switch_t
 void ggs_switches_add(struct ggs_switches * switches, const struct ggs_event * event, struct ggs_outbox * outbox) {
     if (switches->threads == NULL) return;
     struct ggs_switch_thread * thread = thread_of(switches, event);
-    if (event->kind == GGS_EVENT_NEXT) see_next(switches, thread, event);
-    if (event->kind == GGS_EVENT_LEAVE) see_leave(switches, thread, event);
-    if (event->kind == GGS_EVENT_RETURN) see_return(switches, thread, event, outbox);
+    if (event->kind == GGS_EVENT_NEXT) on_next(switches, thread, event);
+    if (event->kind == GGS_EVENT_LEAVE) on_leave(switches, thread, event);
+    if (event->kind == GGS_EVENT_RETURN) on_return(switches, thread, event, outbox);
 }

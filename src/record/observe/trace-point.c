@@ -24,7 +24,8 @@ int ggs_trace_points_folder(void) {
     return mount;
 }
 
-// A small file below the folder, as text. Returns its length, negative if it cannot be read whole.
+// Reads a small file below the folder as text. Returns its length, negative if it cannot be read
+// whole.
 static ssize_t read_text(int folder, const char * path, char * text, size_t size) {
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;
@@ -59,7 +60,7 @@ struct ggs_trace_field ggs_trace_format_field(const struct ggs_trace_format * fo
         const char * end = strchr(at, ';');
         if (end == NULL) break;
         const char * bracket = memchr(at, '[', (size_t) (end - at));
-        const char * last    = bracket != NULL ? bracket : end; // behind the name
+        const char * last    = bracket != NULL ? bracket : end; // after the name
         if ((size_t) (last - at) <= length || memcmp(last - length, name, length) != 0) continue;
         if (last[-(ptrdiff_t) length - 1] != ' ') continue;
         struct ggs_trace_field field;

@@ -1,4 +1,4 @@
-// The kernel's trace points: their numbers, and where their fields lie, from tracefs.
+// The kernel's trace points: their numbers and the offsets of their fields, from tracefs.
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +15,8 @@ struct ggs_trace_format {
     char     text[8192]; // of the format file
 };
 
-// A folder of tracefs, open; if it is not mounted, a private mount that goes when the folder is
-// closed. Negative if neither can be had.
+// Opens a folder of tracefs; if it is not mounted, a private mount that lasts until the folder is
+// closed. Negative if neither is possible.
 int ggs_trace_points_folder(void);
 
 int ggs_trace_format_read(struct ggs_trace_format * format, int folder, const char * group, const char * name,

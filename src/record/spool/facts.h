@@ -1,11 +1,11 @@
-// Names for what a spool's facts hold.
+// Names for the facts of a spool.
 #pragma once
 
 #include <stddef.h>
 
 #include "trace/seal/facts.h"
 
-// "space", "ring", ...; NULL for a number that means nothing.
+// "space", "ring", ...; NULL for an unknown number.
 const char * ggs_loss_name(unsigned reason);
 
 // Walks the lines of `engine`: stores the key's and the value's place and length, returns the rest,

@@ -16,7 +16,7 @@
 #include "trace/seal/part.h"
 #include "trace/spool-reader.h"
 
-enum { RUNS = 1 << 16 }; // of which the graph is remembered: ops of older ones are told late by nobody
+enum { RUNS = 1 << 16 }; // with a known graph; older ones need none
 
 struct place { // in a stream
     uint32_t lane, sequence;
@@ -27,7 +27,7 @@ struct ops_of_graph {
     uint64_t   graph;
     uint32_t   n;
     uint16_t * op;
-    bool       own; // else it is another graph's
+    bool       own; // false if it is another graph's
 };
 
 struct ggs_follow_private {
@@ -41,7 +41,7 @@ struct ggs_follow_private {
         uint64_t run, graph;
     } runs[RUNS];
     uint64_t newest_run;
-    // the clock
+    // Clock:
     bool     tick_is_ns;
     uint64_t first_ticks, first_ns;
     double   ns_per_tick;
@@ -49,7 +49,7 @@ struct ggs_follow_private {
 
 // ---- the journal ----
 
-static void take_ops(struct ggs_follow * follow, const struct ggs_record * record) {
+static void read_ops(struct ggs_follow * follow, const struct ggs_record * record) {
     const char * at = record->text;
     for (unsigned i = 0; i < GGS_FOLLOW_OPS && at < record->text + record->text_length; i++) {
         size_t       left = (size_t) (record->text + record->text_length - at);
@@ -71,7 +71,7 @@ static void add_graph(struct ggs_follow_private * own, struct ops_of_graph graph
     if (graph.own) free(graph.op);
 }
 
-static void take_graph(struct ggs_follow_private * own, const struct ggs_record * record) {
+static void read_graph(struct ggs_follow_private * own, const struct ggs_record * record) {
     const struct ggs_journal_graph *  header  = record->body;
     const struct ggs_journal_tensor * tensors = (const void *) (header + 1);
     if (header->nodes > (record->length - sizeof(*header)) / sizeof(*tensors)) return;
@@ -85,13 +85,13 @@ static void take_graph(struct ggs_follow_private * own, const struct ggs_record 
     add_graph(own, graph);
 }
 
-static void take_delta(struct ggs_follow_private * own, const struct ggs_record * record) {
+static void read_delta(struct ggs_follow_private * own, const struct ggs_record * record) {
     const struct ggs_journal_delta * delta = record->body;
     const struct ops_of_graph *      base  = find_graph(own, delta->base);
     if (base != NULL) add_graph(own, (struct ops_of_graph){delta->id, base->n, base->op, false});
 }
 
-static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_t ns) {
+static void read_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_t ns) {
     if (own->first_ns == 0) {
         own->first_ticks = ticks, own->first_ns = ns;
     } else if (ticks > own->first_ticks && ns > own->first_ns) {
@@ -99,7 +99,7 @@ static void take_anchor(struct ggs_follow_private * own, uint64_t ticks, uint64_
     }
 }
 
-static void take_decode(struct ggs_follow * follow, const struct ggs_record * record) {
+static void read_decode(struct ggs_follow * follow, const struct ggs_record * record) {
     struct ggs_follow_sums * sums = &follow->now;
     struct ggs_decode_arrays arrays;
     if (!ggs_decode_arrays(&arrays, record->body, record->length)) return;
@@ -119,19 +119,19 @@ static void add_record(struct ggs_follow * follow, const struct ggs_record * rec
             follow->pid      = process->pid;
             own->tick_is_ns  = process->tick_is_ns != 0;
             own->ns_per_tick = own->tick_is_ns ? 1 : 0;
-            if (!own->tick_is_ns) take_anchor(own, process->ticks, process->monotonic_ns);
+            if (!own->tick_is_ns) read_anchor(own, process->ticks, process->monotonic_ns);
             break;
         case GGS_JOURNAL_OPS:
-            take_ops(follow, record);
+            read_ops(follow, record);
             break;
         case GGS_JOURNAL_GRAPH:
-            take_graph(own, record);
+            read_graph(own, record);
             break;
         case GGS_JOURNAL_GRAPH_DELTA:
-            take_delta(own, record);
+            read_delta(own, record);
             break;
         case GGS_JOURNAL_RUN:
-            if (!own->tick_is_ns) take_anchor(own, run->ticks, run->monotonic_ns);
+            if (!own->tick_is_ns) read_anchor(own, run->ticks, run->monotonic_ns);
             own->runs[run->run % RUNS].run   = run->run;
             own->runs[run->run % RUNS].graph = run->graph;
             own->newest_run                  = run->run;
@@ -140,7 +140,7 @@ static void add_record(struct ggs_follow * follow, const struct ggs_record * rec
             follow->now.graph_runs++;
             break;
         case GGS_JOURNAL_DECODE:
-            take_decode(follow, record);
+            read_decode(follow, record);
             break;
         case GGS_JOURNAL_DECODE_END:
             follow->now.decodes++;
@@ -193,9 +193,9 @@ static void read_lane(struct ggs_follow * follow, struct ggs_spool_stream * lane
     if (place->position > 0) ggs_spool_stream_seek(lane, place->sequence, place->position);
     while ((unit = ggs_spool_stream_unit(lane)) != NULL) {
         struct ggs_unit copy = *unit;
-        if (copy.run > follow->own->newest_run) return; // the journal tells of it next time
+        if (copy.run > follow->own->newest_run) return; // not in the journal yet
         ggs_spool_stream_skip(lane);
-        // The last one may be under way still: then it is read again next time.
+        // The last one may be in progress; it is read again next time.
         bool     open = copy.type == GGS_UNIT_OP && (copy.flags & GGS_OP_RUN_ENDED) == 0;
         uint32_t sequence;
         uint64_t position = ggs_spool_stream_tell(lane, &sequence);
@@ -228,7 +228,7 @@ static void read_process(struct ggs_follow * follow) {
     char                     text[4096];
     sums->alive = follow->pid != 0 && read_text("/proc/%u/stat", follow->pid, text, sizeof(text));
     if (!sums->alive) return;
-    const char * at    = strrchr(text, ')'); // the name before it may hold anything
+    const char * at    = strrchr(text, ')'); // the name before it may contain anything
     char         state = 0;
     uint64_t     minor = 0, major = 0;
     if (at != NULL &&
@@ -245,7 +245,7 @@ static void read_process(struct ggs_follow * follow) {
     sums->written_bytes = number_after(text, "\nwrite_bytes: ");
 }
 
-// ---- all of it ----
+// ---- reading ----
 
 static struct ggs_follow * make(struct ggs_error * error) {
     struct ggs_follow * follow = calloc(1, sizeof(*follow));
@@ -256,7 +256,7 @@ static struct ggs_follow * make(struct ggs_error * error) {
     return NULL;
 }
 
-// Of segments that are gone: what they took more than what they have become, and that.
+// Estimates bytes of removed segments: what they took beyond their sealed form, and that form.
 static uint64_t sealed_bytes(const char * directory, const struct ggs_spool_control * control) {
     char        path[PATH_MAX];
     struct stat info;

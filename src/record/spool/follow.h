@@ -16,36 +16,36 @@ struct ggs_error;
 
 enum { GGS_FOLLOW_OPS = 512 };
 
-// Sums since the program began, but for what the ring policy had given up when we came.
+// Sums since the program's begin, without segments that the ring policy removed before.
 struct ggs_follow_sums {
-    uint64_t ns;      // CLOCK_MONOTONIC, when they were read
-    uint64_t decodes; // that have ended
-    uint64_t tokens;  // that were fed to them
-    uint64_t outputs; // that they were asked for
+    uint64_t ns;      // CLOCK_MONOTONIC of the reading
+    uint64_t decodes; // ended ones
+    uint64_t tokens;  // inputs of these
+    uint64_t outputs; // requested of these
     uint64_t graph_runs;
     uint64_t busy_ns, wait_ns; // of all threads
     struct {
         uint64_t op_runs, busy_ns, wait_ns;
     } op[GGS_FOLLOW_OPS]; // by op number
     uint64_t spool_bytes;
-    // of the process, as the kernel tells it
+    // Of the process, from the kernel:
     bool     alive;
-    bool     has_io;                    // else it does not tell us
+    bool     has_io;                    // false if not permitted
     uint64_t read_bytes, written_bytes; // from and to storage
     uint64_t minor_faults, major_faults;
     uint64_t resident_bytes;
 };
 
 struct ggs_follow {
-    struct ggs_follow_sums      now, before;         // before: of the reading before
-    uint32_t                    pid;                 // 0: nothing of the program was seen yet
+    struct ggs_follow_sums      now, before;         // `before`: the previous reading
+    uint32_t                    pid;                 // 0 if the program has written nothing
     bool                        paused;              // no window is open
-    char *                      ops[GGS_FOLLOW_OPS]; // names, NULL if not known
+    char *                      ops[GGS_FOLLOW_OPS]; // names, NULL if unknown
     struct ggs_follow_private * own;
 };
 
-// GGS_ABSENT if nothing is being recorded into the directory.
+// Returns GGS_ABSENT if nothing is being recorded into the directory.
 int ggs_follow_open(struct ggs_follow ** follow, const char * directory, struct ggs_error * error);
-// Reads what is new. GGS_ABSENT once the recording has ended.
+// Reads what is new. Returns GGS_ABSENT once the recording has ended.
 int  ggs_follow_read(struct ggs_follow * follow, struct ggs_error * error);
-void ggs_follow_close(struct ggs_follow * follow); // NULL is fine
+void ggs_follow_close(struct ggs_follow * follow); // NULL is allowed

@@ -16,11 +16,11 @@
 #include "record/sealer.h"
 #include "trace/schema.h"
 
-// What belongs to a source, beside what joining needs of it.
+// Further data of a source.
 struct ggs_joining_private {
     char *               path;
     char *               host;
-    struct json_object * json; // its experiment.json; an empty object if there is none
+    struct json_object * json; // its experiment.json, or an empty object
 };
 
 static const char * text_of(struct json_object * json, const char * key) {
@@ -34,7 +34,7 @@ static struct json_object * member(struct json_object * json, const char * key) 
     return json_object_object_get_ex(json, key, &value) ? json_object_get(value) : NULL;
 }
 
-// ---- what is joined ----
+// ---- sources ----
 
 static int add(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                struct ggs_error * error) {
@@ -73,10 +73,10 @@ static bool is_directory(const char * path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// ---- one that was joined already ----
+// ---- sources that were joined ----
 
-// Where a recording lies that another one was joined from; NULL if it is not there any more. `row`
-// is what source_json wrote.
+// Returns the path of a recording that another one was joined from; NULL if it is gone. `row` was
+// written by source_json.
 static const char * path_of_source(struct json_object * row) {
     const char *        path = text_of(row, "path");
     struct ggs_reader * reader;
@@ -91,13 +91,13 @@ static const char * path_of_source(struct json_object * row) {
 // Replaces the last recording, if it was joined and its parts still exist, by these parts. Joining
 // a joined experiment with others thus equals joining all parts. Host names stay, numbers are
 // assigned again.
-static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
+static int split_joined(struct ggs_joined * joined, struct ggs_error * error) {
     struct ggs_joining_private last = joined->own[joined->n - 1];
     struct json_object *       list, *row;
     if (!json_object_object_get_ex(last.json, "joined", &list) || !json_object_is_type(list, json_type_array)) return 0;
     size_t n = json_object_array_length(list);
     for (size_t i = 0; i < n; i++)
-        if (path_of_source(json_object_array_get_idx(list, i)) == NULL) return 0; // it is refused as it is
+        if (path_of_source(json_object_array_get_idx(list, i)) == NULL) return 0; // refused as a whole
     ggs_reader_close(joined->sources[--joined->n].reader);
     int status = 0, number, end;
     for (size_t i = 0; status == 0 && i < n; i++) {
@@ -112,8 +112,7 @@ static int take_apart(struct ggs_joined * joined, struct ggs_error * error) {
     return status;
 }
 
-// The experiment, sealed if it was not, and those of the programs that it started and that were
-// followed.
+// Adds the experiment, sealed if necessary, and those of followed programs.
 static int add_all(struct ggs_joined * joined, const char * path, const char * host, size_t host_length,
                    struct ggs_error * error) {
     char   pattern[PATH_MAX];
@@ -137,18 +136,17 @@ static int add_all(struct ggs_joined * joined, const char * path, const char * h
         return status;
     }
     if (status == 0) status = add(joined, path, host, host_length, error);
-    return status < 0 ? status : take_apart(joined, error);
+    return status < 0 ? status : split_joined(joined, error);
 }
 
-static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
+static int add_inputs(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
     int status = 0;
     for (uint32_t i = 0; status == 0 && i < joining->n; i++) {
         const char * input  = joining->inputs[i];
         const char * equals = access(input, F_OK) == 0 ? NULL : strchr(input, '=');
-        if (equals == input)
-            return ggs_fail(error, GGS_USAGE, "%s: what stands before = is the name of a host, and it is empty", input);
+        if (equals == input) return ggs_fail(error, GGS_USAGE, "%s: the name of the host before = is empty", input);
         if (equals != NULL && equals[1] == '\0')
-            return ggs_fail(error, GGS_USAGE, "%s: the recording that is to stand behind = is missing", input);
+            return ggs_fail(error, GGS_USAGE, "%s: the recording after = is missing", input);
         status = equals == NULL ? add_all(joined, input, NULL, 0, error)
                                 : add_all(joined, equals + 1, input, (size_t) (equals - input), error);
     }
@@ -158,7 +156,7 @@ static int take_inputs(struct ggs_joined * joined, const struct ggs_joining * jo
     return status;
 }
 
-// Takes pointers only once the arrays have stopped growing.
+// Sets pointers, once the arrays no longer grow.
 static void describe(struct ggs_joined * joined) {
     for (uint32_t i = 0; i < joined->n; i++) {
         struct ggs_join_source * source = &joined->sources[i];
@@ -171,7 +169,7 @@ static void describe(struct ggs_joined * joined) {
     }
 }
 
-// Machines have the name that somebody gave one of their recordings; else a number.
+// A machine has the name given to one of its recordings, else a number.
 static int name_hosts(struct ggs_joined * joined, struct ggs_error * error) {
     for (uint32_t i = 0; i < joined->n; i++) {
         uint64_t machine = joined->sources[i].machine;
@@ -242,7 +240,7 @@ static int64_t end_of(const struct ggs_joined * joined) {
     return end;
 }
 
-// That of the recording whose clock it has, with what is true of all.
+// That of the recording with the common clock, and what holds for all.
 static struct json_object * joined_json(const struct ggs_joined * joined, const char * id) {
     const struct ggs_join_source * reference = &joined->sources[joined->join.reference];
     struct json_object *           json      = json_object_new_object();
@@ -265,7 +263,7 @@ static struct json_object * joined_json(const struct ggs_joined * joined, const 
     return json;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_json * experiment,
                             struct ggs_error * error) {
@@ -283,7 +281,7 @@ static int write_experiment(struct ggs_joined * joined, struct ggs_experiment_js
 
 int ggs_joined_make(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error) {
     *joined    = (struct ggs_joined){0};
-    int status = take_inputs(joined, joining, error);
+    int status = add_inputs(joined, joining, error);
     if (status < 0) return status;
     describe(joined);
     status = ggs_join_open(&joined->join, joined->sources, joined->n, error);

@@ -1,4 +1,4 @@
-// Several experiments as one: what `ggscope join` does.
+// Joins several experiments into one, for `ggscope join`.
 #pragma once
 
 #include <stdbool.h>
@@ -8,20 +8,20 @@
 
 struct ggs_joined {
     struct ggs_join          join;
-    struct ggs_join_source * sources; // what was joined: also the programs that a followed one started
+    struct ggs_join_source * sources; // all of them, with followed programs
     uint32_t                 n;
     uint64_t                 machines;
-    // below: private
+    // Private:
     struct ggs_joining_private * own;
 };
 
 struct ggs_joining {
-    char * const * inputs; // experiments, or traces; NAME=PATH says what the machine is called
+    char * const * inputs; // experiments or traces; NAME=PATH names the machine
     uint32_t       n;
     const char *   output; // directory
-    bool           force;  // an experiment that is there is replaced
+    bool           force;  // replace an existing experiment
 };
 
-// Writes the experiment. Release it in any case.
+// Writes the experiment. The caller releases `joined` in any case.
 int  ggs_joined_make(struct ggs_joined * joined, const struct ggs_joining * joining, struct ggs_error * error);
 void ggs_joined_release(struct ggs_joined * joined);

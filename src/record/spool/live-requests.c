@@ -12,7 +12,7 @@
 enum { IDLE_NS = 1000000000, DECODES_WITHOUT = 16 };
 
 struct request {
-    uint64_t number, context; // as the survey has them
+    uint64_t number, context; // as in the survey
     int64_t  sequence;
     uint64_t first, last;    // decodes
     uint64_t seen_ns;        // when the last one was read
@@ -22,10 +22,10 @@ struct request {
 struct ggs_live_requests {
     char              folder[PATH_MAX];
     struct ggs_survey survey;
-    uint32_t          journal; // how far it is read: segment, and place in it
+    uint32_t          journal; // position: segment and offset
     uint64_t          position;
     struct request *  list;
-    size_t            n, capacity, from; // from: where counting begins
+    size_t            n, capacity, from; // `from`: where counting begins
     uint64_t          begun, ended;      // decodes
     uint64_t          newest;
     bool              program_ended, failed;
@@ -54,8 +54,8 @@ static struct request * find(struct ggs_live_requests * requests, uint64_t numbe
     return NULL;
 }
 
-// What the decode that was just made part of the sequences does for requests.
-static bool take_parts(struct ggs_live_requests * requests) {
+// Applies the newest decode, which is part of the sequences, to requests.
+static bool read_parts(struct ggs_live_requests * requests) {
     const struct ggs_sequences * sequences = &requests->survey.sequences;
     for (size_t i = 0; i < sequences->n_parts; i++) {
         const struct ggs_sequence_part * part  = &sequences->parts[i];
@@ -79,7 +79,7 @@ static bool add_record(struct ggs_live_requests * requests, const struct ggs_rec
         requests->newest = ((const struct ggs_journal_decode *) record->body)->decode;
     }
     if (record->type == GGS_JOURNAL_DECODE_END) requests->ended++;
-    return ggs_survey_add(&requests->survey, record) && (requests->survey.decode == 0 || take_parts(requests));
+    return ggs_survey_add(&requests->survey, record) && (requests->survey.decode == 0 || read_parts(requests));
 }
 
 void ggs_live_requests_read(struct ggs_live_requests * requests, bool ended) {
@@ -111,7 +111,7 @@ static const struct ggs_sequence_context * context_of(const struct ggs_live_requ
     return index == 0 ? NULL : s->contexts[index - 1];
 }
 
-// A warm-up, what may turn out to be one, and drafts are none.
+// Warm-ups, possible warm-ups and drafts do not count.
 static bool counts(const struct ggs_live_requests * requests, const struct request * request) {
     const struct ggs_sequence_context * context = context_of(requests, request->context);
     if (context == NULL || context->found != 0) return false;

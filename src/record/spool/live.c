@@ -64,12 +64,13 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
     ggs_experiment_release(&experiment);
     bool none = access(part, F_OK) != 0;
     status    = ggs_seal_spool(folder, path, json, &options, NULL, error);
-    // One that was made meanwhile was not locked: segments may have gone before they were read.
+    // One that appeared meanwhile was not locked: segments may have been removed before they were
+    // read.
     if (none && access(part, F_OK) == 0) status = ggs_seal_spool(folder, path, json, &options, NULL, error);
-    // Segments go when the trace has its name.
+    // Segments are removed once the trace has its name.
     if (status == 0 && has_trace(directory)) {
         unlink(path);
-        status = ggs_fail(error, GGS_ABSENT, "the recording has ended meanwhile: %s is whole", directory);
+        status = ggs_fail(error, GGS_ABSENT, "the recording has ended: %s is complete", directory);
     }
     return status;
 }

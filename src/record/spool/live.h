@@ -1,4 +1,4 @@
-// Looking at a recording that goes on, for the server: a trace of what its spool holds so far.
+// Reads a live recording for the server: a trace of what its spool has so far.
 #pragma once
 
 #include <stdbool.h>
@@ -9,11 +9,11 @@
 struct ggs_error;
 
 struct ggs_live_context {
-    struct ggs_model_files files; // opened once, whatever the number of snapshots
+    struct ggs_model_files files; // opened once for all snapshots
 };
 
-// The two functions that the server's struct ggs_live wants; `context` is a struct
-// ggs_live_context, zeroed at first.
+// The functions of the server's struct ggs_live; `context` is a struct ggs_live_context, zeroed at
+// first.
 bool ggs_live_going_on(void * context, const char * directory, uint64_t * units);
 int  ggs_live_copy(void * context, const char * directory, const char * path, struct ggs_error * error);
 void ggs_live_release(struct ggs_live_context * context);

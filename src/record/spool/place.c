@@ -17,11 +17,11 @@
 #include "base/uuid.h"
 #include "trace/spool-reader.h"
 
-static const uint64_t LEAST_MEMORY = 256ull << 20; // free in /dev/shm for it to be used at all
+static const uint64_t LEAST_MEMORY = 256ull << 20; // least free memory in /dev/shm
 static const uint64_t MOST_DEFAULT = 16ull << 30;
 static const char     MEMORY[]     = "/dev/shm";
 
-#define PREFIX "ggscope-" // of folders in shared places, followed by the experiment's id
+#define PREFIX "ggscope-" // prefix of shared folders, followed by the experiment's id
 
 static uint64_t free_bytes(const char * folder) {
     struct statfs space;
@@ -36,9 +36,9 @@ static bool memory_will_do(uint64_t max_bytes) {
     return available >= LEAST_MEMORY && max_bytes <= available / 2;
 }
 
-// ---- what was left behind ----
+// ---- leftovers ----
 
-// What we observed ourselves tells nothing without an engine.
+// Our own observations are worthless without an engine.
 static bool has_segments(const char * folder) {
     struct ggs_spool spool;
     if (ggs_spool_open(&spool, folder, NULL) != 0) return false;
@@ -47,8 +47,8 @@ static bool has_segments(const char * folder) {
     return written;
 }
 
-// Removes folders whose recording was killed before it held anything. What holds something can
-// still be sealed and stays.
+// Removes folders of recordings that were killed before they had contents. Others can still be
+// sealed and stay.
 static void sweep(const char * parent) {
     DIR *                 folder = opendir(parent);
     const struct dirent * entry;
@@ -68,10 +68,10 @@ static void sweep(const char * parent) {
     if (folder != NULL) closedir(folder);
 }
 
-// ---- making it ----
+// ---- creation ----
 
-// Makes the folder and marks it. A sweep by another process may remove it before it is marked: then
-// it is made again.
+// Makes the folder and locks it. Another process's sweep may remove it before it is locked; it is
+// made again.
 static int make_folder(struct ggs_spool_place * place, struct ggs_error * error) {
     for (int attempts = 0; attempts < 100; attempts++) {
         if (mkdir(place->folder, 0700) != 0) break;
@@ -87,7 +87,8 @@ static int make_folder(struct ggs_spool_place * place, struct ggs_error * error)
 static int make_elsewhere(struct ggs_spool_place * place, const char * directory, const char * id, const char * parent,
                           struct ggs_error * error) {
     char absolute[PATH_MAX], link[PATH_MAX];
-    // A folder of another mount namespace, by a descriptor of ours: the kernel would give its name there.
+    // A folder of another mount namespace, by a descriptor of ours: the kernel would return its
+    // name there.
     if (strncmp(parent, "/proc/", 6) == 0)
         snprintf(absolute, sizeof(absolute), "%s", parent);
     else if (realpath(parent, absolute) == NULL)
@@ -124,7 +125,7 @@ int ggs_spool_place_make(struct ggs_spool_place * place, const char * directory,
     return 0;
 }
 
-// ---- what is there ----
+// ---- state ----
 
 bool ggs_spool_place_is_live(const char * directory) {
     char path[PATH_MAX];

@@ -50,7 +50,7 @@ int ggs_route_access(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_u64(&request->query, "rows", 1, GGS_ACCESS_ROWS_MOST, &map.rows, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0 && map.end_ns <= map.begin_ns)
-        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+        status = ggs_fail(error, GGS_USAGE, "the window must end after its begin");
     if (status < 0) return status;
     ggs_request_expect(request, overview->op_runs);
     status = ggs_access_map_compute(&map, &request->trace, error);

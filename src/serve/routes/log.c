@@ -60,7 +60,7 @@ static int find_rows(void * context, struct ggs_log_rows * rows, struct ggs_erro
 
 // ---- parameters ----
 
-static int take_order(struct ggs_query * query, struct ggs_log_order * order, struct ggs_error * error) {
+static int read_order(struct ggs_query * query, struct ggs_log_order * order, struct ggs_error * error) {
     const char * column = ggs_query_text(query, "sort");
     uint64_t     down   = 0;
     int          status = ggs_query_u64(query, "desc", 0, 1, &down, error);
@@ -112,7 +112,7 @@ int ggs_route_log(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0)
         status = ggs_query_tokens(&request->query, &asking.filter.first_token, &asking.filter.last_token, error);
     if (status == 0) status = ggs_query_ops(request, &asking.filter.ops, error);
-    if (status == 0) status = take_order(&request->query, &asking.order, error);
+    if (status == 0) status = read_order(&request->query, &asking.order, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = ggs_snapshot_overview(request->snapshot, &asking.overview, error);
     if (status != 0) return status;

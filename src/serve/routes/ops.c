@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "serve/routes/routes.h"
 
-static int take_region(struct ggs_query * query, struct ggs_op_filter * filter, struct ggs_error * error) {
+static int read_region(struct ggs_query * query, struct ggs_op_filter * filter, struct ggs_error * error) {
     const char * text = ggs_query_text(query, "region");
     char         copy[96];
     if (text == NULL) return 0;
@@ -26,7 +26,7 @@ static int take_region(struct ggs_query * query, struct ggs_op_filter * filter, 
                     "region must be a file and a range of its bytes such as 1:4096..8192, not '%.40s'", text);
 }
 
-static int take_words(struct ggs_query * query, struct ggs_op_filter * filter, struct ggs_error * error) {
+static int read_words(struct ggs_query * query, struct ggs_op_filter * filter, struct ggs_error * error) {
     const char *layer = ggs_query_text(query, "layer"), *source = ggs_query_text(query, "source");
     uint64_t    number;
     if (layer != NULL && strcmp(layer, "none") == 0)
@@ -49,7 +49,7 @@ static int take_words(struct ggs_query * query, struct ggs_op_filter * filter, s
 }
 
 // A lane of the summary is a thread of a slot.
-static int take_lane(struct ggs_question * request, struct ggs_op_filter * filter, struct ggs_error * error) {
+static int read_lane(struct ggs_question * request, struct ggs_op_filter * filter, struct ggs_error * error) {
     const struct ggs_overview * overview;
     uint64_t                    lane   = UINT64_MAX;
     int                         status = ggs_query_u64(&request->query, "lane", 0, UINT32_MAX, &lane, error);
@@ -65,11 +65,11 @@ static int take_lane(struct ggs_question * request, struct ggs_op_filter * filte
 int ggs_query_ops(struct ggs_question * request, struct ggs_op_filter * filter, struct ggs_error * error) {
     const int64_t      far    = INT64_MAX / 4;
     struct ggs_query * query  = &request->query;
-    int                status = take_words(query, filter, error);
-    if (status == 0) status = take_region(query, filter, error);
+    int                status = read_words(query, filter, error);
+    if (status == 0) status = read_region(query, filter, error);
     if (status == 0) status = ggs_query_u64(query, "buffer", 1, UINT32_MAX, &filter->buffer, error);
     if (status == 0) status = ggs_query_i64(query, "thread", 0, UINT16_MAX, &filter->thread, error);
-    if (status == 0) status = take_lane(request, filter, error);
+    if (status == 0) status = read_lane(request, filter, error);
     if (status == 0) status = ggs_query_i64(query, "expert", 0, UINT16_MAX, &filter->expert, error);
     if (status == 0) status = ggs_query_i64(query, "since", -far, far, &filter->since_ns, error);
     if (status == 0) status = ggs_query_i64(query, "until", -far, far, &filter->until_ns, error);

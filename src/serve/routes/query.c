@@ -93,8 +93,7 @@ int ggs_query_window(struct ggs_query * query, int64_t * begin_ns, int64_t * end
     const int64_t far    = INT64_MAX / 4; // sums of such times do not overflow
     int           status = ggs_query_i64(query, "begin", -far, far, begin_ns, error);
     if (status == 0) status = ggs_query_i64(query, "end", -far, far, end_ns, error);
-    if (status == 0 && *end_ns <= *begin_ns)
-        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+    if (status == 0 && *end_ns <= *begin_ns) status = ggs_fail(error, GGS_USAGE, "the window must end after its begin");
     return status;
 }
 

@@ -128,7 +128,7 @@ int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error) {
     if (status == 0) status = ggs_query_i64(&request->query, "from", 0, INT64_MAX, &span.from, error);
     if (status == 0) status = ggs_query_i64(&request->query, "to", 0, INT64_MAX, &span.to, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    if (status == 0 && span.from > span.to) status = ggs_fail(error, GGS_USAGE, "from must not be behind to");
+    if (status == 0 && span.from > span.to) status = ggs_fail(error, GGS_USAGE, "from must not be above to");
     if (status < 0) return status;
     struct ggs_token_row * rows = calloc(span.bins, sizeof(*rows));
     if (rows == NULL) return ggs_fail_memory(error);

@@ -31,7 +31,7 @@ int ggs_route_values(struct ggs_question * request, struct ggs_error * error) {
 // ---- the picture ----
 
 // Takes what the grid is about, and nothing else.
-static int take_grid(struct ggs_query * query, struct ggs_value_grid * grid, struct ggs_error * error) {
+static int read_grid(struct ggs_query * query, struct ggs_value_grid * grid, struct ggs_error * error) {
     const char *by = ggs_query_text(query, "by"), *of = ggs_query_text(query, "of");
     grid->by_layer = by != NULL && strcmp(by, "layer") == 0;
     grid->largest  = of != NULL && strcmp(of, "largest") == 0;
@@ -46,7 +46,7 @@ static int take_grid(struct ggs_query * query, struct ggs_value_grid * grid, str
     if (status == 0) status = ggs_query_u64(query, "run", 1, UINT32_MAX, &grid->run, error);
     if (status == 0) status = ggs_query_finish(query, error);
     if (status == 0 && grid->to <= grid->from)
-        status = ggs_fail(error, GGS_USAGE, "the window must end behind its begin");
+        status = ggs_fail(error, GGS_USAGE, "the window must end after its begin");
     return status;
 }
 
@@ -67,7 +67,7 @@ static int write_grid(struct ggs_question * request, const struct ggs_value_grid
 
 int ggs_route_values_map(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_value_grid grid   = GGS_VALUE_GRID_ALL;
-    int                   status = take_grid(&request->query, &grid, error);
+    int                   status = read_grid(&request->query, &grid, error);
     if (status == 0) status = ggs_value_grid_compute(&grid, &request->trace, error);
     if (status == 0) status = write_grid(request, &grid, grid.largest ? "largest" : "rms", error);
     ggs_value_grid_release(&grid);
@@ -78,7 +78,7 @@ int ggs_route_values_map(struct ggs_question * request, struct ggs_error * error
 // ---- two recordings ----
 
 // Acquires A, which the caller releases, and B: the request is about that one.
-static int take_two(struct ggs_question * request, struct ggs_snapshot ** a, struct ggs_error * error) {
+static int read_two(struct ggs_question * request, struct ggs_snapshot ** a, struct ggs_error * error) {
     uint64_t index[2] = {0, 1};
     *a                = NULL;
     int status        = ggs_query_u64(&request->query, "a", 0, UINT16_MAX, &index[0], error);
@@ -111,7 +111,7 @@ static int compare(struct ggs_question * request, struct ggs_snapshot * a, struc
 int ggs_route_values_diff(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_snapshot * a;
     struct ggs_value_diff diff   = {0};
-    int                   status = take_two(request, &a, error);
+    int                   status = read_two(request, &a, error);
     if (status == 0) status = ggs_query_finish(&request->query, error);
     if (status == 0) status = compare(request, a, &diff, NULL, error);
     ggs_value_diff_release(&diff);
@@ -123,9 +123,9 @@ int ggs_route_values_diff_map(struct ggs_question * request, struct ggs_error * 
     struct ggs_snapshot * a;
     struct ggs_value_diff diff   = {0};
     struct ggs_value_grid grid   = GGS_VALUE_GRID_ALL;
-    int                   status = take_two(request, &a, error);
+    int                   status = read_two(request, &a, error);
     if (status == 0) status = ggs_query_ops(request, &request->ops, error);
-    if (status == 0) status = take_grid(&request->query, &grid, error);
+    if (status == 0) status = read_grid(&request->query, &grid, error);
     if (status == 0) {
         request->trace.filter = &request->ops;
         status                = compare(request, a, &diff, &grid, error);

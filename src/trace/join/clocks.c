@@ -20,7 +20,7 @@ struct ggs_clock_line ggs_clock_line_after(const struct ggs_clock_line * first, 
 struct ggs_clock_line ggs_clock_line_inverse(const struct ggs_clock_line * line) {
     return (struct ggs_clock_line){.origin_ns = line->origin_ns + line->offset_ns,
                                    .offset_ns = -line->offset_ns,
-                                   .drift_ppb = -line->drift_ppb, // the error of this is a drift of a drift
+                                   .drift_ppb = -line->drift_ppb, // its error is of second order
                                    .error_ns  = line->error_ns};
 }
 
@@ -33,7 +33,7 @@ struct view {
     int64_t                        zero, at;
 };
 
-// The interval at that time that all bounds leave for lines of this slope.
+// The interval that all bounds leave at that time for lines of this slope.
 static double least(const struct view * v, double slope) {
     double most = -INFINITY;
     for (uint64_t i = 0; i < v->n; i++)

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-// ---- what each one is ----
+// ---- sources ----
 
 static int read_processes(struct ggs_join_source * source, struct ggs_error * error) {
     struct ggs_cursor * cursor;
@@ -74,7 +74,7 @@ static struct ggs_clock_line by_wall(const struct ggs_join_source * source, cons
 static int64_t apart(void * context, uint32_t client, uint32_t server, int64_t * within) {
     const struct ggs_join *       join = context;
     const struct ggs_join_source *c = &join->sources[client], *s = &join->sources[server];
-    *within = same_boot(c, s) ? 0 : 2000000000; // clocks on the wall that are kept are closer than that
+    *within = same_boot(c, s) ? 0 : 2000000000; // wall clocks that are synchronised are closer
     return same_boot(c, s) ? by_boot(s, c).offset_ns : by_wall(s, c).offset_ns;
 }
 
@@ -99,7 +99,7 @@ static int by_runs(const struct ggs_join * join, uint32_t client, uint32_t serve
             return ggs_fail_memory(error);
         }
     }
-    bool bounded = false; // a server that was killed in its first run leaves it open
+    bool bounded = false; // a server killed in its first run leaves it open
     for (uint64_t i = 0; i < n && !bounded; i++) bounded = bounds[i].most_ns < INT64_MAX / 4;
     // Fits only the time span of common runs: a server may have been idle for days before.
     bool found = bounded && ggs_clocks_fit(bounds, n, bounds[0].at_ns, bounds[n - 1].at_ns, line);
@@ -108,8 +108,8 @@ static int by_runs(const struct ggs_join * join, uint32_t client, uint32_t serve
     return found;
 }
 
-// Relates one more recording to the common clock through one that is related already. Returns 1 if
-// it did, 0 if none helps, or a negative status.
+// Relates one more recording to the common clock through one that is related. Returns 1 if it did,
+// 0 if none helps, or a negative status.
 static int align_by_runs(struct ggs_join * join, uint32_t i, const bool * aligned, struct ggs_error * error) {
     for (uint32_t k = 0; k < join->n; k++) {
         struct ggs_clock_line line;

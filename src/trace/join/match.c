@@ -11,7 +11,7 @@
 
 // ---- signatures ----
 
-// What RPC transmits of a node: op, name and shape.
+// Hashes what RPC transmits of a node: op, name and shape.
 static uint64_t node_hash(struct ggs_reader * reader, uint64_t hash, const struct ggs_node * node,
                           const struct ggs_tensor * tensors, uint64_t n_tensors, const char * const * ops,
                           uint64_t n_ops) {
@@ -86,10 +86,6 @@ static int sign_graphs(struct graphs * g, struct ggs_reader * reader, bool deriv
 
 // ---- sides ----
 
-static bool is_remote(struct ggs_reader * reader, const struct ggs_run * run) {
-    return strncmp(ggs_reader_string(reader, run->backend), "RPC", 3) == 0;
-}
-
 int ggs_join_side_read(struct ggs_join_side * side, struct ggs_reader * reader, struct ggs_error * error) {
     struct graphs       graphs = {0};
     struct ggs_cursor * cursor = NULL;
@@ -110,7 +106,7 @@ int ggs_join_side_read(struct ggs_join_side * side, struct ggs_reader * reader, 
                                    .flags       = run.flags,
                                    .signature   = ggs_map_get(&graphs.signatures, ggs_map_key_number(run.graph)),
                                    .peer_source = UINT32_MAX,
-                                   .remote      = is_remote(reader, &run),
+                                   .remote      = ggs_reader_run_is_remote(reader, &run),
                                    .step        = run.step,
                                    .context     = run.context,
                                    .phase       = run.phase,
@@ -145,7 +141,7 @@ struct sequence {
     uint64_t   n, capacity;
 };
 
-// The runs of the side on that device, or on that backend.
+// Collects the runs of the side on that device or backend.
 static int gather(struct sequence * s, const struct ggs_join_side * side, uint32_t index, bool remote, uint64_t key,
                   struct ggs_error * error) {
     *s = (struct sequence){.side = index};
@@ -175,10 +171,10 @@ static int keys_of(const struct ggs_join_side * side, bool remote, uint64_t ** k
 // ---- matching ----
 
 struct attempt {
-    int64_t  shift;   // the server's i + shift is the client's i
+    int64_t  shift;   // run i + shift of the server is run i of the client
     uint64_t matched; // runs that are alike
-    int64_t  apart;   // how far the clocks would be from what is known of them
-    int64_t  within;  // which is no better known than this
+    int64_t  apart;   // implied distance of the clocks beyond what is known
+    int64_t  within;  // uncertainty of what is known
 };
 
 static const struct ggs_join_run * at(const struct ggs_join_side * sides, const struct sequence * s, uint64_t i) {
@@ -211,8 +207,8 @@ static bool is_better(const struct attempt * a, const struct attempt * b) {
 }
 
 // Both sides recorded every run, but either may begin earlier or end sooner, so one sequence is
-// shifted along the other. Candidates are shifts that put the first run of one on a like run of the
-// other.
+// shifted along the other. Candidates are shifts that align the first run of one with an equal run
+// of the other.
 static struct attempt best_shift(const struct ggs_join_side * sides, const struct sequence * client,
                                  const struct sequence * server, int64_t apart, int64_t within) {
     enum { MOST_TRIES = 256 };

@@ -1,5 +1,5 @@
-// Graph runs that two recordings have in common: a client's that it sent through ggml's RPC
-// backend, and a server's that computed them.
+// Graph runs that two recordings share: a client sent them through ggml's RPC backend, and a server
+// computed them.
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@ struct ggs_join_run {
     uint64_t run, graph, device, backend; // of the recording; backend: string
     int64_t  begin_ns, end_ns;
     uint64_t flags;
-    uint64_t signature;   // of its graph: the same for the same ops, names and shapes
-    uint32_t peer_source; // with peer_run: index of the recording and of the run in it, UINT32_MAX for none
+    uint64_t signature;   // of its graph: equal for equal ops, names and shapes
+    uint32_t peer_source; // with peer_run: recording and index of the run in it, or UINT32_MAX
     uint64_t peer_run;
     bool     remote; // sent to a server
-    // where it belongs: a server's run belongs where its client's does
+    // Where it belongs: a server's run belongs where its client's does.
     int64_t  step, context;
     uint64_t phase, decode;
     int64_t  slot;
@@ -30,7 +30,7 @@ struct ggs_join_side {
 
 int  ggs_join_side_read(struct ggs_join_side * side, struct ggs_reader * reader, struct ggs_error * error);
 void ggs_join_side_release(struct ggs_join_side * side);
-// The run by its number in the recording, NULL for none.
+// Finds a run by its number in the recording, NULL for none.
 struct ggs_join_run * ggs_join_side_find(const struct ggs_join_side * side, uint64_t run);
 
 // A client's runs on one server.
@@ -40,10 +40,10 @@ struct ggs_join_link {
     uint64_t runs, matched;
 };
 
-// The client's clock minus the server's, as far as it is known; *within: no better than this.
+// An estimate of the client's clock minus the server's; *within is its uncertainty.
 typedef int64_t (*ggs_join_apart)(void * context, uint32_t client, uint32_t server, int64_t * within);
 
-// Finds the runs that sides have in common, and sets their peers. Clocks tell sessions that look
-// alike from each other. *links is to be freed.
+// Finds the runs that sides share, and sets their peers. Clocks distinguish sessions that look
+// alike. The caller frees *links.
 int ggs_join_match(struct ggs_join_side * sides, uint32_t n, ggs_join_apart apart, void * context,
                    struct ggs_join_link ** links, uint64_t * n_links, struct ggs_error * error);

@@ -32,18 +32,18 @@ static int largest(struct ggs_reader * reader, enum ggs_trace_table table, uint6
     return status < 0 ? status : 0;
 }
 
-// Copies a table row by row, one recording after the other. `take` may change a translated row, or
-// reject it.
-typedef bool (*take_row)(struct ggs_join_part * part, const void * before, void * row);
+// Copies a table row by row, one recording after the other. `change` may modify a translated row,
+// or reject it.
+typedef bool (*change_row)(struct ggs_join_part * part, const void * before, void * row);
 
-static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_row take, struct ggs_error * error) {
+static int copy(struct ggs_join_part * part, enum ggs_trace_table table, change_row change, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     uint64_t            row[GGS_COLUMNS_MAX + 1], before[GGS_COLUMNS_MAX + 1];
     int                 status = ggs_cursor_open(&cursor, part->reader, table, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, row, error)) > 0) {
         memcpy(before, row, sizeof(before));
         ggs_join_translate(part, table, row);
-        if (take == NULL || take(part, before, row)) ggs_writer_append(part->writer, table, row);
+        if (change == NULL || change(part, before, row)) ggs_writer_append(part->writer, table, row);
     }
     ggs_cursor_close(cursor);
     return status < 0 ? status : 0;
@@ -51,7 +51,7 @@ static int copy(struct ggs_join_part * part, enum ggs_trace_table table, take_ro
 
 // ---- processes ----
 
-// The process's name and number, and its host if there are several.
+// Formats the process's name and number, and its host if there are several.
 static void name_process(struct ggs_join_part * part, const struct ggs_process * row, struct ggs_text * text) {
     const char * path  = ggs_reader_string(part->reader, row->executable);
     const char * slash = strrchr(path, '/');
@@ -59,7 +59,7 @@ static void name_process(struct ggs_join_part * part, const struct ggs_process *
                     (unsigned long long) row->pid);
 }
 
-static bool take_process(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_process(struct ggs_join_part * part, const void * before, void * row) {
     const struct ggs_join_source * source  = part->source;
     struct ggs_process *           process = row;
     (void) before;
@@ -76,7 +76,7 @@ static bool take_process(struct ggs_join_part * part, const void * before, void 
 
 // ---- files, ops, types ----
 
-// The same file in two processes of a machine is one.
+// A file that two processes of a machine have opened is one.
 static int number_files(struct ggs_join_part * part, struct ggs_map * known, struct ggs_error * error) {
     struct ggs_cursor * cursor;
     struct ggs_file     row;
@@ -107,8 +107,8 @@ static int number_files(struct ggs_join_part * part, struct ggs_map * known, str
     return status < 0 ? status : 0;
 }
 
-// Ops and types have the numbers of their engine, and engines differ: names decide. Numbers of the
-// first recording stay. Rows of both tables begin with a number and a name.
+// Numbers of ops and types depend on the engine, so names decide. Numbers of the first recording
+// stay. Rows of both tables begin with a number and a name.
 static int number_names(struct ggs_join_part * part, enum ggs_trace_table table, uint64_t ** list, uint64_t * n,
                         struct ggs_map * known, uint64_t * next, struct ggs_error * error) {
     enum { MOST = 4096 };
@@ -140,7 +140,7 @@ static int number_names(struct ggs_join_part * part, enum ggs_trace_table table,
 
 // ---- lanes ----
 
-static bool take_lane(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_lane(struct ggs_join_part * part, const void * before, void * row) {
     const struct ggs_lane * lane = before;
     struct ggs_lane *       to   = row;
     struct ggs_process      process;
@@ -154,7 +154,7 @@ static bool take_lane(struct ggs_join_part * part, const void * before, void * r
     return true;
 }
 
-static bool take_tensor(struct ggs_join_part * part, const void * before, void * row) {
+static bool map_tensor(struct ggs_join_part * part, const void * before, void * row) {
     struct ggs_tensor * tensor = row;
     uint64_t            old    = ((const struct ggs_tensor *) before)->tensor;
     if (part->origins == NULL || old == 0 || old > part->n_tensors || part->origins[old - 1].file == 0) return true;
@@ -164,7 +164,7 @@ static bool take_tensor(struct ggs_join_part * part, const void * before, void *
     return true;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int number_slots(struct ggs_join_part * part, int64_t * next, struct ggs_error * error) {
     int64_t most = -1;
@@ -184,14 +184,14 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
     static const struct {
         enum ggs_trace_table table;
         size_t               base;
-        take_row             take; // NULL: the table goes by time, and is written later
+        change_row           change; // NULL: in time order, written later
     } tables[] = {
-        {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), take_process},
+        {GGS_TABLE_PROCESSES, offsetof(struct ggs_join_part, process), map_process},
         {GGS_TABLE_GRAPHS, offsetof(struct ggs_join_part, graph), NULL},
-        {GGS_TABLE_TENSORS, offsetof(struct ggs_join_part, tensor), take_tensor},
+        {GGS_TABLE_TENSORS, offsetof(struct ggs_join_part, tensor), map_tensor},
         {GGS_TABLE_BUFFERS, offsetof(struct ggs_join_part, buffer), NULL},
         {GGS_TABLE_DEVICES, offsetof(struct ggs_join_part, device), NULL},
-        {GGS_TABLE_LANES, offsetof(struct ggs_join_part, lane), take_lane},
+        {GGS_TABLE_LANES, offsetof(struct ggs_join_part, lane), map_lane},
         {GGS_TABLE_LOADS, offsetof(struct ggs_join_part, load), NULL},
         {GGS_TABLE_SCHEDULES, offsetof(struct ggs_join_part, schedule), NULL},
         {GGS_TABLE_DECODES, offsetof(struct ggs_join_part, decode), NULL},
@@ -225,7 +225,7 @@ int ggs_join_number(struct ggs_join_part * parts, uint32_t n, struct ggs_error *
     if (status == 0) status = ggs_join_origins(parts, n, error);
     for (unsigned t = 0; t < CONCATENATED; t++)
         for (uint32_t i = 0; status == 0 && i < n; i++)
-            status = copy(&parts[i], tables[t].table, tables[t].take, error);
+            status = copy(&parts[i], tables[t].table, tables[t].change, error);
     for (unsigned t = 0; t < sizeof(rest) / sizeof(rest[0]); t++)
         for (uint32_t i = 0; status == 0 && i < n; i++) status = copy(&parts[i], rest[t], NULL, error);
     ggs_map_release(&files);

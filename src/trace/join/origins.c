@@ -1,5 +1,5 @@
-// What a client knows about its servers' memory: which buffers lie there, and that the weights in
-// them come from its own model file.
+// What a client knows about its servers' memory: which buffers are there, and that their weights
+// come from its own model file.
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int read_tensors(struct ggs_reader * reader, struct ggs_tensor ** tensors
     return status < 0 ? status : 0;
 }
 
-// Both graphs have the same nodes, and these the same sources in the same order.
+// Both graphs have the same nodes, with the same sources in the same order.
 static void hand_over(const struct ggs_join_part * client, const struct ggs_tensor * tensors, uint64_t n,
                       const struct ggs_graph * sent, struct ggs_join_part * server, const struct ggs_graph * done) {
     for (uint64_t node = 0; node < sent->n_nodes && node < done->n_nodes; node++) {

@@ -1,5 +1,5 @@
-// What a row's words become in a joined trace. A column's name means the same in every table, so
-// the names decide.
+// Translates a row's words for a joined trace. A column's name means the same in every table, so
+// names decide.
 #include <string.h>
 
 #include "base/search.h"
@@ -176,7 +176,7 @@ static void move_times(const struct ggs_join_part * part, const struct ggs_schem
         words[i] = (uint64_t) ggs_clock_line_map(line, (int64_t) words[i]);
     }
     if (line->drift_ppb == 0 || begin < 0) return;
-    for (uint32_t i = 0; i < schema->n_columns; i++) { // in the order of columns: a duration, then a wait after it
+    for (uint32_t i = 0; i < schema->n_columns; i++) { // in the order of columns
         if (schema->columns[i].role != GGS_ROLE_DURATION && schema->columns[i].role != GGS_ROLE_WAIT) continue;
         if (words[i] > INT64_MAX / 4) continue;
         int64_t after = at + (int64_t) words[i];

@@ -1,4 +1,4 @@
-// The tables of a joined trace that go by time: rows of all recordings, merged.
+// The tables of a joined trace that are in time order: rows of all recordings, merged.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "trace/join/merge.h"
 #include "trace/seal/runs/lods.h"
 
-// One row of a table ahead.
+// The next row of a table.
 struct ahead {
     struct ggs_cursor * cursor;
     uint64_t            row[GGS_COLUMNS_MAX + 1];
@@ -30,7 +30,7 @@ struct writing {
     uint32_t               n;
     struct ggs_writer      writer;
     struct ggs_lods        lods;
-    struct ggs_devices     devices; // none: lanes have their names already
+    struct ggs_devices     devices; // empty: lanes have their names
     // by step of the joined trace
     uint64_t *step_runs, *step_first, *step_last;
     int64_t   n_steps;
@@ -75,7 +75,7 @@ static int read_steps(struct writing * w, struct step ** steps, uint64_t * n, st
     return status < 0 ? status : 0;
 }
 
-// Gives steps their numbers, in order of time.
+// Numbers the steps in time order.
 static int number_steps(struct writing * w, struct step * steps, uint64_t n, struct ggs_error * error) {
     if (n > 0) qsort(steps, n, sizeof(*steps), by_begin);
     for (uint64_t i = 0; i < n; i++) {
@@ -93,7 +93,7 @@ static int number_steps(struct writing * w, struct step * steps, uint64_t n, str
     return w->step_runs == NULL || w->step_first == NULL || w->step_last == NULL ? ggs_fail_memory(error) : 0;
 }
 
-// The tokens of a step; `next` is the row that the part's cursor is at.
+// Writes the tokens of a step; `next` is the current row of the part's cursor.
 static int write_tokens(struct ggs_join_part * part, struct ggs_cursor * cursor, uint64_t * next,
                         const struct ggs_step * step, uint64_t * written, struct ggs_error * error) {
     struct ggs_token row;
@@ -108,7 +108,7 @@ static int write_tokens(struct ggs_join_part * part, struct ggs_cursor * cursor,
     return more < 0 ? more : 0;
 }
 
-// Runs are counted again because runs of servers belong to these steps, too.
+// Runs are counted again because runs of servers belong to these steps too.
 static int write_steps(struct writing * w, struct step * steps, uint64_t n, struct ggs_error * error) {
     struct ggs_cursor * cursors[GGS_JOIN_MOST] = {NULL};
     uint64_t            next[GGS_JOIN_MOST]    = {0};
@@ -155,8 +155,8 @@ static void number_runs(struct writing * w) {
 }
 
 // A server's run belongs to the step of its client's run.
-static void place_run(const struct writing * w, const struct ggs_join_part * part, const struct ggs_join_run * known,
-                      struct ggs_run * row) {
+static void assign_step(const struct writing * w, const struct ggs_join_part * part, const struct ggs_join_run * known,
+                        struct ggs_run * row) {
     if (known->peer_source == UINT32_MAX) return;
     const struct ggs_join_part * other = &w->parts[known->peer_source];
     const struct ggs_join_run *  peer  = &other->side->runs[known->peer_run];
@@ -180,7 +180,7 @@ static void count_step(struct writing * w, const struct ggs_run * row) {
     w->step_last[row->step] = row->run;
 }
 
-// Drops the steps of a program without tokens, which others replace.
+// Removes the steps of a program without tokens, which others replace.
 static void leave_out(struct ggs_run * row) {
     if (row->step < 0 && row->phase == GGS_PHASE_GRAPH) row->phase = GGS_PHASE_NONE;
 }
@@ -196,7 +196,7 @@ static int copy_ops(struct writing * w, struct ggs_join_part * part, struct ahea
         struct ggs_op_run op;
         memcpy(&op, ahead->row, sizeof(op));
         if (op.run == old) {
-            op.run = 0; // it is known: no need to look it up
+            op.run = 0; // known: no lookup
             ggs_join_translate(part, GGS_TABLE_OP_RUNS, &op);
             op.run = row->run;
             if (op.inner_wait_ns > op.duration_ns) op.inner_wait_ns = op.duration_ns;
@@ -217,7 +217,7 @@ static int copy_ops(struct writing * w, struct ggs_join_part * part, struct ahea
     return status;
 }
 
-// The rows of a table that belong to the run; tables go by run.
+// Copies the rows of a table that belong to the run; tables are in order of runs.
 static int copy_rows(struct ggs_join_part * part, enum ggs_trace_table table, struct ahead * ahead, uint64_t old,
                      struct ggs_error * error) {
     int status = 0;
@@ -245,7 +245,7 @@ static int write_run(struct writing * w, struct ggs_join_part * part, struct ahe
     const struct ggs_join_run * known = ggs_join_side_find(part->side, old);
     ggs_join_translate(part, GGS_TABLE_RUNS, &row);
     uint64_t process = w->writer.process;
-    if (known != NULL) place_run(w, part, known, &row);
+    if (known != NULL) assign_step(w, part, known, &row);
     leave_out(&row);
     int status = copy_ops(w, part, &ahead[1], old, &row, error);
     for (unsigned t = 2; status == 0 && t < BY_RUN; t++) status = copy_rows(part, by_run[t], &ahead[t], old, error);
@@ -274,7 +274,7 @@ static int write_runs(struct writing * w, struct ggs_error * error) {
             least = number;
         }
         if (first == UINT32_MAX) break;
-        if (least == 0) // damaged: a number that came twice
+        if (least == 0) // damaged: a number occurs twice
             status = advance(&ahead[first * BY_RUN], error);
         else
             status = write_run(w, &w->parts[first], &ahead[first * BY_RUN], error);
@@ -285,7 +285,7 @@ static int write_runs(struct writing * w, struct ggs_error * error) {
 }
 
 // Lanes are those of the recordings. Their levels of detail are computed again, because bins have
-// fixed boundaries and times have moved.
+// fixed boundaries and times have changed.
 static int begin_lods(struct writing * w, struct ggs_error * error) {
     uint64_t op_runs = 0, lanes = 0;
     int64_t  end = 0;
@@ -315,7 +315,7 @@ static int begin_lods(struct writing * w, struct ggs_error * error) {
     return status < 0 ? status : 0;
 }
 
-// ---- everything else that has a time ----
+// ---- other tables with times ----
 
 static void finish_row(struct ggs_join_part * part, enum ggs_trace_table table, const uint64_t * before, void * row) {
     if (table == GGS_TABLE_WINDOWS)
@@ -377,7 +377,7 @@ static int merge_rest(struct writing * w, struct ggs_error * error) {
     return status;
 }
 
-// ---- all of it ----
+// ---- interface ----
 
 static int write_all(struct writing * w, const char * text, struct ggs_error * error) {
     struct step *         steps   = NULL;

@@ -39,7 +39,7 @@ void ggs_clock_finish(struct ggs_clock * clock, uint64_t start_ns) {
     clock->start_ns = start_ns != 0 ? start_ns : clock->anchors[0].ns;
 }
 
-// The piece from anchor `first` to the next one. The outermost pieces extend without end.
+// Uses the piece from anchor `first` to the next one. The outermost pieces have no end.
 static void use(struct ggs_clock * clock, uint32_t first) {
     const struct ggs_anchor * a = &clock->anchors[first];
     clock->base_ticks           = a->ticks;
@@ -49,13 +49,12 @@ static void use(struct ggs_clock * clock, uint32_t first) {
     clock->rate                 = 1ull << 40;
     if (first + 1 >= clock->n_anchors) return;
     unsigned __int128 rate = ((unsigned __int128) (a[1].ns - a->ns) << 40) / (a[1].ticks - a->ticks);
-    // More than 2^16 ns per tick is no clock but damage; a bound keeps the products within 128
-    // bits.
+    // More than 2^16 ns per tick is damage; the bound keeps the products within 128 bits.
     clock->rate = rate > 1ull << 56 ? 1ull << 56 : (uint64_t) rate;
     if (first + 2 < clock->n_anchors && !(clock->limited && first == clock->limit)) clock->to_ticks = a[1].ticks;
 }
 
-// The piece that has the ticks.
+// Finds the piece that contains the ticks.
 static uint32_t find(const struct ggs_clock * clock, uint64_t ticks) {
     uint32_t at = (uint32_t) ggs_search(clock->n_anchors, i, clock->anchors[i].ticks <= ticks);
     if (at > 0) at--; // the last anchor at or before `ticks`
@@ -69,7 +68,7 @@ void ggs_clock_reach(struct ggs_clock * clock, uint64_t ticks) {
     if (clock->limited && at <= clock->limit) return;
     clock->limited    = true;
     clock->limit      = at;
-    clock->from_ticks = clock->to_ticks = 0; // the piece that was used last may have become longer or shorter
+    clock->from_ticks = clock->to_ticks = 0; // the last piece may have changed
 }
 
 int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks) {
@@ -77,7 +76,7 @@ int64_t ggs_clock_slow(struct ggs_clock * clock, uint64_t ticks) {
     if (clock->limited && at > clock->limit) at = clock->limit;
     use(clock, at);
     if (ticks >= clock->from_ticks && ticks < clock->to_ticks) return ggs_clock_ns(clock, ticks);
-    if (ticks >= clock->to_ticks) return INT64_MAX; // the one number that no piece reaches
+    if (ticks >= clock->to_ticks) return INT64_MAX; // beyond all pieces
     unsigned __int128 before = ((unsigned __int128) (clock->base_ticks - ticks) * clock->rate + (1ull << 39)) >> 40;
     uint64_t          ns     = before < clock->base_ns ? clock->base_ns - (uint64_t) before : 0;
     return ns < clock->start_ns ? 0 : (int64_t) ((ns - clock->start_ns) & INT64_MAX);

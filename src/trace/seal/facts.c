@@ -16,25 +16,25 @@ void ggs_spool_facts_release(struct ggs_spool_facts * facts) {
 }
 
 // Replaces *text by the record's.
-static bool take_text(char ** text, const struct ggs_record * record) {
+static bool read_text(char ** text, const struct ggs_record * record) {
     free(*text);
     *text = strndup(record->text, record->text_length);
     return *text != NULL;
 }
 
-static bool take_process(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+static bool read_process(struct ggs_spool_facts * facts, const struct ggs_record * record) {
     const struct ggs_journal_process * process = record->body;
     if (facts->seen) return true;
     facts->seen         = true;
     facts->pid          = process->pid;
     facts->monotonic_ns = process->monotonic_ns;
     facts->realtime_ns  = process->realtime_ns;
-    return take_text(&facts->executable, record);
+    return read_text(&facts->executable, record);
 }
 
-static bool take_file(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+static bool read_file(struct ggs_spool_facts * facts, const struct ggs_record * record) {
     char * path = NULL;
-    if (!take_text(&path, record)) return false;
+    if (!read_text(&path, record)) return false;
     bool known = false;
     for (size_t i = 0; i < facts->n_files; i++) known |= strcmp(facts->files[i], path) == 0;
     if (!known && ggs_array_push(facts->files, facts->n_files, facts->files_capacity, path)) return true;
@@ -42,7 +42,7 @@ static bool take_file(struct ggs_spool_facts * facts, const struct ggs_record * 
     return known;
 }
 
-static void take_buffer(struct ggs_spool_facts * facts, const struct ggs_record * record) {
+static void read_buffer(struct ggs_spool_facts * facts, const struct ggs_record * record) {
     const char * end    = memchr(record->text, '\n', record->text_length);
     int          length = (int) (end == NULL ? record->text_length : (size_t) (end - record->text));
     char         type[sizeof(facts->layout)];
@@ -57,13 +57,13 @@ bool ggs_spool_facts_add(struct ggs_spool_facts * facts, const struct ggs_record
     const struct ggs_journal_resident * resident = record->body;
     switch (record->type) {
         case GGS_JOURNAL_PROCESS:
-            return take_process(facts, record);
+            return read_process(facts, record);
         case GGS_JOURNAL_ENGINE:
-            return take_text(&facts->engine, record);
+            return read_text(&facts->engine, record);
         case GGS_JOURNAL_FILE:
-            return take_file(facts, record);
+            return read_file(facts, record);
         case GGS_JOURNAL_BUFFER:
-            take_buffer(facts, record);
+            read_buffer(facts, record);
             return true;
         case GGS_JOURNAL_RUN_THREADS:
             if (number->value[1] > facts->threads) facts->threads = number->value[1];

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "trace/seal/seal-state.h"
 
-// A place in a stream of records.
+// A position in a stream of records.
 struct place {
     uint32_t sequence;
     uint64_t position;
@@ -26,8 +26,8 @@ struct ggs_incremental {
     int                     fd;
     bool                    begun;
     bool                    ended;            // a block
-    struct place            anchors, journal; // how far it is read
-    struct ggs_part_lane *  lanes;            // as the last block has them
+    struct place            anchors, journal; // read up to here
+    struct ggs_part_lane *  lanes;            // of the last block
     size_t                  n_lanes;
     uint64_t                removed; // bytes of segments
 };
@@ -63,7 +63,7 @@ void ggs_incremental_close(struct ggs_incremental * seal) {
     free(seal);
 }
 
-// ---- the spool as it grows ----
+// ---- the growing spool ----
 
 static void remember(const struct ggs_spool_stream * stream, struct place * place) {
     place->position = ggs_spool_stream_tell(stream, &place->sequence);
@@ -90,8 +90,8 @@ static void read_anchors(struct ggs_incremental * seal) {
     other->n_anchors = clock->n_anchors;
 }
 
-// Lists the folder again; all streams are where they were.
-static int look_again(struct ggs_incremental * seal, struct ggs_error * error) {
+// Lists the folder again; all streams keep their positions.
+static int list_again(struct ggs_incremental * seal, struct ggs_error * error) {
     struct ggs_seal_state * state = &seal->state;
     struct ggs_part_lane *  lanes = NULL;
     size_t                  n     = state->spool.n_lanes;
@@ -115,9 +115,10 @@ static int look_again(struct ggs_incremental * seal, struct ggs_error * error) {
     return status;
 }
 
-// ---- segments that are not needed any more ----
+// ---- segments that can be removed ----
 
-// The program never unmaps segments, so unlinking alone would not free the memory: a hole does.
+// The program never unmaps segments, so unlinking alone would not free their memory; punching a
+// hole does.
 static uint64_t remove_segment(const char * path) {
     struct stat info;
     uint64_t    bytes = 0;
@@ -126,7 +127,7 @@ static uint64_t remove_segment(const char * path) {
     if (fstat(fd, &info) == 0 && unlink(path) == 0) {
         bytes = (uint64_t) info.st_size;
         if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, info.st_size) != 0) {
-            // Where the file system cannot, memory is freed when the program ends.
+            // If the file system cannot, memory is freed when the program ends.
         }
     }
     close(fd);
@@ -135,7 +136,7 @@ static uint64_t remove_segment(const char * path) {
 
 static void remove_segments(struct ggs_incremental * seal) {
     struct ggs_spool * spool = &seal->state.spool;
-    if (flock(seal->fd, LOCK_EX | LOCK_NB) != 0) return; // somebody reads the recording: another time
+    if (flock(seal->fd, LOCK_EX | LOCK_NB) != 0) return; // the recording is being read: try later
     for (size_t i = 0; i < spool->n_lanes; i++) {
         const struct ggs_spool_stream * lane = &spool->lanes[i];
         size_t                          k    = 0;
@@ -149,7 +150,7 @@ static void remove_segments(struct ggs_incremental * seal) {
 
 // ---- sealing ----
 
-// A chunk of op runs is closed, between two graph runs.
+// Ends a block when a chunk of op runs is closed between two graph runs.
 static void end_block(void * context) {
     struct ggs_incremental * seal   = context;
     struct ggs_seal_state *  state  = &seal->state;
@@ -172,7 +173,7 @@ static void end_block(void * context) {
     seal->ended   = true;
 }
 
-// There is something to seal: makes the part.
+// Makes the part, once there is something to seal.
 static int begin(struct ggs_incremental * seal, struct ggs_error * error) {
     struct ggs_seal_state * state    = &seal->state;
     uint64_t                start_ns = seal->options.start_monotonic_ns;
@@ -188,7 +189,7 @@ static int begin(struct ggs_incremental * seal, struct ggs_error * error) {
     return status;
 }
 
-// True if the record can be sealed: later records must not change what it means.
+// True if the record can be sealed: later records cannot change its meaning.
 static bool is_over(struct ggs_seal_state * state, const struct ggs_record * record, uint64_t until_ns) {
     struct ggs_clock * clock = &state->clock;
     if (record->ticks >= clock->anchors[clock->n_anchors - 1].ticks) return false;
@@ -205,7 +206,7 @@ int ggs_incremental_step(struct ggs_incremental * seal, uint64_t until_ns, uint6
                          struct ggs_error * error) {
     struct ggs_seal_state * state = &seal->state;
     struct ggs_record       record;
-    int                     status = look_again(seal, error);
+    int                     status = list_again(seal, error);
     if (status == GGS_ABSENT) return 0; // the program has not begun
     if (status == 0 && seal->n_lanes > 0) remove_segments(seal);
     if (status == 0 && (state->clock.n_anchors < 2 || state->clock.anchors[1].ns >= until_ns)) return 0;

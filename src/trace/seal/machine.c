@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// The areas behind the fixed part, or NULL if there are not as many as it says.
+// Returns the areas after the fixed part, or NULL if there are fewer than it says.
 static const struct ggs_journal_area * areas_of(struct ggs_machine * machine, const void * fixed, size_t fixed_bytes,
                                                 uint64_t count, size_t length) {
     if (count <= (length - fixed_bytes) / sizeof(struct ggs_journal_area))

@@ -1,5 +1,5 @@
-// What the machine did: pages that ops really touched, reads by name, what was resident, faults,
-// block requests. Part of sealing.
+// What the machine did: pages that ops touched, reads, residency, faults, block requests. Part of
+// sealing.
 #pragma once
 
 #include "trace/seal/clock.h"
@@ -16,7 +16,7 @@ struct ggs_machine {
     uint64_t            damaged;
 };
 
-// Records of the journal; `length` bytes are at `body`, and the fixed part is among them.
+// Records of the journal; `body` has `length` bytes, including the fixed part.
 void ggs_machine_pages(struct ggs_machine * machine, const struct ggs_journal_pages * body, size_t length);
 void ggs_machine_read(struct ggs_machine * machine, const struct ggs_journal_read * body, size_t length);
 void ggs_machine_resident(struct ggs_machine * machine, const struct ggs_journal_resident * body, size_t length,

@@ -70,10 +70,10 @@ void ggs_observed_load(struct ggs_observed * observed, size_t lane, const struct
     to->op = saved->seen;
 }
 
-// ---- who was doing what ----
+// ---- threads and their ops ----
 
-static void take_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_unit * unit,
-                    int64_t begin_ns) {
+static void enter_op(struct ggs_observed * observed, struct ggs_observed_lane * lane, const struct ggs_unit * unit,
+                     int64_t begin_ns) {
     lane->op.os_thread = lane->op.next_thread;
     lane->op.run       = unit->run;
     lane->op.node      = unit->node;
@@ -93,7 +93,7 @@ static void advance(struct ggs_observed * observed, struct ggs_observed_lane * l
         } else if (unit->type == GGS_UNIT_OP) {
             int64_t begin_ns = ggs_clock_ns(&observed->clock, unit->begin);
             if (begin_ns > ns) return;
-            take_op(observed, lane, unit, begin_ns);
+            enter_op(observed, lane, unit, begin_ns);
         }
         ggs_spool_stream_skip(&lane->stream);
     }
@@ -104,8 +104,8 @@ static const struct ggs_observed_run * find_run(const struct ggs_observed * obse
     return i < observed->n_runs && observed->runs[i].run == run ? &observed->runs[i] : NULL;
 }
 
-// True if the lane is inside an op. If the engine's barrier was not seen, an op lasts until the
-// next one or the end of its run.
+// True if the lane is inside an op. Without a hooked barrier an op lasts until the next one or the
+// end of its run.
 static bool computes(const struct ggs_observed * observed, const struct ggs_observed_lane * lane, int64_t ns) {
     if (lane->op.run == 0 || lane->op.begin_ns > ns) return false;
     if (ns < lane->op.end_ns && lane->op.end_ns != INT64_MAX) return true;
@@ -127,7 +127,7 @@ static struct ggs_part_place find_lanes(struct ggs_observed * observed, uint64_t
     return found;
 }
 
-// Once per record, and in their order.
+// Called once per record, in their order.
 static struct ggs_part_place locate(struct ggs_observed * observed, uint64_t os_thread, int64_t ns) {
     if (observed->part != NULL) return ggs_part_next_placement(observed->part);
     struct ggs_part_place found = find_lanes(observed, os_thread, ns);
@@ -135,7 +135,7 @@ static struct ggs_part_place locate(struct ggs_observed * observed, uint64_t os_
     return found;
 }
 
-// The newest run that was in progress. Few are at any time.
+// The newest run in progress. There are few at any time.
 static const struct ggs_observed_run * run_at(const struct ggs_observed * observed, int64_t ns) {
     enum { REACH = 64 };
     for (size_t i = observed->n_runs, n = 0; i-- > 0 && n < REACH; n++)
@@ -157,7 +157,7 @@ static struct place place_of(const struct ggs_observed * observed, const struct 
     if (run != NULL) {
         place = (struct place){run->run, own ? found->node : found->any_node, run->step};
     } else if ((run = run_at(observed, ns)) != NULL) {
-        place.step = run->step; // between ops, or on a thread that helps
+        place.step = run->step; // between ops, or on a helper thread
     }
     return place;
 }
@@ -174,7 +174,7 @@ static uint64_t span(uint64_t begin_ns, uint64_t end_ns) {
 }
 
 static void write_fault(struct ggs_observed * observed, const struct ggs_journal_fault * fault) {
-    if (fault->pid != observed->pid) return; // of a program that it started, or of what started it
+    if (fault->pid != observed->pid) return; // another process
     int64_t               ns    = since_start(observed, fault->begin_ns);
     struct ggs_part_place found = locate(observed, fault->os_thread, ns);
     struct place          place = place_of(observed, &found, ns, false);
@@ -190,8 +190,7 @@ static void write_fault(struct ggs_observed * observed, const struct ggs_journal
     ggs_writer_append(observed->writer, GGS_TABLE_FAULTS, &row);
 }
 
-// A thread without a CPU stays where it is, so what it computes when it runs again is what it
-// computed when it left.
+// A thread without a CPU stays at its op: it returns to what it computed when it left.
 static void write_off_cpu(struct ggs_observed * observed, const struct ggs_journal_off_cpu * span_) {
     if (span_->pid != observed->pid) return;
     int64_t               ns    = since_start(observed, span_->end_ns);
@@ -210,9 +209,9 @@ static void write_off_cpu(struct ggs_observed * observed, const struct ggs_journ
     ggs_writer_append(observed->writer, GGS_TABLE_OFF_CPU, &row);
 }
 
-// A request may cover pieces that lie apart in a file, or in several: a row for each.
+// A request may cover separate pieces of one or several files: a row for each.
 static void write_request(struct ggs_observed * observed, const struct ggs_journal_request * request) {
-    enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk takes more at once
+    enum { SECTOR = 512, MOST_BYTES = 256 << 20 }; // no disk accepts more
     const struct ggs_seal_options * options = observed->options;
     const char * const *            paths   = (const char * const *) observed->places->paths;
     uint64_t                        done    = 0, offset;
@@ -276,7 +275,7 @@ static void write_record(struct ggs_observed * observed, const struct ggs_record
     }
 }
 
-// ---- the journal's side ----
+// ---- runs ----
 
 void ggs_observed_run(struct ggs_observed * observed, const struct ggs_run * run) {
     if (!observed->active) return;
@@ -303,7 +302,7 @@ void ggs_observed_emit(struct ggs_observed * observed, int64_t ns) {
         read_ahead(observed);
     }
     if (ns == INT64_MAX) return;
-    // Records come in order of time, so ops before this one are no longer needed.
+    // Records are in time order, so earlier ops are not needed.
     for (size_t i = 0; observed->part == NULL && i < observed->n_lanes; i++) advance(observed, &observed->lanes[i], ns);
     forget(observed, ns);
 }

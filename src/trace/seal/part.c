@@ -26,7 +26,7 @@ void ggs_part_keep_release(struct ggs_part_keep * keep) {
     *keep = (struct ggs_part_keep){0};
 }
 
-// Adds bytes and zeros behind them up to a multiple of `to`.
+// Adds bytes, padded with zeros to a multiple of `to`.
 static void add(struct ggs_part_keep * keep, uint8_t ** list, size_t * n, size_t * capacity, const void * data,
                 size_t bytes, size_t to) {
     size_t whole = padded(bytes, to);
@@ -132,7 +132,7 @@ done:
 
 // ---- reading ----
 
-// Length of the chunk at an offset, 0 if there is none that is whole.
+// Length of the chunk at an offset, 0 if there is no intact one.
 static uint64_t chunk_length(const struct ggs_part * part, uint64_t at, struct ggs_chunk_header * header) {
     if (!ggs_inside(at, sizeof(*header), part->mapping.size)) return 0;
     memcpy(header, part->mapping.data + at, sizeof(*header));
@@ -152,7 +152,7 @@ static bool read_block(const struct ggs_part * part, uint64_t at, struct ggs_par
            ggs_inside(at + sizeof(*block), block->stored, part->mapping.size);
 }
 
-// Finds the block whose chunks begin at *at, with everything in it intact; *at is behind it then.
+// Finds the block whose chunks begin at *at, if it is intact; moves *at after it.
 static bool find_block(const struct ggs_part * part, uint64_t * at, uint64_t op_runs, struct ggs_part_block * block,
                        const uint8_t ** frame) {
     struct ggs_chunk_header header;
@@ -213,7 +213,7 @@ static bool keep_lanes(struct ggs_part * part, const struct ggs_part_lane * lane
     return part->lanes != NULL;
 }
 
-// Counts the blocks that are whole, and keeps the lanes of the last one.
+// Counts the intact blocks, and keeps the lanes of the last one.
 static int survey(struct ggs_part * part, struct ggs_error * error) {
     struct ggs_part_block        block, last        = {0};
     const uint8_t *              frame, *last_frame = NULL;
@@ -273,7 +273,7 @@ bool ggs_part_next_block(struct ggs_part * part) {
     return true;
 }
 
-// Reads the next run of the block, and goes behind it.
+// Reads the next run of the block and advances.
 static bool read_run(struct ggs_part * part, struct ggs_part_run * out, const uint8_t ** nodes,
                      const uint8_t ** index) {
     uint64_t left = (uint64_t) (part->run_end - part->run);
@@ -309,7 +309,7 @@ bool ggs_part_next_run(struct ggs_part * part, uint64_t run, struct ggs_part_run
             return false;
         }
         if (out->run == run) return true;
-        if (out->run < run) continue; // the journal does not tell of it
+        if (out->run < run) continue; // not in the journal
         part->run       = before;
         part->runs_left = left;
         return false;

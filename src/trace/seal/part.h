@@ -1,20 +1,18 @@
-// trace.ggs.part: what of a recording is sealed while it goes on.
+// trace.ggs.part: what is sealed of a live recording.
 //
 //     0      struct ggs_part_header
-//     then   chunks of op runs exactly as they stand in trace.ggs, and behind those that belong together
-//            struct ggs_part_block and one zstd frame: what sealing learned from the lanes beside
-//                op runs
+//     then   chunks of op runs exactly as in trace.ggs; after those that belong together,
+//            struct ggs_part_block and one zstd frame: what sealing found in the lanes beside op runs
 //     ...
 //
-// A block ends where a chunk of op runs ends between two graph runs. Everything that the lanes said
-// up to there is in the chunks and blocks, and the last block says where each lane is to be read
-// on; so segments before that place can go. The journal and the machine's records stay in the
-// spool: sealing goes through them as it always does (pass-1.c, pass-2.c), and takes from here what
-// it would have taken from the lanes. A file that ends in the middle of something is read up to its
-// last whole block.
+// A block ends where a chunk of op runs ends between two graph runs. The chunks and blocks have
+// everything that the lanes had up to there, and the last block has the read position of each lane,
+// so earlier segments can be removed. The journal and the machine's records stay in the spool:
+// sealing reads them as usual (pass-1.c, pass-2.c), and uses the part in place of the lanes. A
+// truncated file is read up to its last intact block.
 //
-// A reader of a recording that goes on holds a shared lock on the file; segments are only removed
-// under an exclusive one.
+// A reader of a live recording holds a shared lock on the file; segments are removed only under an
+// exclusive one.
 #pragma once
 
 #include <stdbool.h>
@@ -35,14 +33,14 @@ struct ggs_part_header {
     char     magic[8];
     uint32_t version; // GGS_SPOOL_VERSION
     uint32_t reserved;
-    uint64_t start_ns; // CLOCK_MONOTONIC that counts as 0
+    uint64_t start_ns; // CLOCK_MONOTONIC at time 0
     uint8_t  padding[40];
 };
 _Static_assert(sizeof(struct ggs_part_header) == 64, "layout");
 
 struct ggs_part_block {
     char     id[4];  // GGS_PART_BLOCK
-    uint32_t chunks; // of op runs before it that are its own
+    uint32_t chunks; // number of its op run chunks
     uint64_t stored, raw;
     uint64_t checksum; // of the stored bytes
     uint64_t op_runs;  // in the file so far
@@ -51,25 +49,24 @@ struct ggs_part_block {
 };
 _Static_assert(sizeof(struct ggs_part_block) == 64, "layout");
 
-// What a frame holds: this, and behind it the bytes of runs, and the arrays in the order of their
-// counts.
+// A frame has this, the bytes of runs, and the arrays in the order of their counts.
 struct ggs_part_counts {
     uint64_t level, credit; // of lods.h
     uint64_t run_bytes;
     uint64_t runs, placements, left, lod_lanes, lanes;
 };
 
-// A graph run: behind it `nodes` bytes, what became of each (runs.h), padded to 8; and `index`
-// units with their payloads as in a lane.
+// A graph run, followed by `nodes` bytes, the fate of each (runs.h), padded to 8; and `index` units
+// with their payloads as in a lane.
 struct ggs_part_run {
-    uint64_t run, op_runs; // those from lanes
+    uint64_t run, op_runs; // from lanes
     int64_t  last_ns;
     uint64_t flags, damaged;
     uint64_t nodes, index;
 };
 
-// Where a record of the machine belongs: what its own thread computed, and what any thread did; run
-// 0 for nothing.
+// The place of a machine record: what its own thread computed, and what any thread did; run 0 for
+// nothing.
 struct ggs_part_place {
     uint64_t run, node, any_run, any_node;
 };
@@ -79,37 +76,37 @@ struct ggs_part_lod_lane {
     int64_t        slot;
     uint64_t       thread;
     int64_t        covered_ns;
-    struct ggs_lod bin; // the open one of the finest level
+    struct ggs_lod bin; // the open bin of the finest level
 };
 
-// The op that the reader for the machine's records is at (observed.h).
+// The current op of the reader for machine records (observed.h).
 struct ggs_part_op {
     uint64_t os_thread;
-    uint64_t next_thread; // of the ops that follow
-    uint64_t run, node;   // run 0: none yet
+    uint64_t next_thread; // of later ops
+    uint64_t run, node;   // run 0 for none
     int64_t  begin_ns, end_ns;
-    uint64_t exact; // the end was seen, if the engine's barrier was
+    uint64_t exact; // the end is exact
 };
 
-// Where a lane is to be read on, by the runs and by the machine's records, and what is known of it.
+// Where reading of a lane continues, for runs and for machine records, and its state.
 struct ggs_part_lane {
     uint64_t           lane, sequence, position, missing, damaged, gap, os_thread, unmatched;
     uint64_t           seen_sequence, seen_position;
     struct ggs_part_op seen;
 };
 
-// The first segment of the lane that is still to be read.
+// The first segment of the lane that is still needed.
 static inline uint32_t ggs_part_base(const struct ggs_part_lane * lane) {
     return (uint32_t) (lane->sequence < lane->seen_sequence ? lane->sequence : lane->seen_sequence);
 }
 
 // ---- writing ----
 
-// What has come since the last block. All of it is freed by ggs_part_keep_release.
+// Data since the last block. ggs_part_keep_release frees all of it.
 struct ggs_part_keep {
-    uint8_t *               runs; // struct ggs_part_run and what belongs to each
+    uint8_t *               runs; // struct ggs_part_run with their data
     size_t                  n_run_bytes, run_capacity;
-    uint8_t *               index; // units of the run that is being read
+    uint8_t *               index; // units of the current run
     size_t                  n_index_bytes, index_capacity;
     uint64_t                n_runs, n_index;
     struct ggs_part_place * placements;
@@ -123,8 +120,8 @@ void ggs_part_keep_run(struct ggs_part_keep * keep, struct ggs_part_run run, con
 void ggs_part_keep_placement(struct ggs_part_keep * keep, struct ggs_part_place placement);
 
 int ggs_part_write_header(int fd, uint64_t start_ns);
-// Writes a block for what was kept, which is empty afterwards. Its chunks are in the file already.
-// 0, or -1 with errno.
+// Writes a block of the data, which is empty afterwards. Its chunks are in the file. Returns 0, or
+// -1 with errno.
 int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_lods * lods, uint64_t chunks,
                          uint64_t op_runs, const struct ggs_part_lane * lanes, size_t n_lanes);
 
@@ -133,12 +130,12 @@ int ggs_part_write_block(int fd, struct ggs_part_keep * keep, const struct ggs_l
 struct ggs_part {
     int                    fd; // holds the lock
     struct ggs_mapping     mapping;
-    uint64_t               start_ns; // 0: it has no blocks
-    uint64_t               at;       // of the first chunk of the next block
+    uint64_t               start_ns; // 0 if there are no blocks
+    uint64_t               at;       // first chunk of the next block
     uint64_t               n_blocks, next;
     struct ggs_part_lane * lanes; // of the last block
     size_t                 n_lanes;
-    // the block that is open
+    // The open block:
     bool                             open;
     uint8_t *                        raw;
     uint64_t                         chunks_at, n_chunks, op_runs;
@@ -151,16 +148,16 @@ struct ggs_part {
     const struct ggs_part_lod_lane * lod_lanes;
 };
 
-// A file that is not there, or is another recording's (its start is another one; 0: not known), has
-// no blocks. Takes the lock.
+// A file that is missing or of another recording (with another start; 0 if unknown) has no blocks.
+// Takes the lock.
 int  ggs_part_open(struct ggs_part * part, const char * path, uint64_t start_ns, struct ggs_error * error);
 void ggs_part_release(struct ggs_part * part);
-// The next block; false when there is none, or no memory for it.
+// Opens the next block; false when there is none, or out of memory.
 bool ggs_part_next_block(struct ggs_part * part);
-// What the open block has of the run; false for nothing. `nodes` and `index` point into the block.
+// Finds the run in the open block; false if it has none. `nodes` and `index` point into the block.
 bool ggs_part_next_run(struct ggs_part * part, uint64_t run, struct ggs_part_run * out, const uint8_t ** nodes,
                        const uint8_t ** index);
-// The next record's place, run 0 if the block has none left.
+// Returns the next record's place, run 0 if the block has none left.
 struct ggs_part_place ggs_part_next_placement(struct ggs_part * part);
-// The chunk of op runs at *at, which goes on to the next; NULL when the block has no more.
+// Returns the chunk of op runs at *at and advances; NULL at the end of the block.
 const void * ggs_part_chunk(const struct ggs_part * part, uint64_t * at, uint64_t * n, uint64_t * length);

@@ -1,6 +1,5 @@
-// Pass 1 over the journal: what pass 2 must know before it begins. Anchors of the clock, what later
-// records tell of decodes (survey.h), whether something was lost; and the facts for
-// experiment.json.
+// Pass 1 over the journal: what pass 2 needs to know in advance. Anchors of the clock, later
+// information about decodes (survey.h), losses; and the facts for experiment.json.
 #include <string.h>
 
 #include "trace/seal/seal-state.h"
@@ -37,7 +36,7 @@ bool ggs_seal_leaves_out(struct ggs_seal_state * sealing, const struct ggs_recor
         case GGS_JOURNAL_CLEAR:
             return sealing->out;
         default:
-            return false; // what is about none that is known changes nothing
+            return false; // unknown objects change nothing
     }
 }
 

@@ -1,5 +1,4 @@
-// Pass 2 over the journal: every record goes to the module that it concerns, which writes the
-// tables.
+// Pass 2 over the journal: passes every record to the module that writes its tables.
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +62,12 @@ static void on_load_end(struct ggs_seal_state * sealing, const struct ggs_record
         if (row->load == value[0] && row->end_ns < 0)
             row->end_ns = ns, row->model = value[1];
         else if (row->end_ns < 0)
-            sealing->places.load = row->load; // another one is still going on
+            sealing->places.load = row->load; // another load is in progress
     }
 }
 
-// Which file a model came from: the first one that was opened while it was loaded, or the one that
-// was asked for if that was not seen. A model whose load was not seen has the newest file that was
-// opened at all.
+// Finds the file of a model: the first one that was opened while it was loaded, or else the
+// requested one. A model whose load was not recorded has the newest file of all.
 static const char * model_file(void * owner, uint64_t model) {
     const struct ggs_seal_state * sealing = owner;
     for (size_t i = sealing->n_loads; model != 0 && i-- > 0;)
@@ -303,7 +301,7 @@ static void on_context(struct ggs_seal_state * sealing, const struct ggs_record 
     ggs_steps_context(&sealing->steps, value[0], value[1], value[2], ns);
 }
 
-// ---- what the process asked of the machine ----
+// ---- requests to the machine ----
 
 static void on_pages(struct ggs_seal_state * sealing, const struct ggs_record * record, int64_t ns) {
     (void) ns;
@@ -367,11 +365,11 @@ static void (*const handlers[GGS_JOURNAL_COUNT])(struct ggs_seal_state *, const 
     [GGS_JOURNAL_STREAMED]     = on_streamed,
     [GGS_JOURNAL_OUTPUT_READ]  = on_output_read,
     [GGS_JOURNAL_SAMPLE]       = on_sample,
-    [GGS_JOURNAL_EMBEDDINGS]   = NULL, // pass 1 has seen to it
-    [GGS_JOURNAL_OFF_CPU]      = NULL, // with FAULT and REQUEST: only in the machine's stream (observed.c)
+    [GGS_JOURNAL_EMBEDDINGS]   = NULL, // done in pass 1
+    [GGS_JOURNAL_OFF_CPU]      = NULL, // only in the machine's stream (observed.c)
 };
 
-// ---- the whole ----
+// ---- interface ----
 
 static void connect(struct ggs_seal_state * sealing) {
     sealing->places               = (struct ggs_places){.writer = &sealing->writer, .options = sealing->options};
@@ -418,7 +416,7 @@ static void finish(struct ggs_seal_state * sealing) {
     ggs_clock_reach(&sealing->clock, UINT64_MAX);
     ggs_clock_reach(&sealing->observed.clock, UINT64_MAX);
     ggs_runs_finish(&sealing->runs, sealing->last_ns, sealing->ended);
-    // What the kernel says of later runs of a recording that goes on is not theirs who are here.
+    // Kernel events after the last run of a live recording belong to runs that are not there.
     ggs_observed_emit(&sealing->observed, ggs_spool_goes_on(&sealing->spool) ? sealing->last_ns + 1 : INT64_MAX);
     ggs_steps_finish(&sealing->steps, sealing->last_ns, sealing->ended);
     while (sealing->n_schedules > 0) write_schedule(sealing, &sealing->schedules[0]);

@@ -75,7 +75,7 @@ static bool hexadecimal(const char ** p, const char * end, uint64_t * number) {
     return true;
 }
 
-// Memory that has a path but no file whose bytes one could read later.
+// True unless it is memory with a path but without a file that can be read later.
 static bool is_disk(const char * path, size_t length) {
     static const char * const not [] = {"/memfd:", "/SYSV", "/anon_hugepage", "/i915", "/drm ", "/dmabuf:"};
     if (length == 0 || path[0] != '/') return false;
@@ -100,8 +100,8 @@ static void add_area(struct ggs_places * places, const struct ggs_area * area, i
     ggs_writer_append(places->writer, GGS_TABLE_MAPPINGS, &row);
 }
 
-// The kernel writes a newline in a name as \012, and a backslash as it is: a file whose name has
-// these four characters must be known by then. Returns the name's length in `to`.
+// The kernel writes a newline in a name as \012, and a backslash as it is: a file whose name
+// contains these four characters must be known. Returns the name's length in `to`.
 static size_t copy_path(const struct ggs_places * places, char * to, const char * path, size_t length) {
     size_t n       = 0;
     bool   literal = find_file(places, path, length) != 0;
@@ -186,9 +186,9 @@ static struct ggs_live_buffer * by_number(struct ggs_places * places, uint64_t n
     return index == 0 ? NULL : &places->buffers[index - 1];
 }
 
-// The newest buffer that is alive and has some byte of [address, address + size).
+// The newest live buffer with some byte of [address, address + size).
 static struct ggs_live_buffer * by_address(struct ggs_places * places, uint64_t address, uint64_t size) {
-    enum { REACH = 4096 }; // programs have dozens; a spool that claims millions must not cost their square
+    enum { REACH = 4096 }; // bounds the cost for damaged spools
     size_t oldest = places->n_buffers > REACH ? places->n_buffers - REACH : 0;
     for (size_t i = places->n_buffers; places->buffers != NULL && i-- > oldest;) {
         struct ggs_live_buffer * buffer = &places->buffers[i];
@@ -203,7 +203,7 @@ void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buff
                        size_t length, uint64_t device, int64_t ns) {
     uint64_t * index = ggs_map_put(&places->buffer_numbers, ggs_map_key_number(buffer->id));
     if (index == NULL) ggs_writer_fail_memory(places->writer);
-    if (index == NULL || *index != 0) return; // a number that was used before is damage; the first one counts
+    if (index == NULL || *index != 0) return; // damaged: the first one counts
     if (!ggs_writer_reserve(places->writer, places->buffers, places->buffers_capacity, places->n_buffers + 1)) return;
     struct ggs_area * area = buffer->host ? find_area(places, buffer->address) : NULL;
     if (area != NULL) area->left_ns = INT64_MAX;
@@ -227,7 +227,7 @@ void ggs_places_buffer_free(struct ggs_places * places, uint64_t number, int64_t
     if (buffer == NULL || buffer->freed) return;
     buffer->freed      = true;
     buffer->row.end_ns = ns;
-    // The engine unmaps a model after it has freed the buffers that lie in it, which nothing tells.
+    // The engine unmaps a model after it has freed the buffers in it, which no record shows.
     struct ggs_area * area = buffer->row.host ? find_area(places, buffer->row.address) : NULL;
     if (area != NULL && by_address(places, area->start, area->end - area->start) == NULL) area->left_ns = ns;
 }
@@ -245,21 +245,21 @@ static uint64_t class_of(const struct ggs_live_buffer * buffer) {
     return buffer->target || buffer->inputs ? GGS_CLASS_IO : GGS_CLASS_OTHER;
 }
 
-// ---- weights that were read into buffers ----
+// ---- weights read into buffers ----
 
-// The number of fills that start at or before the address.
+// Number of fills that start at or before the address.
 static size_t fills_until(const struct ggs_places * places, uint64_t address) {
     return ggs_search(places->n_fills, at, places->fills[at].start <= address);
 }
 
-// Puts a fill at index `at`; there is room.
+// Inserts a fill at index `at`; there is room.
 static void insert_fill(struct ggs_places * places, size_t at, const struct ggs_fill * fill) {
     memmove(places->fills + at + 1, places->fills + at, (places->n_fills++ - at) * sizeof(*fill));
     places->fills[at] = *fill;
 }
 
-// Forgets what is known of [start, end): something else is there now. Fills that reach beyond it
-// keep what is left of them. Returns where a fill of it belongs.
+// Removes what is known of [start, end), which was overwritten. Fills that extend beyond it keep
+// their rest. Returns the index of a fill that starts there.
 static size_t clear_fills(struct ggs_places * places, uint64_t start, uint64_t end) {
     size_t at = fills_until(places, start), behind = at;
     while (behind < places->n_fills && places->fills[behind].start < end) behind++;
@@ -296,8 +296,8 @@ void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_fill
     if (fill.file != 0) put_fill(places, &fill);
 }
 
-// The file and offset that a tensor at `address` was read from; file 0 if the program wrote over it.
-// Not in buffers of a scheduler or allocator: graphs write there what nobody tells us of.
+// Finds the file and offset that a tensor at `address` was read from; file 0 if the program
+// overwrote it. Not in buffers of a scheduler or allocator, which graphs overwrite without records.
 static bool origin_by_fill(const struct ggs_places * places, const struct ggs_live_buffer * buffer, uint64_t address,
                            uint64_t bytes, struct ggs_place * place) {
     enum { COMPUTE = 2 };
@@ -372,7 +372,7 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
         *origin = (transfer->file_offset << 16 | transfer->file) + 1;
 }
 
-// The files of the load that made the buffer, else all GGUF files.
+// Searches the files of the load that made the buffer, else all GGUF files.
 static void origin_by_name(struct ggs_places * places, uint64_t load, const char * name, struct ggs_place * place) {
     const struct ggs_seal_options * options = places->options;
     const char **                   paths   = calloc(places->n_files + 1, sizeof(*paths));
@@ -425,7 +425,7 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
         place.source      = GGS_SOURCE_DISK;
         place.file        = file_of(places, area);
         place.file_offset = address - area->start + area->offset;
-        if (buffer != NULL && buffer->row.file == 0) buffer->row.file = place.file; // mappings are told after buffers
+        if (buffer != NULL && buffer->row.file == 0) buffer->row.file = place.file; // found later
         return place;
     }
     if (buffer == NULL) {
@@ -442,8 +442,6 @@ struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_jo
     }
     return place;
 }
-
-// ---- the end ----
 
 void ggs_places_finish(struct ggs_places * places) {
     for (size_t i = 0; i < places->n_files; i++) {

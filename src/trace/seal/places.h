@@ -1,5 +1,5 @@
-// Where data lives: file mappings, files, runtime buffers, and where copied weights came from. Part
-// of sealing.
+// Where data lies: mappings, files, runtime buffers, and the origins of copied weights. Part of
+// sealing.
 #pragma once
 
 #include <stdbool.h>
@@ -11,10 +11,9 @@
 
 struct ggs_area { // a part of a file in memory
     uint64_t start, end, offset;
-    uint64_t path; // string
-    char *   text; // the same, NULL if it is no file: a device, or shared memory without a name
-    int64_t
-        left_ns; // when the last buffer in it was freed: from then on its addresses may be something else's. INT64_MAX: it was not
+    uint64_t path;    // string
+    char *   text;    // NULL if it is no file: a device, or anonymous shared memory
+    int64_t  left_ns; // when its last buffer was freed and its addresses may be reused, or INT64_MAX
 };
 
 struct ggs_live_buffer {
@@ -29,7 +28,7 @@ struct ggs_live_buffer {
 struct ggs_fill { // bytes of a file that were read into a buffer
     uint64_t start, end;
     uint64_t buffer, offset;
-    uint64_t file;   // 0: the program wrote something else there
+    uint64_t file;   // 0 if the program overwrote it
     uint64_t before; // as in the record
 };
 
@@ -42,25 +41,25 @@ struct ggs_places {
     struct ggs_file *               files;
     char **                         paths; // of files
     size_t                          n_files, files_capacity;
-    struct ggs_live_buffer *        buffers; // all there ever were, by number
+    struct ggs_live_buffer *        buffers; // all of the recording, by number
     size_t                          n_buffers, buffers_capacity;
     struct ggs_map                  buffer_numbers; // buffer -> index + 1
     struct ggs_map                  origins;        // (address, buffer) -> (offset << 16 | file) + 1
-    struct ggs_fill *               fills;          // by start; they do not overlap
+    struct ggs_fill *               fills;          // sorted by start, without overlaps
     size_t                          n_fills, fills_capacity;
-    uint64_t                        load; // that is going on, 0 for none
+    uint64_t                        load; // in progress, 0 for none
 };
 
-// What is known of where one tensor's data is.
+// The place of a tensor's data.
 struct ggs_place {
     uint64_t source, file, file_offset, buffer, buffer_offset, origin_file, origin_offset;
 };
 
 void ggs_places_release(struct ggs_places * places);
 
-// The file's number, which it gets here if it is new.
+// Returns the file's number, and assigns one to a new file.
 uint64_t ggs_places_file(struct ggs_places * places, const char * path, size_t length);
-// The text of a GGS_JOURNAL_MAPS record: replaces what was known.
+// Replaces the mappings by the text of a GGS_JOURNAL_MAPS record.
 void ggs_places_maps(struct ggs_places * places, const char * text, size_t length, int64_t ns);
 void ggs_places_buffer(struct ggs_places * places, const struct ggs_journal_buffer * buffer, const char * type,
                        size_t length, uint64_t device, int64_t ns);
@@ -72,17 +71,17 @@ void ggs_places_transfer(struct ggs_places * places, struct ggs_transfer * trans
 // The body and text of a GGS_JOURNAL_FILLED record.
 void ggs_places_filled(struct ggs_places * places, const struct ggs_journal_filled * filled, const char * path,
                        size_t length);
-// A GGS_JOURNAL_SAMPLE record: compares it with the file that was read to that place. Where they
-// differ, or the file cannot be read, the origin of what is there is not known.
+// Compares a GGS_JOURNAL_SAMPLE record with the file that was read to that place. If they differ,
+// or the file cannot be read, the origin is unknown.
 void ggs_places_sample(struct ggs_places * places, const struct ggs_journal_sample * sample, uint64_t length);
 
 // The file that is mapped at an address, 0 for none; its offset, and how many bytes follow in that
 // mapping.
 uint64_t ggs_places_address(struct ggs_places * places, uint64_t address, uint64_t * offset, uint64_t * room);
-// The same without the room, and only for files that the recording has met already: what else the
-// program maps is no part of it, nor is what it may have unmapped by then.
+// The same without the room, and only for files that are in the recording. Other mappings of the
+// program, and those that it may have unmapped, do not count.
 uint64_t ggs_places_recorded(const struct ggs_places * places, uint64_t address, int64_t ns, uint64_t * offset);
-// Finds the place of `tensor`, whose data is at `address`, and notes what kind of tensors its
+// Finds the place of `tensor`, whose data is at `address`, and records what kind of tensors its
 // buffer has.
 struct ggs_place ggs_places_find(struct ggs_places * places, const struct ggs_journal_tensor * tensor, uint64_t address,
                                  const char * name);

@@ -24,7 +24,7 @@ static void report(const struct ggs_seal_state * sealing, struct ggs_seal_result
                                        .unseen      = sealing->runs.unseen};
 }
 
-// experiment.json goes in as it is, whole. It may be missing.
+// Stores the whole text of experiment.json, which may be missing.
 static void add_experiment(struct ggs_writer * writer, const char * path) {
     struct ggs_mapping mapping;
     if (path == NULL || ggs_mapping_open(&mapping, path, NULL) != 0) return;
@@ -52,7 +52,7 @@ static int write_trace(struct ggs_seal_state * sealing, int fd, const char * pat
     return status;
 }
 
-// Segments of which nothing is to be read any more are not missed.
+// Sealed segments do not count as missing.
 static void pass_sealed(struct ggs_seal_state * sealing) {
     for (size_t i = 0; i < sealing->spool.n_lanes; i++) {
         struct ggs_spool_stream * stream = &sealing->spool.lanes[i];
@@ -101,8 +101,7 @@ done:
 
 // ---- an experiment's directory ----
 
-// A trace that is whole means that an earlier seal came as far as that: what is left of the spool
-// may be only a part.
+// A complete trace means that an earlier seal got this far: the spool may be incomplete.
 static bool is_sealed(const char * trace) {
     struct ggs_reader * reader;
     if (ggs_reader_open(&reader, trace, NULL) != 0) return false;
@@ -143,7 +142,7 @@ int ggs_seal(const char * directory, const struct ggs_seal_options * options, st
         names[i] = NULL;
         status   = ggs_fail_memory(error);
     }
-    // Held until the folder is closed, also by the kernel when we die.
+    // Held until the folder is closed, or we die.
     int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (status == 0 && (lock < 0 || flock(lock, LOCK_EX) != 0))
         status = ggs_fail_errno(error, "cannot open %s", directory);

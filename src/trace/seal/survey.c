@@ -8,31 +8,30 @@
 
 enum { PROBE_TOKENS = 2 };
 
-// A context: from the last clearing of its memory, or its making.
-// A single decode with at most one output, after which the memory is cleared and the context
-// decodes on, is a warm-up if only warm-ups came before it. Unless it is the context's first decode
-// it must be as short as a probe: servers try what a context can do, and programs that score text
-// clear the memory between pieces. A program whose decodes all look like this, and are many, does
-// not warm up.
+// A context since its memory was last cleared, or since it was made. A single decode with at most
+// one output, followed by clearing the memory and more decodes, is a warm-up if only warm-ups came
+// before it. Unless it is the context's first decode it must be as short as a probe: servers try
+// out a context's abilities, and programs that score text clear the memory between pieces. A
+// program with many such decodes and no others does not warm up.
 struct ggs_life {
     uint64_t context, memory;
     uint64_t newest;     // decode
     uint64_t decodes;    // llama_decode calls since the clearing
-    uint64_t records[4]; // of all calls, llama_encode included
+    uint64_t records[4]; // of all calls, including llama_encode
     uint64_t n_records;
     uint64_t tokens, outputs;
     bool     cleared;
-    bool     first; // nothing but warm-ups came before
+    bool     first; // only warm-ups came before
     bool     over;  // something else was computed
-    // of the whole time
-    uint64_t              warm[8]; // decodes that were taken for warm-ups
+    // Since the context was made:
+    uint64_t              warm[8]; // decodes that count as warm-ups
     uint64_t              n_warm;
     uint64_t              first_decode;
-    bool                  read;  // outputs are
+    bool                  read;  // outputs are read
     struct ggs_seal_batch batch; // of the newest decode
 };
 
-// A decode that has begun. It feeds its tokens once a graph run of it begins, or it ends well.
+// An open decode. Its tokens count once one of its graph runs begins, or it succeeds.
 struct ggs_pending {
     struct ggs_journal_decode decode;
     struct ggs_seal_batch     batch;
@@ -140,7 +139,7 @@ static struct ggs_pending * find_pending(const struct ggs_survey * survey, uint6
     return NULL;
 }
 
-// Its tokens are fed, or will not be.
+// Its tokens are fed, or never will be.
 static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed) {
     struct ggs_pending * found = find_pending(survey, number);
     if (found == NULL) return true;
@@ -158,7 +157,7 @@ static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed)
     return good;
 }
 
-static void see_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
+static void add_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
     struct ggs_life * life = find_life(survey, context);
     if (life == NULL) return;
     const struct ggs_seal_batch * batch   = &life->batch;
@@ -174,7 +173,7 @@ static void see_output_read(struct ggs_survey * survey, uint64_t context, int64_
 
 // ---- contexts and their memory ----
 
-static bool see_change(struct ggs_survey * survey, uint64_t object, struct ggs_memory_change change) {
+static bool add_change(struct ggs_survey * survey, uint64_t object, struct ggs_memory_change change) {
     bool all = change.kind == GGS_MEMORY_CLEAR || (change.kind == GGS_MEMORY_REMOVE && change.sequence < 0);
     for (size_t i = survey->n_lives; object != 0 && i-- > 0;) {
         struct ggs_life * life = &survey->lives[i];
@@ -186,8 +185,8 @@ static bool see_change(struct ggs_survey * survey, uint64_t object, struct ggs_m
     return true;
 }
 
-static bool see_memory(struct ggs_survey * survey, const struct ggs_journal_memory * memory) {
-    return see_change(survey, memory->object,
+static bool add_memory(struct ggs_survey * survey, const struct ggs_journal_memory * memory) {
+    return add_change(survey, memory->object,
                       (struct ggs_memory_change){.kind     = memory->kind,
                                                  .sequence = memory->sequence,
                                                  .other    = memory->other,
@@ -196,16 +195,16 @@ static bool see_memory(struct ggs_survey * survey, const struct ggs_journal_memo
                                                  .delta    = memory->delta});
 }
 
-// An address that is used again is a new context. One that existed before the recording has
-// computed: its first decode here is no warm-up.
-static bool see_context(struct ggs_survey * survey, uint64_t context, uint64_t memory, bool existed) {
+// A reused address is a new context. One that existed before the recording has computed: its first
+// decode here is no warm-up.
+static bool add_context(struct ggs_survey * survey, uint64_t context, uint64_t memory, bool existed) {
     struct ggs_memory_change cleared = {.context = context, .kind = GGS_MEMORY_CLEAR};
     struct ggs_life *        life    = add_life(survey, context, memory);
     if (life != NULL) life->over = existed;
     return life != NULL && ggs_sequences_change(&survey->sequences, &cleared);
 }
 
-static bool see_embeddings(struct ggs_survey * survey, uint64_t context) {
+static bool add_embeddings(struct ggs_survey * survey, uint64_t context) {
     const struct ggs_life * life = find_life(survey, context);
     return life == NULL || life->newest == 0 || mark(&survey->embeddings, life->newest, true);
 }
@@ -221,15 +220,15 @@ bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record
     survey->sequences.owner                  = survey;
     switch (record->type) {
         case GGS_JOURNAL_CONTEXT:
-            return see_context(survey, number->value[0], number->value[2], number->value[3] != 0);
+            return add_context(survey, number->value[0], number->value[2], number->value[3] != 0);
         case GGS_JOURNAL_CLEAR:
-            return see_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
+            return add_change(survey, number->value[0], (struct ggs_memory_change){.kind = GGS_MEMORY_CLEAR});
         case GGS_JOURNAL_MEMORY:
-            return see_memory(survey, record->body);
+            return add_memory(survey, record->body);
         case GGS_JOURNAL_EMBEDDINGS:
-            return see_embeddings(survey, number->value[0]);
+            return add_embeddings(survey, number->value[0]);
         case GGS_JOURNAL_OUTPUT_READ:
-            see_output_read(survey, ((const struct ggs_journal_output_read *) record->body)->context,
+            add_output_read(survey, ((const struct ggs_journal_output_read *) record->body)->context,
                             ((const struct ggs_journal_output_read *) record->body)->index);
             return true;
         case GGS_JOURNAL_DECODE:
@@ -243,14 +242,12 @@ bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record
     }
 }
 
-// ---- the end ----
-
 bool ggs_survey_finish(struct ggs_survey * survey) {
     bool good = true;
     for (size_t i = 0; good && i < survey->n_lives; i++) {
         struct ggs_life * life = &survey->lives[i];
         if (life->read) good = mark(&survey->readers, life->first_decode, true);
-        // A context that did nothing but a probe.
+        // A context with nothing but a probe.
         if (good && life->cleared && life->tokens <= PROBE_TOKENS) good = end_life(survey, life);
     }
     for (size_t i = 0; good && i < survey->sequences.n_contexts; i++) {

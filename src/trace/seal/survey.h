@@ -1,6 +1,6 @@
-// What the journal tells of decodes only later: which were warm-ups, whose embeddings were taken,
-// which check drafts, whose outputs are read, and which contexts draft for others. Records go in
-// one by one, so a recording can be looked at while it is made.
+// Information about decodes that follows later in the journal: warm-ups, embeddings, checks of
+// drafts, reads of outputs, and contexts that draft for others. Records are added one by one, so a
+// live recording can be read too.
 #pragma once
 
 #include "base/map.h"
@@ -15,24 +15,23 @@ struct ggs_draft {
 
 struct ggs_survey {
     struct ggs_sequences sequences;  // contexts by their addresses
-    struct ggs_map       warmups;    // decodes that warm up
-    struct ggs_map       embeddings; // whose embeddings were taken
-    struct ggs_map       verifies;   // that check drafted tokens together with a prompt's last token
-    struct ggs_map       readers;    // first decodes of contexts of which outputs are read
-    struct ggs_draft *   drafts;     // when it is over
+    struct ggs_map       warmups;    // warm-ups
+    struct ggs_map       embeddings; // embeddings were read
+    struct ggs_map       verifies;   // drafted tokens are checked with a prompt's last token
+    struct ggs_map       readers;    // first decodes of contexts whose outputs are read
+    struct ggs_draft *   drafts;     // once finished
     size_t               n_drafts, drafts_capacity;
-    uint64_t
-        decode; // that the newest record made part of the sequences, 0 if it made none: `sequences.parts` are of it
-    struct ggs_life *    lives; // private, as the rest
+    uint64_t             decode; // whose parts are in `sequences`, from the newest record; or 0
+    struct ggs_life *    lives;  // private from here on
     size_t               n_lives, lives_capacity;
     struct ggs_pending * pending;
     size_t               n_pending, pending_capacity;
 };
 
-// A zeroed struct is ready, but for `sequences.gaps`. False when out of memory.
+// A zeroed struct is ready; `sequences.gaps` may be set. False when out of memory.
 bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record);
-// All records were taken.
+// Call it after the last record.
 bool ggs_survey_finish(struct ggs_survey * survey);
 void ggs_survey_release(struct ggs_survey * survey);
-// Has the context done anything else than what may turn out to be a warm-up?
+// True if the context has done more than possible warm-ups.
 bool ggs_survey_is_warm(const struct ggs_survey * survey, uint64_t context);

@@ -40,7 +40,7 @@ void ggs_windows_write(const struct ggs_spool * spool, const struct ggs_clock * 
     if (whole && ggs_spool_control_entry(spool, 1) == NULL) return;
     for (uint32_t i = 0; (entry = ggs_spool_control_entry(spool, i)) != NULL; i++) {
         if (entry->kind == 0 || entry->kind >= GGS_WINDOW_COUNT) continue;
-        if (entry->end_ns != 0 && entry->end_ns < clock->start_ns) continue; // before a program that was followed began
+        if (entry->end_ns != 0 && entry->end_ns < clock->start_ns) continue; // before its begin
         struct ggs_window row = {
             .window   = i + 1,
             .kind     = entry->kind,

@@ -9,7 +9,7 @@ bool ggs_find_drafts_cost(const struct ggs_explain_facts * f, struct ggs_reason 
     char     time[GGS_NUMBER_LENGTH];
     if (drafted == 0 || f->drafting_ns == 0) return false;
     double accepted = (double) f->accepted / (double) drafted;
-    // Steps with and without drafts are compared; without the latter, few accepted tokens tell.
+    // Compares steps with and without drafts; if all have drafts, few accepted tokens decide.
     bool worse = f->ns_per_plain > 0 ? f->ns_per_drafted > f->ns_per_plain : accepted < 0.4;
     if (!worse) return false;
     out->part      = GGS_PART_GENERATE;

@@ -5,7 +5,7 @@
 
 enum { WHOLE = 512, SMALL = 64, LONG = 64 };
 
-// Of the time of a small batch this much is left in a large one. Arithmetic stays, reading goes.
+// The share of a small batch's time that remains in a large one: arithmetic stays, reading goes.
 static double left_of(const struct ggs_explain_facts * f) {
     double all = (double) f->prompt.wall_ns / 1e9;
     if (f->rates.flops_per_second > 0 && f->prompt.flops > 0 && all > 0) {
@@ -16,16 +16,16 @@ static double left_of(const struct ggs_explain_facts * f) {
 }
 
 bool ggs_find_small_batches(const struct ggs_explain_facts * f, struct ggs_reason * out) {
-    // Outputs that nobody reads are of tokens that were fed, not generated.
+    // Outputs that are never read belong to tokens that were fed, not generated.
     bool     single = f->generate.decodes > 0 && f->generate.tokens == f->generate.decodes;
     uint64_t unread = single && f->generate.unread >= LONG ? f->generate.unread : 0;
     uint64_t fed = f->prompt.tokens + unread, runs = f->prompt.runs + unread, decodes = f->prompt.decodes + unread;
     if (f->devices > 0 || fed < LONG || runs == 0) return false;
-    // A callback makes a graph run of every node: decodes tell then.
+    // A callback makes a graph run of every node, so decodes are counted instead.
     uint64_t pieces = runs > fed && decodes > 0 ? decodes : runs;
     double   each   = (double) fed / (double) pieces;
     if (each >= SMALL || pieces <= (fed + WHOLE - 1) / WHOLE) return false;
-    // A server that has short prompts computes short batches: of one prompt no more can be had.
+    // A server with short prompts computes short batches: one prompt has no more.
     if (f->requests > 0 && fed / f->requests < LONG) return false;
     bool   by_program = decodes > 0 && (double) fed / (double) decodes < 2 * each;
     double ns         = (double) f->prompt.ns;

@@ -1,4 +1,4 @@
-// Layers were to go to a device, and there is none.
+// Layers were meant for a device, and there is none.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"

@@ -1,4 +1,4 @@
-// A device that is made of software: it computes on the CPU, and slower.
+// A software device: it computes on the CPU, and slower.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"

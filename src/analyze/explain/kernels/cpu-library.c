@@ -1,13 +1,13 @@
-// A CPU library that is built for less than this CPU can.
+// A CPU library that does not use this CPU's instructions.
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/explain/findings.h"
 
-// What ggml's kernels for quantized weights reach with each set of instructions, in terms of
-// plain C: usual factors on one core, rounded.
+// Typical speed of ggml's kernels for quantized weights with each instruction set, relative to
+// plain C on one core, rounded.
 static const struct level {
-    const char * flag; // of /proc/cpuinfo: the CPU can it
+    const char * flag; // of /proc/cpuinfo
     const char * name;
     double       speed;
 } levels[] = {{"avx512_vnni", "AVX-512 VNNI", 16},
@@ -16,7 +16,7 @@ static const struct level {
               {"avx", "AVX", 4},
               {"sse4_2", "SSE4.2", 3}};
 
-// Variants of the engine's library, and what each is built for.
+// Variants of the engine's library, and their instruction sets.
 static const struct variant {
     const char * name;
     double       speed;
@@ -41,7 +41,7 @@ bool ggs_find_cpu_library(const struct ggs_explain_facts * f, struct ggs_reason 
         snprintf(file, sizeof(file), "libggml-cpu-%s.so", variants[i].name);
         if (strcmp(f->cpu_library, file) == 0) is = &variants[i];
     }
-    // AVX-512 pays by a third where it pays: below that no library is called wrong.
+    // AVX-512 gains a third at most, which is no reason to blame a library.
     if (can == NULL || is == NULL || is->speed * 2 > can->speed || f->devices > 0) return false;
     out->part      = GGS_PART_TOKENS;
     out->gain_ns   = (uint64_t) ((double) (f->prompt.wall_ns + f->generate.wall_ns) * (1 - is->speed / can->speed));

@@ -9,7 +9,7 @@ bool ggs_find_output_layer(const struct ggs_explain_facts * f, struct ggs_reason
     const struct ggs_phase_facts * g = &f->generate;
     char                           bytes[GGS_NUMBER_LENGTH];
     if (g->steps == 0 || g->busy_ns == 0 || 5 * g->output_busy_ns < 2 * g->busy_ns) return false;
-    // What 4.5 bits leave of it. Q6_K is what quantized models have.
+    // The share that 4.5 bits leave. Quantized models use Q6_K.
     double left    = strcmp(f->output_type, "f32") == 0     ? 4.5 / 32
                      : strstr(f->output_type, "16") != NULL ? 4.5 / 16
                      : strcmp(f->output_type, "q8_0") == 0  ? 4.5 / 8.5

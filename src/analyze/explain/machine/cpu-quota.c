@@ -1,4 +1,4 @@
-// A quota of CPU time holds the program: containers have one, whatever the number of cores.
+// A quota of CPU time throttles the program: containers have one, whatever the number of cores.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
@@ -10,7 +10,7 @@ bool ggs_find_cpu_quota(const struct ggs_explain_facts * f, struct ggs_reason * 
     if (f->quota <= 0 || f->periods == 0 || 20 * f->throttled_periods < f->periods) return false;
     out->condition = true;
     out->part      = GGS_PART_TOKENS;
-    // Throttled is counted per CPU: threads that share the quota are held together.
+    // Throttling is counted per CPU: threads that share the quota are stopped together.
     uint64_t per_cpu = f->throttled_ns / (f->threads == 0 ? 1 : f->threads);
     out->gain_ns     = per_cpu;
     out->figure      = f->quota;

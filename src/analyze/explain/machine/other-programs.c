@@ -1,18 +1,18 @@
-// Other programs on the CPUs: every time of the recording is longer for it.
+// Other programs on the CPUs: all times of the recording are longer.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
 #include "base/number.h"
 
-// What is lost at most, if context switches were not recorded: what threads had to do with fewer
-// CPUs than they are.
+// A bound of the loss if context switches were not recorded: the work of the threads on the
+// remaining CPUs.
 static uint64_t guess(const struct ggs_explain_facts * f, double left) {
     double wanted = (double) f->threads;
     if (left >= wanted) return 0;
     return (uint64_t) ((double) ggs_explain_facts_part_ns(f, GGS_PART_TOKENS) * (1 - (left < 0 ? 0 : left) / wanted));
 }
 
-static void tell_lost(const struct ggs_explain_facts * f, double others, struct ggs_reason * out) {
+static void explain_lost(const struct ggs_explain_facts * f, double others, struct ggs_reason * out) {
     char lost[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], who[128] = "; who ran instead was not seen (it takes root)";
     if (f->off_cpu.others_seen) who[0] = '\0';
     if (f->off_cpu.who[0] != '\0') snprintf(who, sizeof(who), "; instead ran %s", f->off_cpu.who);
@@ -37,7 +37,7 @@ bool ggs_find_other_programs(const struct ggs_explain_facts * f, struct ggs_reas
     ggs_reason_evidence(out, "others %.0f %% of all CPUs, %llu threads here", 100 * others,
                         (unsigned long long) f->threads);
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.others_cpu_share");
-    if (f->off_cpu.recorded) tell_lost(f, others, out);
+    if (f->off_cpu.recorded) explain_lost(f, others, out);
     ggs_reason_advise(out, "end them and record again; beside them %llu thread%s", (unsigned long long) free,
                       free == 1 ? "" : "s");
     return true;

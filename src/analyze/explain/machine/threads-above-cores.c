@@ -1,4 +1,4 @@
-// More threads than CPUs: each barrier waits for the thread that has none.
+// More threads than CPUs: each barrier waits for a thread without a CPU.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
@@ -11,7 +11,7 @@ bool ggs_find_threads_above(const struct ggs_explain_facts * f, struct ggs_reaso
     if (cpus == 0 || f->threads <= cpus || wall == 0) return false;
     uint64_t ideal = busy / cpus < wall ? busy / cpus : wall;
     double   waits = busy + wait > 0 ? (double) wait / (double) (busy + wait) : 0;
-    // Threads that are off the CPU inside an op count as busy: waits alone tell too little.
+    // Threads that lose the CPU inside an op count as busy, so waits alone are too small.
     uint64_t by_waits = (uint64_t) ((double) wall * waits), by_work = wall - ideal;
     out->part      = GGS_PART_TOKENS;
     out->gain_ns   = by_work > by_waits ? by_work : by_waits;

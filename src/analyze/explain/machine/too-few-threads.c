@@ -1,4 +1,4 @@
-// Cores that nobody uses.
+// Unused cores.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
@@ -6,14 +6,14 @@
 bool ggs_find_too_few_threads(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     uint64_t cores  = ggs_explain_facts_cpus(f);
     double   others = f->conditions.others_cpu_share < 0 ? 0 : f->conditions.others_cpu_share * (double) f->cores;
-    // Two threads of one core share its arithmetic: a thread per core is what the engine chooses.
+    // Two threads of one core share its arithmetic; the engine chooses a thread per core.
     if (f->threads_per_core > 1) cores = (cores + f->threads_per_core - 1) / f->threads_per_core;
     double free = (double) cores - others;
-    bool   busy = f->conditions.others_cpu_share >= 0.15; // a finding of its own, and this one is marked
+    bool   busy = f->conditions.others_cpu_share >= 0.15; // has its own finding
     if (f->threads == 0 || f->devices > 0 || f->threads >= cores) return false;
     if (!busy && free - (double) f->threads < 0.5) return false;
     double part = (double) f->threads / (double) cores;
-    // Generating is bound by memory, of which a few threads may have all.
+    // Generating is bound by memory, which a few threads may saturate.
     double memory = part;
     if (f->rates.threads == f->threads && f->all_rates.memory_bytes_per_second > 0)
         memory = (double) f->rates.memory_bytes_per_second / (double) f->all_rates.memory_bytes_per_second;

@@ -9,7 +9,7 @@ bool ggs_find_uneven_work(const struct ggs_explain_facts * f, struct ggs_reason 
     uint64_t uneven = f->prompt.uneven_ns + f->generate.uneven_ns, wall = f->prompt.wall_ns + f->generate.wall_ns;
     uint64_t cpus = ggs_explain_facts_cpus(f), busy = f->prompt.busy_ns + f->generate.busy_ns;
     double   others = f->conditions.others_cpu_share < 0 ? 0 : f->conditions.others_cpu_share;
-    // Threads without a CPU of their own look uneven: that is another finding.
+    // Threads without a CPU look uneven; that is another finding.
     if (f->threads < 2 || wall == 0 || f->threads > cpus || others >= 0.05) return false;
     double share = (double) uneven / (double) (uneven + busy);
     if (share < 0.1) return false;

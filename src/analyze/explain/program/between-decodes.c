@@ -8,10 +8,10 @@ bool ggs_find_between_decodes(const struct ggs_explain_facts * f, struct ggs_rea
     const struct ggs_phase_facts * g = &f->generate;
     char                           time[GGS_NUMBER_LENGTH], step[GGS_NUMBER_LENGTH];
     if (g->steps < 4 || g->before_ns == 0 || f->drafting_ns > 0) return false;
-    // The median: a thread that has no CPU for a while is no habit of the program.
+    // The median ignores a thread that once had no CPU.
     double   share = (double) g->before_ns / (double) (g->before_ns + g->step_ns);
     uint64_t all   = g->before_ns * g->steps;
-    if (f->requests > 1 && f->sequences > 1) return false; // a server waits for its clients
+    if (f->requests > 1 && f->sequences > 1) return false; // a server waits for clients
     if (share < 0.1) return false;
     out->part      = GGS_PART_GENERATE;
     out->timed     = true;

@@ -1,4 +1,4 @@
-// An eval callback that looks at every node: each becomes a graph of its own.
+// An eval callback for every node: each becomes a graph of its own.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"

@@ -9,7 +9,7 @@ bool ggs_find_cold_cache(const struct ggs_explain_facts * f, struct ggs_reason *
     uint64_t bytes = f->conditions.read_bytes, first = f->faults_in_load.stalled_ns;
     uint64_t asked = f->loading.ns;
     if (f->model_bytes == 0 || bytes < f->model_bytes / 4 || bytes > 2 * f->model_bytes) return false;
-    // Reading is waited for in calls that ask for bytes, and in faults on what is mapped.
+    // Reading delays calls that request bytes, and faults on mapped pages.
     uint64_t waited = asked + first;
     out->part       = GGS_PART_LOAD;
     out->timed      = true;

@@ -1,4 +1,4 @@
-// Ops wait for pages of the model: it does not fit into the memory that is left to it.
+// Ops wait for pages of the model: it does not fit into the available memory.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
@@ -9,11 +9,11 @@ bool ggs_find_page_waits(const struct ggs_explain_facts * f, struct ggs_reason *
     uint64_t stalled = f->faults_in_ops.stalled_ns, threads = f->threads == 0 ? 1 : f->threads;
     uint64_t wall = f->prompt.wall_ns + f->generate.wall_ns;
     if (stalled / threads < wall / 20 || f->faults_in_ops.major + f->faults_in_ops.minor == 0) return false;
-    // The first touch of pages that are in memory costs a fault each, and happens once.
+    // The first touch of a page in memory costs one fault, once.
     if (f->faults_in_ops.major < 20 && f->conditions.memory_limit == 0) return false;
     out->part      = GGS_PART_TOKENS;
     out->timed     = true;
-    out->gain_ns   = stalled < wall ? stalled : wall; // threads wait for the one that stalls
+    out->gain_ns   = stalled < wall ? stalled : wall; // threads wait for the stalled one
     out->figure    = (double) stalled / 1e9;
     out->figure_of = "seconds that threads were stalled by page faults in ops";
     if (f->conditions.memory_limit > 0)

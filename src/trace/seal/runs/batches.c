@@ -41,7 +41,7 @@ int ggs_seal_batch_read(struct ggs_seal_batch * batch, struct ggs_journal_decode
     batch->encode       = decode->encode != 0;
     batch->has_position = (decode->has & GGS_DECODE_HAS_POSITIONS) != 0;
     batch->has_output   = (decode->has & GGS_DECODE_HAS_OUTPUTS) != 0;
-    batch->told         = (decode->has & GGS_DECODE_READS_RECORDED) != 0;
+    batch->reads_known  = (decode->has & GGS_DECODE_READS_RECORDED) != 0;
     for (uint64_t i = 0; i < n; i++) {
         batch->token[i]    = decode->has & GGS_DECODE_HAS_TOKENS ? arrays.tokens[i] : -1;
         batch->position[i] = arrays.positions[i];
@@ -63,7 +63,7 @@ int ggs_seal_batch_read(struct ggs_seal_batch * batch, struct ggs_journal_decode
 void ggs_seal_batch_complete(struct ggs_seal_batch * batch, struct ggs_sequences * sequences, uint64_t context) {
     if (!batch->has_output && batch->n > 0) batch->output[batch->n - 1] = 1;
     for (uint64_t i = 0; !batch->has_position && i < batch->n; i++) {
-        uint64_t before = i; // the token before it in its sequence, mostly its neighbour
+        uint64_t before = i; // the previous token of its sequence, mostly its neighbour
         while (before > 0 && batch->sequence[before - 1] != batch->sequence[i]) before--;
         batch->position[i] = before > 0      ? batch->position[before - 1] + 1
                              : batch->encode ? 0
@@ -93,7 +93,8 @@ bool ggs_seal_batch_learn(struct ggs_seal_batch * batch, const struct ggs_seal_g
         for (uint64_t i = 0; i < n; i++) batch->token[i] = element(index->data, index->width, i);
         for (uint64_t i = 0; i < n; i++) batch->position[i] = (int64_t) i;
     } else if (node == graph->positions.node && index->slot == graph->positions.slot) {
-        // Some models have several positions per token; the first one of all tokens comes first.
+        // Some models have several positions per token; the first positions of all tokens come
+        // first.
         for (uint64_t i = 0; i < n && i < batch->n; i++) batch->position[i] = element(index->data, index->width, i);
     }
     if (node == graph->outputs.node && index->slot == graph->outputs.slot) {
@@ -112,22 +113,22 @@ void ggs_seal_batch_guess(struct ggs_seal_batch * batch, const struct ggs_seal_g
 }
 
 struct ggs_sequence_batch ggs_seal_batch_fed(const struct ggs_seal_batch * batch) {
-    return (struct ggs_sequence_batch){.decode   = batch->decode,
-                                       .step     = -1,
-                                       .encode   = batch->encode,
-                                       .told     = batch->told,
-                                       .n        = batch->n,
-                                       .token    = batch->token,
-                                       .position = batch->position,
-                                       .sequence = batch->sequence,
-                                       .output   = batch->output};
+    return (struct ggs_sequence_batch){.decode      = batch->decode,
+                                       .step        = -1,
+                                       .encode      = batch->encode,
+                                       .reads_known = batch->reads_known,
+                                       .n           = batch->n,
+                                       .token       = batch->token,
+                                       .position    = batch->position,
+                                       .sequence    = batch->sequence,
+                                       .output      = batch->output};
 }
 
-// Pairs come by token; those of one further sequence become ranges.
+// Pairs are sorted by token; those of one further sequence become ranges.
 bool ggs_seal_batch_copy(const struct ggs_seal_batch * batch, uint64_t * at, struct ggs_memory_change * change) {
     for (; *at < batch->n_more; ++*at) {
         const struct ggs_more * first = &batch->more[*at];
-        if (first->sequence < 0) continue; // part of a range already
+        if (first->sequence < 0) continue; // part of a range
         *change       = (struct ggs_memory_change){.decode   = batch->decode,
                                                    .kind     = GGS_MEMORY_COPY,
                                                    .sequence = batch->sequence[first->index],

@@ -7,7 +7,7 @@
 
 // ---- queues ----
 
-// The number of a queue among its device's: engines give them any numbers.
+// Returns the number of a queue among those of its device: engines number them arbitrarily.
 static uint64_t queue_number(struct ggs_runs * runs, uint64_t device, uint32_t queue) {
     uint64_t number = 0;
     for (size_t i = 0; i < runs->n_queues; i++) {
@@ -27,8 +27,8 @@ static struct ggs_lod_lane * lane_of(struct ggs_runs * runs, const struct ggs_ru
 
 // ---- ops ----
 
-// Nodes that were computed together with the one at ops[i]: those after it that no loop came to
-// (or, in a replay, that have no kernels of their own), but for empty ones.
+// Counts nodes computed together with the one at ops[i]: later ones that the loop did not reach
+// (or, in a replay, that have no kernels of their own), except for empty ones.
 static uint64_t absorb(struct ggs_runs * runs, const struct ggs_device_ops * device, uint32_t i,
                        const struct ggs_seal_graph * graph) {
     bool     replayed = device->head.timed == GGS_DEVICE_REPLAYED;
@@ -100,7 +100,7 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
         return;
     }
     if (open->n_work > 0) qsort(open->work, open->n_work, sizeof(*open->work), by_node);
-    int64_t covered = 0; // a queue does one op at a time: kernels that overlap are shared out by their ends
+    int64_t covered = 0; // a queue runs one op at a time; overlapping kernels are divided
     ggs_devices_seen(runs->devices, row->device, GGS_SEEN_OPS);
     row->flags &= ~(uint64_t) GGS_RUN_OPAQUE;
     row->slot    = GGS_DEVICE_SLOT + (int64_t) row->device;
@@ -108,8 +108,8 @@ void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, co
     for (uint32_t i = 0; i < device->head.ops; i++) {
         const struct ggs_journal_device_op * op = &device->ops[i];
         if (op->end_ns == 0) {
-            // The loop came to it and recorded nothing: there was nothing to do. In a replay it was
-            // fused.
+            // The loop reached it and recorded nothing, so there was nothing to do. In a replay it
+            // was fused.
             if (device->head.timed == GGS_DEVICE_TIMED) runs->nodes[op->node] |= GGS_NODE_WAS_SKIPPED;
             continue;
         }

@@ -1,19 +1,18 @@
-// Graph runs on devices: what the journal's DEVICE_RUN and KERNELS say, as op runs and kernels.
-// Part of sealing.
+// Graph runs on devices: DEVICE_RUN and KERNELS of the journal become op runs and kernels. Part of
+// sealing.
 #pragma once
 
 #include "trace/seal/runs/runs.h"
 
-// What a run on a device waits for. Owned by its ggs_open_run.
+// The ops of a device's run until it is written. Owned by its ggs_open_run.
 struct ggs_device_ops {
     struct ggs_journal_device_run  head;
     struct ggs_journal_device_op * ops;
 };
 
-// Writes the op runs of a run whose times were stamped, marks its nodes in runs->nodes, and tells
-// the latest end.
+// Writes the op runs of a timed run, marks its nodes in runs->nodes, and returns the latest end.
 void ggs_device_ops_write(struct ggs_runs * runs, struct ggs_open_run * open, const struct ggs_seal_graph * graph);
 
-// The journal's records. `body` has `length` bytes.
+// Records of the journal. `body` has `length` bytes.
 void ggs_runs_device(struct ggs_runs * runs, const void * body, size_t length);
 void ggs_runs_kernels(struct ggs_runs * runs, const void * body, size_t length);

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 
-enum { VIEW_DEPTH = 8 }; // ggml flattens views of views; more than this is damage
+enum { VIEW_DEPTH = 8 }; // ggml flattens views of views; more is damage
 
 static void free_graph(struct ggs_seal_graph * graph) {
     if (graph == NULL) return;
@@ -32,7 +32,8 @@ struct ggs_seal_graph * ggs_graphs_get(const struct ggs_graphs * graphs, uint64_
     return index == 0 ? NULL : graphs->list[index - 1];
 }
 
-// Takes the graph; false (and the graph is freed) where its number is taken or memory is short.
+// Takes ownership of the graph; returns false, and frees it, if its number is used or memory is
+// short.
 static bool keep(struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     uint64_t * index = ggs_map_put(&graphs->numbers, ggs_map_key_number(graph->id));
     if (index == NULL || !ggs_array_reserve(graphs->list, graphs->capacity, graphs->n + 1)) {
@@ -50,7 +51,7 @@ static bool keep(struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
 
 // ---- names of ops and types ----
 
-// The next line of [*p, end) without its newline; false at the end.
+// Returns the next line of [*p, end) without its newline; false at the end.
 static bool next_line(const char ** p, const char * end, const char ** line, size_t * length) {
     if (*p >= end) return false;
     const char * stop = memchr(*p, '\n', (size_t) (end - *p));
@@ -114,7 +115,7 @@ static bool is_empty(const struct ggs_graphs * graphs, const struct ggs_journal_
 
 // ---- tensors ----
 
-// Tensors of one graph while they are turned into rows: ids[i] is 0 until tensor i has one.
+// Tensors of one graph that are being turned into rows: ids[i] is 0 until tensor i has one.
 struct resolver {
     struct ggs_graphs *               graphs;
     const struct ggs_journal_tensor * tensors;
@@ -194,7 +195,7 @@ static void write_edge(struct ggs_graphs * graphs, uint64_t graph, uint32_t node
     ggs_writer_append(graphs->writer, GGS_TABLE_EDGES, &row);
 }
 
-// A scheduler's copy of "x" for a backend is called "BACKEND#x#0".
+// A scheduler's copy of "x" for a backend is named "BACKEND#x#0".
 static bool is_named(const char * name, const char * wanted) {
     const char * found = strstr(name, wanted);
     if (found == NULL || (found != name && found[-1] != '#')) return false;
@@ -202,15 +203,15 @@ static bool is_named(const char * name, const char * wanted) {
     return after == '\0' || after == '#' || after == ' ';
 }
 
-// Is this tensor given from outside: a leaf of 32-bit integers that is marked as an input?
+// True if this tensor comes from outside: a leaf of 32-bit integers that is marked as an input.
 static bool is_index_input(const struct ggs_seal_graph * graph, int32_t tensor) {
-    enum { I32 = 26, INPUT = 1 }; // ggml's numbers, which GGUF files fix
+    enum { I32 = 26, INPUT = 1 }; // ggml's numbers, fixed by GGUF
     return tensor >= (int64_t) graph->n_nodes && graph->tensors[tensor].type == I32 &&
            (graph->tensors[tensor].flags & INPUT) != 0;
 }
 
-// Some builds of the engine leave inputs without a name. Positions are what ropes take, or what the
-// table of positions is read by; outputs are rows taken of something that was computed.
+// Some builds of the engine leave inputs without a name. Positions are inputs of ropes, or of the
+// lookup in a table of positions; outputs select rows of a computed tensor.
 static void find_unnamed_inputs(const struct ggs_graphs * graphs, struct ggs_seal_graph * graph) {
     int32_t tokens = graph->tokens.node < 0 ? -1 : graph->tensors[graph->tokens.node].source[1];
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
@@ -289,7 +290,7 @@ static void write_root(struct ggs_graphs * graphs, struct ggs_seal_graph * graph
         write_node(graphs, graph->id, i, node, graph->ids[i]);
         for (uint32_t s = 0; s < GGS_GRAPH_SOURCES; s++)
             if (node->source[s] >= 0) write_edge(graphs, graph->id, i, s, graph->ids[node->source[s]]);
-        bool computes = (node->flags & 16) != 0; // GGML_TENSOR_FLAG_COMPUTE, in releases that have it
+        bool computes = (node->flags & 16) != 0; // GGML_TENSOR_FLAG_COMPUTE of newer releases
         graph->kinds[i] =
             (uint8_t) ((is_empty(graphs, node) ? GGS_NODE_IS_EMPTY : 0) | (computes ? GGS_NODE_IS_COMPUTE : 0));
         graph->computes |= computes;
@@ -319,7 +320,7 @@ void ggs_graphs_define(struct ggs_graphs * graphs, const void * body, size_t len
 
 // ---- graphs at other addresses ----
 
-// What differs from the root: what the base differs in, overlaid with the new moves.
+// Differences from the root: those of the base, replaced by the new moves.
 static bool compose(struct ggs_seal_graph * graph, const struct ggs_seal_graph * base, const uint8_t * moves,
                     uint64_t n) {
     struct ggs_map places = {0};
@@ -353,7 +354,7 @@ static void apply(struct ggs_journal_tensor * tensor, const struct ggs_journal_m
         tensor->parameters[move->what - 3] = (int32_t) move->value;
 }
 
-// Writes the nodes and edges that differ from the root's, with `tensors` and `ids` as they are now.
+// Writes the nodes and edges that differ from the root's, with the current `tensors` and `ids`.
 static void write_differences(struct ggs_graphs * graphs, const struct ggs_seal_graph * graph,
                               const struct ggs_journal_tensor * tensors, const uint64_t * ids) {
     const struct ggs_seal_graph * root = graph->root;

@@ -1,5 +1,5 @@
-// Graphs and their tensors, as sealing keeps them: each distinct tensor is written once, each graph
-// once, and a graph that differs from a known one only in addresses as those rows that differ.
+// Graphs and their tensors during sealing: each distinct tensor and each graph is written once. A
+// graph that differs from a known one only in addresses is written as the rows that differ.
 #pragma once
 
 #include <stdbool.h>
@@ -8,12 +8,12 @@
 #include "trace/seal/places.h"
 
 enum ggs_node_kind {
-    GGS_NODE_IS_EMPTY   = 1, // nothing to compute: a view, or a shape with a 0
+    GGS_NODE_IS_EMPTY   = 1, // computes nothing: a view, or a shape with a 0
     GGS_NODE_IS_COMPUTE = 2, // its compute flag is on
 };
 
-// Where a graph takes its tokens, positions and wanted outputs from: index data of (node, slot).
-// node -1: nowhere.
+// Where a graph has its tokens, positions and wanted outputs: index data of (node, slot). node -1
+// for none.
 struct ggs_graph_input {
     int64_t  node;
     uint32_t slot;
@@ -21,16 +21,16 @@ struct ggs_graph_input {
 
 struct ggs_seal_graph {
     uint64_t                    id;
-    struct ggs_seal_graph *     root; // itself, or the graph whose nodes it shares
+    struct ggs_seal_graph *     root; // the graph whose nodes it shares, or itself
     uint32_t                    n_nodes, n_tensors;
     struct ggs_journal_tensor * tensors; // roots only, from here on
     const char **               names;   // into `text`
     char *                      text;
     uint64_t *                  ids;      // rows of the tensors table
     uint8_t *                   kinds;    // of nodes
-    bool                        computes; // a compute flag is on somewhere
+    bool                        computes; // some node has a compute flag
     struct ggs_graph_input      tokens, positions, outputs;
-    struct ggs_journal_move *   moves; // others: what differs from the root
+    struct ggs_journal_move *   moves; // others: differences from the root
     uint64_t                    n_moves;
 };
 
@@ -45,7 +45,7 @@ struct ggs_graphs {
     char **                  ops; // names by number
     size_t                   n_ops;
     uint64_t                 n_types;
-    bool                     computes; // some graph had a compute flag on
+    bool                     computes; // some graph has a compute flag
     uint64_t                 damaged;
 };
 

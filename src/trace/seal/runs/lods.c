@@ -8,13 +8,13 @@
 enum { OP_RUNS_PER_BIN = 40, BINS_AT_TOP = 16, MOST_EMPTY = 1 << 20, CREDIT = 8, SKEW_NS = 1000 };
 
 static void set_level(struct ggs_lods * lods, uint64_t op_runs, uint64_t span_ns, uint64_t lanes) {
-    uint64_t runs  = op_runs / (lanes == 0 ? 1 : lanes) / OP_RUNS_PER_BIN; // bins that a lane may have
+    uint64_t runs  = op_runs / (lanes == 0 ? 1 : lanes) / OP_RUNS_PER_BIN; // most bins of a lane
     uint64_t width = span_ns / (runs == 0 ? 1 : runs);
     lods->level    = 10;
     while (lods->level < 60 && 1ull << lods->level < width) lods->level++;
 }
 
-// How many levels there are for a recording of that length.
+// Number of levels for a recording of that length.
 static unsigned count_levels(const struct ggs_lods * lods, uint64_t span_ns) {
     unsigned levels = 1;
     while (levels < GGS_LOD_LEVELS && span_ns >> (lods->level + GGS_LOD_SHIFT * levels) > BINS_AT_TOP) levels++;
@@ -74,7 +74,7 @@ void ggs_lods_release(struct ggs_lods * lods) {
     free(lods->left);
 }
 
-// What the lane is called: unique among the trace's.
+// Names the lane, uniquely in the trace.
 static uint64_t name_lane(struct ggs_lods * lods, const struct ggs_device * device, int64_t slot, uint64_t thread) {
     const char * name = ggs_devices_name(lods->devices, device->device);
     char         text[160];
@@ -118,7 +118,7 @@ struct ggs_lod_lane * ggs_lods_lane(struct ggs_lods * lods, const struct ggs_dev
     return lane;
 }
 
-// Hands the rows of a level to the writer, as chunks of their own.
+// Writes the rows of a level as chunks of their own.
 static void write_level(struct ggs_lods * lods, unsigned i) {
     struct ggs_block * waiting = &lods->waiting[i];
     for (uint32_t r = 0; r < waiting->rows; r++) {
@@ -155,7 +155,7 @@ static void leave(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i
     bin->begin_ns = -1;
 }
 
-// The open bin that has the time, or a later one that is open already: damaged spools step back.
+// Returns the open bin of that time, or a later one that is open: damaged spools go back.
 static struct ggs_lod * bin_at(struct ggs_lods * lods, struct ggs_lod_lane * lane, unsigned i, int64_t ns) {
     unsigned         level = lods->level + GGS_LOD_SHIFT * i;
     int64_t          begin = ns >> level << level;
@@ -171,20 +171,19 @@ static uint64_t * member(struct ggs_lod * bin, bool wait) {
     return wait ? &bin->wait_ns : &bin->busy_ns;
 }
 
-// Adds [from, to) to the bins that it lies in.
+// Adds [from, to) to its bins.
 static void spread(struct ggs_lods * lods, struct ggs_lod_lane * lane, int64_t from, int64_t to, bool wait) {
     int64_t width = 1ll << lods->level;
-    // A thread does one thing at a time, but time stamp counters of cores differ by 0.1 us and ops
-    // are ordered by them (keep_order). Overlaps of that size count at the lane's present position,
-    // so sums stay those of the op runs. Larger overlaps are damage and must not cost a walk per
-    // op.
+    // A thread does one thing at a time, but time stamp counters of cores differ by 0.1 us and
+    // order the ops (keep_order). Overlaps of that size count at the lane's current position, so
+    // sums stay those of the op runs. Larger overlaps are damage and must not cost a walk per op.
     int64_t again = (to < lane->covered_ns ? to : lane->covered_ns) - from;
     if (again > 0 && again <= SKEW_NS) *member(bin_at(lods, lane, 0, from), wait) += (uint64_t) again;
     if (from < lane->covered_ns) from = lane->covered_ns;
     if (to > lods->limit_ns) to = lods->limit_ns;
     while (from < to && lods->credit > 0) {
         struct ggs_lod * bin  = bin_at(lods, lane, 0, from);
-        int64_t          stop = bin->begin_ns + width; // beyond `from`, even if the bin is a later one
+        int64_t          stop = bin->begin_ns + width; // beyond `from`, even in a later bin
         if (stop > to) stop = to;
         *member(bin, wait) += (uint64_t) (stop - from);
         from = lane->covered_ns = stop;
@@ -207,7 +206,7 @@ static void add(struct ggs_lods * lods, struct ggs_lod_lane * lane, const struct
         bin->longest_run  = op->run;
         bin->longest_node = op->node;
     }
-    if (op->begin_ns >= lane->covered_ns && after <= bin->begin_ns + (1ll << lods->level)) { // nearly always
+    if (op->begin_ns >= lane->covered_ns && after <= bin->begin_ns + (1ll << lods->level)) {
         bin->busy_ns += busy;
         bin->wait_ns += inner + op->wait_ns;
         lane->covered_ns = after;

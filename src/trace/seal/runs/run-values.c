@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-// Tokens may be looked up in one graph run of a scheduler call, and positions be read in another: so
-// they are told apart from both.
+// One graph run of a scheduler call may look up tokens, and another may read positions, so
+// positions are kept apart from both.
 static void learn_positions(struct ggs_runs * runs, const struct ggs_run * row, uint64_t n, const void * payload) {
     if (!ggs_writer_reserve(runs->writer, runs->positions, runs->positions_capacity, n)) return;
     for (uint64_t i = 0; i < n; i++) {
@@ -75,7 +75,7 @@ void ggs_run_values_write(struct ggs_runs * runs, const struct ggs_run * row, co
         runs->damaged++;
         return;
     }
-    memcpy(&values, unit, sizeof(values)); // which wants a stricter alignment
+    memcpy(&values, unit, sizeof(values)); // needs a stricter alignment
     memcpy(&dump, unit, sizeof(dump));
     if (unit->type == GGS_UNIT_DUMP)
         write_dump(runs, row, &dump, payload);

@@ -1,4 +1,4 @@
-// What of a recording is in a part: its blocks take the place of lanes.
+// Runs from a part: its blocks replace lanes.
 #include <stdlib.h>
 
 #include "trace/seal/runs/runs.h"

@@ -27,29 +27,29 @@ void ggs_runs_release(struct ggs_runs * runs) {
     free(runs->left_out);
 }
 
-// ---- what one run's lanes hold ----
+// ---- units of one run ----
 
-// A run while its units are read.
+// A run whose units are being read.
 struct pull {
     struct ggs_runs *             runs;
     struct ggs_run *              row;
     const struct ggs_seal_graph * graph; // NULL if unknown
     const struct ggs_device *     device;
     size_t                        lane;   // index in the spool
-    int64_t                       values; // slot that has nothing else of the run; -1: none
+    int64_t                       values; // slot with values only; -1 for none
     uint64_t                      thread;
     struct ggs_lod_lane *         lod;
-    struct ggs_node_edges *       before;  // of the thread's op before; NULL for none
+    struct ggs_node_edges *       before;  // of the thread's previous op; NULL for none
     int64_t                       last_ns; // latest time seen
     uint64_t                      damaged; // op runs
-    struct ggs_seal_batch         batch;   // what index data says of tokens; owned
+    struct ggs_seal_batch         batch;   // tokens in index data; owned
 };
 
 static int64_t forward(int64_t from, int64_t to) {
     return to > from ? to - from : 0;
 }
 
-// Times of an op that has ended, from its unit.
+// Sets the times of an ended op from its unit.
 static void set_times(struct ggs_clock * clock, struct ggs_op_run * row, const struct ggs_unit * unit) {
     uint64_t end     = unit->begin + unit->duration;
     int64_t  end_ns  = ggs_clock_ns(clock, end);
@@ -78,7 +78,7 @@ static void keep_order(struct pull * pull, struct ggs_op_run * row) {
     pull->before = own;
 }
 
-// Writes an op run that is complete.
+// Writes a complete op run.
 static void write_op(struct ggs_runs * runs, struct ggs_run * run, struct ggs_lod_lane * lane,
                      const struct ggs_op_run * row) {
     ggs_writer_append(runs->writer, GGS_TABLE_OP_RUNS, row);
@@ -143,8 +143,8 @@ static void pull_index(struct pull * pull, const struct ggs_spool_index * unit, 
         ggs_writer_fail_memory(pull->runs->writer);
 }
 
-// A unit with a payload. The lane of values is the slot's last: what index data says of tokens is
-// known there.
+// Handles a unit with a payload. The lane of values is the slot's last one, so the tokens in index
+// data are known.
 static void pull_payload(struct pull * pull, const struct ggs_spool_index * unit, const void * payload) {
     if (unit->type == GGS_UNIT_INDEX)
         pull_index(pull, unit, payload, unit->bytes);
@@ -152,7 +152,7 @@ static void pull_payload(struct pull * pull, const struct ggs_spool_index * unit
         ggs_run_values_write(pull->runs, pull->row, pull->graph, &pull->batch, unit, payload);
 }
 
-// ---- runs that are no part of the recording ----
+// ---- excluded runs ----
 
 void ggs_runs_leave_out(struct ggs_runs * runs, uint64_t run) {
     struct ggs_run_range * newest = runs->n_left_out == 0 ? NULL : &runs->left_out[runs->n_left_out - 1];
@@ -177,7 +177,7 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
             pull->runs->os_threads[pull->lane] = unit->node;
         } else if (unit->run != run) {
             if (unit->run > run) {
-                if (lane->gap) pull->row->flags |= GGS_RUN_PARTIAL; // what is missing may have been this run's
+                if (lane->gap) pull->row->flags |= GGS_RUN_PARTIAL; // perhaps its units
                 return;
             }
             if (unit->type == GGS_UNIT_OP && !is_left_out(pull->runs, unit->run)) pull->runs->unmatched[pull->lane]++;
@@ -196,7 +196,7 @@ static void pull_lane(struct pull * pull, struct ggs_spool_stream * lane) {
     }
 }
 
-// ---- runs of engines whose barrier was not seen ----
+// ---- runs without observed barriers ----
 
 static int by_node(const void * a, const void * b) {
     const struct ggs_node_begin *x = a, *y = b;
@@ -204,14 +204,14 @@ static int by_node(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// When the first thread began the node, which is one of them.
+// When the first thread began the node.
 static int64_t first_begin(const struct ggs_runs * runs, uint64_t node) {
     return runs->begins[ggs_search(runs->n_held, at, runs->begins[at].node < node)].begin_ns;
 }
 
-// Completes an op whose end was not seen on this thread. All its recorded waits are inside it, and
-// it ended before any thread began the next op (`bound_ns`; -1 if the run was interrupted before
-// that).
+// Completes an op whose end was not recorded on this thread. All its recorded waits are inside it,
+// and it ended before any thread began the next op (`bound_ns`; -1 if the run was interrupted
+// before).
 static void set_bound(struct ggs_op_run * row, int64_t bound_ns) {
     row->inner_wait_ns += row->wait_ns;
     row->wait_ns     = 0;
@@ -235,7 +235,7 @@ static void write_held(struct ggs_runs * runs, struct ggs_run * run, const struc
         if (!last) bound = first_begin(runs, runs->held[i + 1].node);
         if ((row->flags & GGS_OP_RUN_WAIT_UNSEEN) == 0)
             set_bound(row, bound);
-        else if (bound >= 0 && row->begin_ns + (int64_t) row->duration_ns > bound) // counters of cores differ by 0.1 us
+        else if (bound >= 0 && row->begin_ns + (int64_t) row->duration_ns > bound) // cores differ
             row->duration_ns = (uint64_t) forward(row->begin_ns, bound);
         if (row->inner_wait_ns > row->duration_ns) row->inner_wait_ns = row->duration_ns;
         write_op(runs, run, ggs_lods_lane(runs->lods, device, run->slot, row->thread), row);
@@ -288,9 +288,9 @@ static bool prepare_nodes(struct ggs_runs * runs, const struct ggs_seal_graph * 
     return true;
 }
 
-// ---- what is sealed already ----
+// ---- sealed runs ----
 
-// Reads from the part what read_lanes reads from lanes.
+// Reads from the part, like read_lanes from lanes.
 static void read_sealed(struct pull * pull) {
     struct ggs_runs *   runs = pull->runs;
     struct ggs_part_run sealed;
@@ -320,9 +320,9 @@ static void keep_run(struct pull * pull) {
     ggs_part_keep_run(pull->runs->keep, run, pull->runs->nodes);
 }
 
-// ---- a run, from its lanes to its row ----
+// ---- from lanes to rows ----
 
-// False if there is no memory.
+// Returns false if out of memory.
 static bool begin_run(struct pull * pull, struct ggs_runs * runs, struct ggs_open_run * open) {
     struct ggs_run * row = &open->row;
     *pull                = (struct pull){.runs    = runs,
@@ -336,7 +336,7 @@ static bool begin_run(struct pull * pull, struct ggs_runs * runs, struct ggs_ope
     return true;
 }
 
-// The next lane of the run's slot, from pull->lane on; NULL behind the last.
+// Returns the next lane of the run's slot, from pull->lane on; NULL after the last.
 static struct ggs_spool_stream * next_lane(struct pull * pull) {
     const struct ggs_spool * spool = pull->runs->spool;
     bool                     whole = pull->row->slot >= 0;
@@ -375,7 +375,7 @@ static void set_end(struct pull * pull) {
     if (lane != NULL) ggs_lods_add(pull->runs->lods, lane, &whole);
 }
 
-// Writes the row of a run whose lanes are read.
+// Writes the row of a run after its lanes.
 static void end_run(struct pull * pull, struct ggs_open_run * open) {
     struct ggs_runs * runs = pull->runs;
     struct ggs_run *  row  = pull->row;
@@ -419,7 +419,7 @@ static void write_into_part(struct ggs_runs * runs, struct ggs_open_run * open) 
 static void write_from_part(struct ggs_runs * runs, struct ggs_open_run * open) {
     struct pull pull;
     if (!begin_run(&pull, runs, open)) return;
-    for (; next_lane(&pull) != NULL; pull.lane++) {} // lanes have rows in the order of their first runs
+    for (; next_lane(&pull) != NULL; pull.lane++) {} // registers lanes in order
     read_sealed(&pull);
     end_run(&pull, open);
     if (runs->part->runs_left == 0) ggs_runs_end_block(runs);
@@ -445,7 +445,7 @@ static void write_front(struct ggs_runs * runs) {
     runs->n_open -= n;
 }
 
-// ---- the journal's side ----
+// ---- records of the journal ----
 
 struct ggs_open_run * ggs_runs_find(struct ggs_runs * runs, uint64_t run) {
     for (size_t i = runs->n_open; i-- > 0;)
@@ -496,7 +496,7 @@ void ggs_runs_begin(struct ggs_runs * runs, const struct ggs_journal_run * run, 
 void ggs_runs_threads(struct ggs_runs * runs, uint64_t run, uint64_t threads, uint64_t slot, uint64_t flags) {
     struct ggs_open_run * open = ggs_runs_find(runs, run);
     if (open == NULL) return;
-    if (threads == 0) { // a device's
+    if (threads == 0) { // a device
         open->values = slot <= UINT16_MAX ? (int64_t) slot : -1;
         return;
     }
@@ -538,12 +538,12 @@ void ggs_runs_done(struct ggs_runs * runs, struct ggs_open_run * open) {
     int64_t ns = open->row.end_ns;
     open->done = true;
     write_front(runs);
-    // All later runs begin after this one ended.
+    // All later runs begin after the end of this one.
     ggs_observed_emit(runs->observed, runs->n_open > 0 ? runs->open[0].row.begin_ns : ns);
 }
 
-// Counts the units left in lanes. In a recording that goes on, units of runs that the journal does
-// not have yet are not lost.
+// Counts the units left in lanes. In a live recording, units of runs that are not in the journal
+// yet are not lost.
 static void count_left(struct ggs_runs * runs) {
     uint64_t later = 0;
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
@@ -574,7 +574,7 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
         }
     }
     write_front(runs);
-    while (runs->mode == GGS_RUNS_FROM_PART) ggs_runs_end_block(runs); // of a journal that tells of fewer runs: damage
+    while (runs->mode == GGS_RUNS_FROM_PART) ggs_runs_end_block(runs); // fewer runs: damage
     count_left(runs);
     for (size_t i = 0; i < runs->spool->n_lanes; i++) {
         const struct ggs_spool_stream * lane                   = &runs->spool->lanes[i];

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// An idle context's open step holds up the steps of others. Beyond this many it is taken as closed.
+// The open step of an idle context delays the steps of others. Beyond this many it counts as
+// closed.
 enum { QUEUE_MAX = 1024 };
 
 static void free_step(struct ggs_open_step * step) {
@@ -30,7 +31,7 @@ static struct ggs_seal_context * find_context(struct ggs_steps * steps, uint64_t
     return NULL;
 }
 
-// That the scheduler computes for, as far as is known.
+// Finds the context of a scheduler, if known.
 static struct ggs_seal_context * find_scheduler(struct ggs_steps * steps, uint64_t scheduler) {
     for (size_t i = steps->n_contexts; i-- > 0;)
         if (steps->contexts[i]->key == scheduler || (scheduler != 0 && steps->contexts[i]->scheduler == scheduler))
@@ -50,11 +51,11 @@ static struct ggs_seal_context * add_context(struct ggs_steps * steps, uint64_t 
         .key = key, .number = steps->n_contexts, .model = model, .memory = memory, .begin_ns = ns};
     steps->contexts[steps->n_contexts++]   = context;
     struct ggs_sequence_context * sequence = ggs_sequences_context(&steps->sequences, context->number);
-    if (sequence != NULL) sequence->no_memory = model != 0 && memory == 0; // embedding models have none
+    if (sequence != NULL) sequence->no_memory = model != 0 && memory == 0; // embedding models
     return context;
 }
 
-// Their targets are known when all is read.
+// Targets are known once everything is read.
 static void write_contexts(struct ggs_steps * steps) {
     for (size_t i = 0; i < steps->n_contexts; i++) {
         const struct ggs_seal_context * context = steps->contexts[i];
@@ -75,7 +76,7 @@ static struct ggs_seal_context * get_context(struct ggs_steps * steps, uint64_t 
 }
 
 void ggs_steps_context(struct ggs_steps * steps, uint64_t key, uint64_t model, uint64_t memory, int64_t ns) {
-    // An address that is used again is a new context; the old one's steps are complete.
+    // A reused address is a new context; the old one's steps are complete.
     struct ggs_seal_context * old = find_context(steps, key);
     if (old != NULL && old->step != NULL) old->step->closed = true;
     add_context(steps, key, model, memory, ns);
@@ -102,7 +103,7 @@ void ggs_steps_change(struct ggs_steps * steps, uint64_t object, struct ggs_memo
         struct ggs_seal_context * context = steps->contexts[i];
         if (context->memory != object && context->key != object) continue;
         change_one(steps, context, &change);
-        return; // the newest one: addresses are used again
+        return; // the newest one: addresses are reused
     }
 }
 
@@ -116,7 +117,7 @@ static void find_target(struct ggs_steps * steps, struct ggs_seal_context * cont
     }
 }
 
-// The batch's phase, and whether a request begins in it.
+// Returns the batch's phase, and whether a request begins in it.
 static enum ggs_phase classify(struct ggs_steps * steps, struct ggs_seal_context * context,
                                const struct ggs_seal_batch * batch, bool warmup, bool * begins) {
     struct ggs_sequence_batch fed = ggs_seal_batch_fed(batch);
@@ -210,7 +211,7 @@ static struct ggs_open_step * assign_step(struct ggs_steps * steps, struct ggs_s
                                                             .sequence = batch->sequence[i],
                                                             .output   = batch->output[i],
                                                             .decode   = batch->decode,
-                                                            .read     = batch->told && batch->output[i] != 0};
+                                                            .read     = batch->reads_known && batch->output[i] != 0};
     struct ggs_memory_change change;
     for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
         change.step     = step->row.step;
@@ -230,12 +231,12 @@ static void add_run(struct ggs_open_step * step, struct ggs_run * run) {
 
 // ---- decodes ----
 
-// The context's first decode: pass 1 knows whether an output of it is ever read.
+// The context's first decode: pass 1 knows whether any of its outputs is read.
 static void learn_reading(struct ggs_steps * steps, struct ggs_seal_context * context,
                           const struct ggs_seal_batch * batch) {
     bool                          read = ggs_map_get(&steps->survey.readers, ggs_map_key_number(batch->decode)) != 0;
     struct ggs_sequence_context * sequence = ggs_sequences_context(&steps->sequences, context->number);
-    if (!batch->told) return;
+    if (!batch->reads_known) return;
     context->read = read ? GGS_READ_BY_PROGRAM : GGS_READ_NEVER;
     if (sequence != NULL) sequence->never_read = !read;
 }
@@ -274,7 +275,7 @@ void ggs_steps_decode(struct ggs_steps * steps, const void * body, size_t length
 void ggs_steps_output_read(struct ggs_steps * steps, uint64_t key, int64_t index) {
     struct ggs_seal_context * context = find_context(steps, key);
     struct ggs_open_step *    step    = context == NULL ? NULL : context->step;
-    if (step == NULL || context->newest > step->n_tokens) return; // it was written already
+    if (step == NULL || context->newest > step->n_tokens) return; // written
     struct ggs_token * tokens  = step->tokens + context->newest;
     uint64_t           outputs = 0, n = step->n_tokens - context->newest;
     for (uint64_t i = 0; i < n; i++) outputs += tokens[i].output != 0;
@@ -291,7 +292,7 @@ static struct ggs_open_decode * find_decode(struct ggs_steps * steps, uint64_t n
     return NULL;
 }
 
-static void take_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
+static void assign_decode(struct ggs_steps * steps, struct ggs_open_decode * decode) {
     if (decode->taken) return;
     decode->taken = true;
     ggs_seal_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
@@ -312,8 +313,8 @@ void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t number, int64_t sta
     if (decode == NULL) return;
     decode->row.status = status;
     decode->row.end_ns = ns;
-    // One that failed before it computed anything fed no tokens: it will be tried again.
-    if (status == 0) take_decode(steps, decode);
+    // A decode that failed before it computed fed no tokens: it will be retried.
+    if (status == 0) assign_decode(steps, decode);
     end_decode(steps, decode);
 }
 
@@ -322,13 +323,13 @@ void ggs_steps_decode_end(struct ggs_steps * steps, uint64_t number, int64_t sta
 bool ggs_steps_run(struct ggs_steps * steps, struct ggs_run * run) {
     struct ggs_open_decode * decode = find_decode(steps, run->decode);
     if (decode == NULL) return false;
-    take_decode(steps, decode);
+    assign_decode(steps, decode);
     if (decode->step != NULL) add_run(decode->step, run);
     return true;
 }
 
-// The context of a scheduler whose decodes are not seen: the newest context that has neither a
-// decode nor a scheduler, or the scheduler itself if no contexts are known.
+// The context of a scheduler without recorded decodes: the newest context that has neither a decode
+// nor a scheduler, or the scheduler itself if no contexts are known.
 static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t scheduler) {
     struct ggs_seal_context * context = find_scheduler(steps, scheduler);
     if (context != NULL) return context;
@@ -341,9 +342,9 @@ static struct ggs_seal_context * context_of(struct ggs_steps * steps, uint64_t s
     return NULL;
 }
 
-// Programs on llama.cpp's own start-up code first compute the tokens that begin and end a text,
-// then token 0 twice, and clear the memory each time. Where decodes are not seen, clearing is not
-// seen either; no real text looks like that.
+// llama.cpp's own start-up code first computes the tokens that begin and end a text, later token 0
+// twice, and clears the memory each time. Without recorded decodes, clearing is not recorded
+// either; no real text looks like that.
 static bool is_probe(const struct ggs_steps * steps, const struct ggs_seal_context * context,
                      const struct ggs_seal_batch * batch) {
     int64_t begin, end;
@@ -395,8 +396,8 @@ void ggs_steps_results(struct ggs_steps * steps, const struct ggs_run * run, int
     if (ns > step->row.end_ns) step->row.end_ns = ns;
 }
 
-// Whether outputs of the newest decodes would have been read is not known of a program that was
-// killed, or runs on.
+// It is unknown whether a program that was killed, or is still running, would have read outputs of
+// its newest decodes.
 static void forget_newest_reads(struct ggs_steps * steps) {
     for (size_t i = 0; i < steps->n_contexts; i++) {
         struct ggs_open_step * step = steps->contexts[i]->step;
