@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
+import { readDot } from "../export/dot.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
 import { importSpeedscope } from "../export/speedscope.mjs";
@@ -461,6 +462,23 @@ test("dot: graphviz draws it, with all nodes, and layers as clusters", (t) => {
     const folder = exported(dense, "dot");
     assert.deepEqual(readdirSync(folder).sort(), Array.from({ length: tokens }, (_, i) => `token-0000${i}.dot`));
     assert.equal(readFileSync(join(folder, "token-00001.dot"), "utf8"), text);
+});
+
+test("dot: scripts that read it line by line find the nodes and edges of the json format", () => {
+    const contexts = record([host, "contexts", "-t", "2", "-g", "2", model("tiny")]).directory;
+    for (const experiment of [dense, moe, contexts]) {
+        const drawn = exported(experiment, "dot"), folder = exported(experiment, "json");
+        for (const file of readdirSync(drawn)) {
+            const { nodes, edges } = readDot(readFileSync(join(drawn, file), "utf8"));
+            const graph = json(folder, "graphs", file.replace(".dot", ".json"));
+            assert.ok(nodes.length > 20 && edges.length > 20);
+            // A name ends at its first parenthesis for them: "cache_k_l0 (view)" is of the type "view".
+            const plain = (n) => !n.label.includes("(");
+            const wanted = graph.nodes.map((n) => ({ id: n.id, label: n.label.split(" (")[0], dtype: plain(n) ? n.dtype : /\((.*?)\)/.exec(n.label)[1], shape: n.shape, operation: n.operation === "NONE" && n.id.startsWith("leaf") ? "CONST" : n.operation }));
+            assert.deepEqual(nodes, wanted);
+            assert.deepEqual(edges, graph.edges);
+        }
+    }
 });
 
 test("fio: replays exactly the bytes that were read from disk", (t) => {

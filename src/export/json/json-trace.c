@@ -300,7 +300,7 @@ static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error *
     return status;
 }
 
-int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error) {
+int ggs_json_tokens(struct ggs_export * export, void * map, struct ggs_error * error) {
     struct tokens      t    = {.export = export, .map = map};
     struct ggs_walk *  walk = NULL;
     struct open_step * none;
