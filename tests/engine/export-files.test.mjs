@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSyn
 import { basename, join } from "node:path";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
-import { readDot } from "../export/dot.mjs";
+import { readDot } from "../export/layout.mjs";
 import { fresh, generate, host, record, stats } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "3", "-t", "2").directory;

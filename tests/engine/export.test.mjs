@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
-import { readDot } from "../export/dot.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
+import { readDot, readMap } from "../export/layout.mjs";
 import { importSpeedscope } from "../export/speedscope.mjs";
 import { readPerfetto } from "../export/perfetto.mjs";
 import { loadedCsv, overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
@@ -317,6 +317,19 @@ test("json: entries, sources, graphs and the memory map refer to each other", ()
     }
     assert.equal(experts, 24 * 3 * tokens);
     assert.ok(ranges > experts && onDisk > 0);
+});
+
+test("json: the memory map is what the layout's own script makes of gguf --csv --full --experts", () => {
+    for (const [experiment, file] of [[dense, model("tiny")], [moe, model("moe")]]) {
+        const { tensors } = json(exported(experiment, "json"), "memory-map.json"), kept = (t) => Object.fromEntries(Object.entries(t).filter(([key]) => !["dtype", "category", "file", "size_known"].includes(key)));
+        assert.deepEqual(tensors.map(kept), readMap(output(ggscope, ["gguf", "--csv", "--full", "--experts", file])));
+        assert.deepEqual([...new Set(tensors.map((t) => t.category))].sort(), ["attention", "embedding", "ffn", "norm", "output"]);
+        const words = Object.fromEntries(tensors.filter((t) => !(t.layer_id > 0)).map((t) => [t.name.replace(/\[\d+\]$/, ""), [t.category, t.component]]));
+        assert.deepEqual(words["token_embd.weight"], ["embedding", "other"]);
+        assert.deepEqual(words["blk.0.attn_q.weight"], ["attention", "query"]);
+        assert.deepEqual(words["blk.0.attn_output.weight"], ["attention", "output"]);
+        assert.deepEqual(words[experiment === moe ? "blk.0.ffn_down_exps.weight" : "blk.0.ffn_down.weight"], ["ffn", "down"]);
+    }
 });
 
 test("json: --per-thread gives an entry per op run, --gzip compresses every file, --token leaves no others behind", () => {
