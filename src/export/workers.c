@@ -15,7 +15,7 @@
 
 enum {
     MOST_WORKERS = 16,
-    MOST_RANGES  = 64, // of token steps: prompts take longer than other steps, and work should end evenly
+    RANGES       = 4, // of token steps, for each worker: steps take unequal time, and all workers should end together
 };
 
 struct outcome {
@@ -125,7 +125,9 @@ static int find_ranges(struct ggs_export * export, struct ranges * ranges, struc
         ranges->n++;
     }
     ggs_cursor_close(cursor);
-    if (ranges->n > MOST_RANGES) ranges->n = MOST_RANGES;
+    // A range begins in the middle of a chunk of the trace, which is decoded again for it.
+    unsigned cores = count_cores(), most = cores == 1 ? 1 : RANGES * cores;
+    if (ranges->n > most) ranges->n = most;
     if (ranges->n > 0) ranges->width = (ranges->last - ranges->first) / ranges->n + 1;
     return status;
 }
