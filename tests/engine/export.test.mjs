@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { build, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
@@ -361,6 +361,13 @@ test("json: weights that the engine copied from the file are DISK, with their or
         assert.match(buffers.find((b) => b.id === s.buffer_id).name, /^Weights_/);
     }
     assert.ok(sources.some((s) => s.memory_source === "BUFFER" && !("disk_offset" in s) && !("copied" in s)));
+});
+
+test("json: memory that is in no buffer has no buffer_id, because readers take it for a number", () => {
+    const directory = record([join(build, "tests", "diffusion-host"), "run", "-c", "context", "-n", "2"]).directory;
+    const sources = entriesOf(exported(directory, "json")).flatMap((trace) => trace.entries).flatMap((e) => e.sources), outside = sources.filter((s) => !("buffer_id" in s));
+    assert.ok(outside.length > 0 && outside.length < sources.length && outside.every((s) => s.memory_source === "BUFFER"));
+    for (const s of sources) assert.ok(!("buffer_id" in s) || Number.isInteger(s.buffer_id), s.name);
 });
 
 test("json: where the model is gone, the map is what the trace saw", () => {

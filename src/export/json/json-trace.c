@@ -149,7 +149,7 @@ static void put_place(struct tokens * t, struct ggs_json * json, const struct gg
     ggs_json_string(json, "memory_source", mapped || copied ? "DISK" : "BUFFER");
     if (mapped || copied) ggs_json_u64(json, "disk_offset", offset);
     if (copied) ggs_json_bool(json, "copied", true);
-    if (!mapped) ggs_json_natural(json, "buffer_id", tensor->buffer == 0 ? -1 : (int64_t) tensor->buffer);
+    if (!mapped && tensor->buffer != 0) ggs_json_u64(json, "buffer_id", tensor->buffer); // readers refuse null
     ggs_json_natural(json, "tensor_idx", entry == NULL ? -1 : (int64_t) entry->number);
     ggs_json_natural(json, "origin_offset", file == 0 ? -1 : (int64_t) offset);
     put_file(t, json, file);
