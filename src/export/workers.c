@@ -149,8 +149,8 @@ static int write_range(struct ggs_export * export, unsigned i, void * context, s
 }
 
 int ggs_workers_steps(struct ggs_export * export,
-                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error), void * context,
-                      struct ggs_error * error) {
+                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error),
+                      void * context, struct ggs_error * error) {
     struct ranges ranges = {.write = write, .context = context};
     int           status = find_ranges(export, &ranges, error);
     return status < 0 ? status : ggs_workers_run(export, (unsigned) ranges.n, write_range, &ranges, error);

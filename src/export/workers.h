@@ -15,5 +15,5 @@ int ggs_workers_run(struct ggs_export * export, unsigned n,
 // The same for ranges of the requested token steps: while `write` runs, export->options requests
 // one range only.
 int ggs_workers_steps(struct ggs_export * export,
-                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error), void * context,
-                      struct ggs_error * error);
+                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error),
+                      void * context, struct ggs_error * error);
