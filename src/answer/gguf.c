@@ -40,7 +40,29 @@ double ggs_gguf_float(const struct ggs_gguf_value * value) {
 
 GGS_GET_TEXT(line_name, struct ggs_gguf_line, (*length = it->name_length, it->name))
 GGS_GET(int64_t, line_end, struct ggs_gguf_line, (int64_t) (it->offset + it->size))
-GGS_GET_TEXT(line_component, struct ggs_gguf_line, (*length = it->parts.component_length, it->parts.component))
+
+// The layout has words of its own; component_type has ours.
+static const char * component_word(const struct ggs_name * name) {
+    static const char * const words[][2] = {{"Attention Q", "query"},
+                                            {"Attention K", "key"},
+                                            {"Attention V", "value"},
+                                            {"Attention Output", "output"},
+                                            {"Output Projection", "output"},
+                                            {"FFN Gate", "gate"},
+                                            {"FFN Up", "up"},
+                                            {"FFN Down", "down"},
+                                            {"Norm", "norm"}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(name->title, words[i][0]) != NULL) return words[i][1];
+    }
+    return "other";
+}
+
+static const char * category_word(uint64_t category) {
+    return category == GGS_CATEGORY_INPUT ? "embedding" : ggs_category_name(category);
+}
+
+GGS_GET_TEXT(line_component, struct ggs_gguf_line, component_word(&it->parts))
 GGS_GET_TEXT(line_component_type, struct ggs_gguf_line,
              ggs_name_component(room, GGS_COMPONENT_LENGTH, &it->parts, it->slice))
 GGS_GET(bool, is_expert, struct ggs_gguf_line, it->expert >= 0)
@@ -53,9 +75,9 @@ static const struct ggs_field line_fields[] = {
     GGS_LIST(struct ggs_gguf_line, ne, n_dims, "shape"),
     LINE(type, "dtype"),
     LINE_NULL(parts.layer, "layer_id"),
-    GGS_FIELD_WORD(struct ggs_gguf_line, parts.category, "category", ggs_category_name),
-    GGS_TEXT("component", line_component, ""),
-    GGS_TEXT("component_type", line_component_type, ""),
+    GGS_FIELD_WORD(struct ggs_gguf_line, parts.category, "category", category_word),
+    GGS_TEXT("component", line_component, "query, key, value, output, gate, up, down, norm or other"),
+    GGS_TEXT("component_type", line_component_type, "for people"),
     LINE(expert, "expert_id", "only of experts: readers recognise them by this key", .asked = is_expert,
          .from_0 = true),
     LINE(file, "file"),

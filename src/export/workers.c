@@ -13,12 +13,21 @@
 #include "base/error.h"
 #include "export/export.h"
 
-enum { MOST_WORKERS = 16 };
+enum {
+    MOST_WORKERS = 16,
+    RANGES       = 4, // of token steps, for each worker: steps take unequal time, and all workers should end together
+};
 
 struct outcome {
     int                      status;
     struct ggs_error         error;
     struct ggs_export_result result;
+};
+
+struct job {
+    unsigned n;
+    int (*write)(struct ggs_export * export, unsigned piece, void * context, struct ggs_error * error);
+    void * context;
 };
 
 struct shared {
@@ -33,24 +42,23 @@ static unsigned count_cores(void) {
     return n < 1 ? 1 : n > MOST_WORKERS ? MOST_WORKERS : (unsigned) n;
 }
 
-static int work(struct ggs_export * export, struct shared * shared, unsigned n,
-                int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error),
-                struct ggs_error * error) {
+static int work(struct ggs_export * export, struct shared * shared, const struct job * job, struct ggs_error * error) {
     int      status = 0;
     unsigned piece;
-    while (status >= 0 && (piece = atomic_fetch_add(&shared->next, 1)) < n) status = write(export, piece, error);
-    if (status < 0) atomic_store(&shared->next, n); // no worker begins another piece
+    while (status >= 0 && (piece = atomic_fetch_add(&shared->next, 1)) < job->n)
+        status = job->write(export, piece, job->context, error);
+    if (status < 0) atomic_store(&shared->next, job->n); // no worker begins another piece
     return status;
 }
 
-static _Noreturn void be_worker(struct ggs_export * export, struct shared * shared, unsigned n, unsigned number,
-                                int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error)) {
+static _Noreturn void be_worker(struct ggs_export * export, struct shared * shared, unsigned number,
+                                const struct job * job) {
     struct outcome *          outcome = &shared->outcomes[number];
     struct ggs_export_options quiet   = *export->options;
     quiet.progress                    = NULL; // the parent shows it
     export->options                   = &quiet;
     export->result                    = (struct ggs_export_result){0};
-    outcome->status                   = work(export, shared, n, write, &outcome->error);
+    outcome->status                   = work(export, shared, job, &outcome->error);
     outcome->result                   = export->result;
     _exit(0);
 }
@@ -74,8 +82,9 @@ static int collect(struct ggs_export * export, const pid_t * workers, const stru
 }
 
 int ggs_workers_run(struct ggs_export * export, unsigned n,
-                    int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error),
-                    struct ggs_error * error) {
+                    int (*write)(struct ggs_export * export, unsigned piece, void * context, struct ggs_error * error),
+                    void * context, struct ggs_error * error) {
+    struct job      job                   = {n, write, context};
     unsigned        n_workers             = count_cores() < n ? count_cores() : n;
     pid_t           workers[MOST_WORKERS] = {0}, parent = getpid();
     struct shared * shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -87,11 +96,62 @@ int ggs_workers_run(struct ggs_export * export, unsigned n,
         if (workers[i] != 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(1);
-        be_worker(export, shared, n, i, write);
+        be_worker(export, shared, i, &job);
     }
-    int status          = work(export, shared, n, write, error);
+    int status          = work(export, shared, &job, error);
     status              = collect(export, workers, shared, n_workers, status, error);
     export->done_by_all = NULL;
     munmap(shared, sizeof(*shared));
     return status;
+}
+
+// ---- token steps ----
+
+// The requested steps in ranges of equal width, by number.
+struct ranges {
+    uint64_t n, first, last, width;
+    int (*write)(struct ggs_export * export, void * context, struct ggs_error * error);
+    void * context;
+};
+
+static int find_ranges(struct ggs_export * export, struct ranges * ranges, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_step     step;
+    int                 status = ggs_export_steps(export, &cursor, error);
+    while (status >= 0 && (status = ggs_export_next_step(export, cursor, &step, error)) > 0) {
+        uint64_t number = (uint64_t) step.step;
+        if (ranges->n == 0 || number < ranges->first) ranges->first = number;
+        if (ranges->n == 0 || number > ranges->last) ranges->last = number;
+        ranges->n++;
+    }
+    ggs_cursor_close(cursor);
+    // A range begins in the middle of a chunk of the trace, which is decoded again for it.
+    unsigned cores = count_cores(), most = cores == 1 ? 1 : RANGES * cores;
+    if (ranges->n > most) ranges->n = most;
+    if (ranges->n > 0) ranges->width = (ranges->last - ranges->first) / ranges->n + 1;
+    return status;
+}
+
+static int write_range(struct ggs_export * export, unsigned i, void * context, struct ggs_error * error) {
+    const struct ranges *             ranges    = context;
+    const struct ggs_export_options * requested = export->options;
+    struct ggs_export_options         part      = *requested;
+    uint64_t                          first     = ranges->first + i * ranges->width;
+    if (first > ranges->last) return 0;
+    uint64_t last   = ranges->last - first < ranges->width ? ranges->last : first + ranges->width - 1;
+    part.steps      = true;
+    part.first_step = (int64_t) first;
+    part.last_step  = (int64_t) last;
+    export->options = &part;
+    int status      = ranges->write(export, ranges->context, error);
+    export->options = requested;
+    return status;
+}
+
+int ggs_workers_steps(struct ggs_export * export,
+                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error),
+                      void * context, struct ggs_error * error) {
+    struct ranges ranges = {.write = write, .context = context};
+    int           status = find_ranges(export, &ranges, error);
+    return status < 0 ? status : ggs_workers_run(export, (unsigned) ranges.n, write_range, &ranges, error);
 }

@@ -9,5 +9,11 @@ struct ggs_export;
 // memory are lost, except for export->result, which is summed up. Returns the first failure; pieces
 // that other processes had begun are then complete.
 int ggs_workers_run(struct ggs_export * export, unsigned n,
-                    int (*write)(struct ggs_export * export, unsigned piece, struct ggs_error * error),
-                    struct ggs_error * error);
+                    int (*write)(struct ggs_export * export, unsigned piece, void * context, struct ggs_error * error),
+                    void * context, struct ggs_error * error);
+
+// The same for ranges of the requested token steps: while `write` runs, export->options requests
+// one range only.
+int ggs_workers_steps(struct ggs_export * export,
+                      int (*write)(struct ggs_export * export, void * context, struct ggs_error * error),
+                      void * context, struct ggs_error * error);

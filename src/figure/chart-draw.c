@@ -62,9 +62,11 @@ static uint32_t colour_of(const struct ggs_series * series) {
 }
 
 static struct ggs_pen pen_of(const struct ggs_series * series) {
-    static const double dashes[] = {0, 4, 1.5, 6};
-    return (struct ggs_pen){
-        .stroke = colour_of(series), .fill = GGS_NO_COLOUR, .width = 1.1, .dash = dashes[series->look % 4]};
+    static const double dashes[GGS_PALETTE_SERIES] = {0, 4, 1.2, 7, 2.4, 5.5, 3};
+    return (struct ggs_pen){.stroke = colour_of(series),
+                            .fill   = GGS_NO_COLOUR,
+                            .width  = 1.1,
+                            .dash   = dashes[series->look % GGS_PALETTE_SERIES]};
 }
 
 // Round, square, triangle or diamond.
@@ -292,6 +294,16 @@ static double widest(const struct ggs_ticks * ticks, double font) {
     return most;
 }
 
+// Makes room for the half of the last label of the x axis that is beyond its tick.
+static void keep_inside(struct page * page) {
+    if (page->x.n == 0) return;
+    unsigned last  = page->x.n - 1;
+    double   share = ggs_axis_place(&page->chart->x, page->x.at[last]);
+    double   half  = ggs_font_width(page->x.label[last], page->font, false) / 2 + 1;
+    double   room  = page->width - page->plot.x - half;
+    if (share * page->plot.width > room) page->plot.width = room / share;
+}
+
 // Makes the ticks first, because their labels determine the size of the plot. Returns the total
 // height.
 static double lay_out(struct page * page, double height) {
@@ -306,6 +318,7 @@ static double lay_out(struct page * page, double height) {
     ggs_axis_ticks(&chart->x, n, &page->x);
     while (n > 2 && page->x.n * (widest(&page->x, font) + font) > page->plot.width)
         ggs_axis_ticks(&chart->x, --n, &page->x);
+    keep_inside(page);
     double caption = font * 0.85;
     if (chart->title != NULL)
         top += font * 1.5 *

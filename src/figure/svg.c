@@ -1,7 +1,9 @@
 // A canvas as SVG.
 #include <math.h>
+#include <stdbool.h>
 
 #include "figure/canvas.h"
+#include "figure/font.h"
 #include "figure/pack.h"
 
 static void begin(struct ggs_canvas * c) {
@@ -45,12 +47,24 @@ static void put_escaped(struct ggs_text * out, const char * text) {
     }
 }
 
+// True if the font's table has the width of every character.
+static bool is_measured(const char * words) {
+    for (; *words != '\0'; words++) {
+        if (*words < ' ' || *words > '~') return false;
+    }
+    return true;
+}
+
 static void text(struct ggs_canvas * c, const struct ggs_label * label, const char * words) {
     static const char * const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     ggs_text_printf(&c->out, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.2f\"%s", label->x, label->y, label->size,
                     anchors[label->anchor]);
     if (label->bold) ggs_text_puts(&c->out, " font-weight=\"bold\"");
     if (label->upwards) ggs_text_printf(&c->out, " transform=\"rotate(-90 %.2f %.2f)\"", label->x, label->y);
+    // The layout has Helvetica's widths: a font in its place is squeezed to them.
+    if (!label->bold && is_measured(words))
+        ggs_text_printf(&c->out, " textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\"",
+                        ggs_font_width(words, label->size, false));
     put_colour(&c->out, "fill", label->colour);
     ggs_text_putc(&c->out, '>');
     put_escaped(&c->out, words);

@@ -1,5 +1,6 @@
 // Reading, each against its own floor in the same run.   node tests/bench/analysis.mjs [OP-RUNS...]     (default 1000000 10000000)
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, root } from "../lib.mjs";
 import { median } from "./statistics.mjs";
@@ -40,9 +41,27 @@ for (const wanted of sizes.length ? sizes : [1e6, 1e7]) {
     console.log(`${op_runs} op runs, trace of ${(size(join(long, "trace.ggs")) / op_runs).toFixed(2)} bytes each; sealed with ${seal.mb.toFixed(0)} MB`);
     console.log(`  stats / decoding alone    ${(median(stats) / median(decode)).toFixed(2)}   (${median(stats).toFixed(0)} ms, ${median(decode).toFixed(0)} ms, ${memory.toFixed(0)} MB)`);
     console.log(`  parquet op_runs           ${(op_runs / parquet.ms / 1000).toFixed(2)} million rows/s, ${rowBytes.toFixed(1)} bytes per row, ${parquet.mb.toFixed(0)} MB`);
-    const tokens = "0..199", out = join(long, "json");
-    const json = measured(ggscope, ["export", "-q", long, "--format", "json", "--token", tokens, "-o", out]);
-    const rate = size(out) / 1e6 / (json.ms / 1000), floor = median([1, 2, 3].map(() => Number(output(tool("bench-json"), []))));
-    console.log(`  json / the bare writer    ${(rate / floor).toFixed(2)}   (${rate.toFixed(0)} MB/s, ${floor.toFixed(0)} MB/s; ${json.mb.toFixed(0)} MB)`);
+    const out = (format, cores) => join(long, `${format}-${cores}`);
+    const write = (format, cores) => {
+        const [program, ...args] = [...(cores === "one" ? ["taskset", "-c", "0"] : []), ggscope, "export", "-q", long, "--format", format, "--token", "0..199", "-o", out(format, cores)];
+        return measured(program, args);
+    };
+    for (const format of ["json", "dot"]) {
+        const times = { one: [], all: [] };
+        let mb = 0;
+        for (let i = 0; i < 5; i++) {
+            for (const cores of i % 2 ? ["one", "all"] : ["all", "one"]) {
+                rmSync(out(format, cores), { recursive: true, force: true });
+                const run = write(format, cores);
+                times[cores].push(run.ms);
+                mb = Math.max(mb, run.mb);
+            }
+        }
+        const bytes = size(out(format, "one")), ratio = median(times.one.map((ms, i) => ms / times.all[i]));
+        console.log(`  ${format} on ${availableParallelism()} cores / on one ${ratio.toFixed(2)}   (${(bytes / 1e3 / median(times.all)).toFixed(0)} MB/s, ${(bytes / 1e3 / median(times.one)).toFixed(0)} MB/s; each process ${mb.toFixed(0)} MB)`);
+        if (format !== "json") continue;
+        const rate = bytes / 1e3 / median(times.one), floor = median([1, 2, 3].map(() => Number(output(tool("bench-json"), []))));
+        console.log(`  json / the bare writer    ${(rate / floor).toFixed(2)}   (on one core ${rate.toFixed(0)} MB/s, ${floor.toFixed(0)} MB/s)`);
+    }
     rmSync(long, { recursive: true });
 }

@@ -7,9 +7,12 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSyn
 import { basename, join } from "node:path";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
-import { fresh, generate, host, stats } from "./traces.mjs";
+import { readDot } from "../export/layout.mjs";
+import { fresh, generate, host, record, stats } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "3", "-t", "2").directory;
+const many = generate(model("moe"), "-n", "6", "-t", "1").directory, contexts = record([host, "contexts", "-t", "2", "-g", "6", model("tiny")]).directory;
+const split = ([program, ...args]) => [program, args];
 const streams = [["chrome"], ["perfetto"], ["fio"], ["ggmlviz"], ["buffers"], ["dot", "--token", "1"], ["csv", "--table", "ops"], ["parquet", "--table", "ops"]];
 const temporary = (folder) => readdirSync(folder, { recursive: true }).filter((f) => f.includes(".tmp-"));
 const until = async (condition) => {
@@ -141,6 +144,12 @@ test("settings: temp_files are written, llama.cpp's names for keys are known, co
     const lines = readFileSync(join(folder, "stats.jsonl"), "utf8").trimEnd().split("\n").map((l) => JSON.parse(l));
     assert.ok(lines.length > 3 && lines.every((l) => ["alloc", "dealloc"].includes(l.event)));
     assert.deepEqual(readdirSync(join(folder, "graphs")).sort(), ["token_00000.dot", "token_00001.dot"]);
+    output(ggscope, ["export", directory, "-q", "-f", "json", "-o", join(folder, "json")]);
+    for (const token of ["00000", "00001"]) {
+        const { metadata } = JSON.parse(readFileSync(join(folder, "json", "graphs", `token-${token}.json`), "utf8"));
+        const { nodes, edges } = readDot(readFileSync(join(folder, "graphs", `token_${token}.dot`), "utf8"));
+        assert.deepEqual([nodes.length, edges.length], [metadata.total_nodes, metadata.total_edges]);
+    }
     // One thing by two names is fine if they agree; a comment that hides a brace is found where it is.
     const twins = (other) => JSON.stringify({ experiment: { model: model("tiny"), prompt: "x", tokens_to_generate: 2, n_predict: other, n_threads: 1 }, paths: { output_dir: `twins-${other}` } });
     writeFileSync(file, twins(3));
@@ -152,20 +161,37 @@ test("settings: temp_files are written, llama.cpp's names for keys are known, co
     assert.match(run(ggscope, ["run", "--settings", file]).stderr, /not valid JSON at line 3/);
 });
 
-test("tables are written on all cores, to the same bytes", () => {
-    const folder = fresh(), recording = join(folder, "recording");
-    output(ggscope, ["run", "-q", "-m", model("moe"), "-p", "x", "-n", "3", "-t", "1", "-o", recording]);
-    for (const format of ["csv", "parquet"]) {
-        const [one, all] = ["one", "all"].map((name) => join(folder, `${format}-${name}`));
-        output("taskset", ["-c", "0", ggscope, "export", "-q", recording, "--format", format, "-o", one]);
-        output(ggscope, ["export", "-q", recording, "--format", format, "-o", all]);
-        assert.deepEqual(readdirSync(all).sort(), readdirSync(one).sort());
-        for (const name of readdirSync(one)) assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(all, name))), name);
-        const again = run(ggscope, ["export", recording, "--format", format, "-o", all]); // files of all processes are counted
-        assert.match(again.stderr, new RegExp(`\\b${readdirSync(all).length} (unchanged )?files`), again.stderr);
+test("exports of many files are written on all cores, to the same bytes", () => {
+    const folder = fresh(), files = (place) => readdirSync(place, { recursive: true }).filter((name) => statSync(join(place, name)).isFile()).sort();
+    for (const [recording, ...options] of [
+        [many, "csv"], [many, "parquet"], [many, "json"], [many, "json", "--gzip", "--per-thread"], [many, "json", "--token", "1..4"], [many, "dot"], [many, "dot", "--token", "2..3"],
+        [contexts, "json"], [contexts, "json", "--context", "1"], [contexts, "dot"],
+    ]) {
+        const what = `${basename(recording)} ${options.join(" ")}`, [one, all] = ["one", "all"].map((name) => join(folder, what.replaceAll(" ", ""), name));
+        const write = (place) => [ggscope, "export", recording, "--format", ...options, "-o", place];
+        output("taskset", ["-c", "0", ...write(one)]);
+        output(...split(write(all)));
+        assert.deepEqual(files(all), files(one), what);
+        assert.ok(files(one).length > 1, what);
+        for (const name of files(one)) assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(all, name))), `${what}: ${name}`);
+        const again = run(...split(write(all))); // files of all processes are counted
+        assert.match(again.stderr, new RegExp(`\\b${files(all).length} (unchanged )?files`), again.stderr);
     }
-    const { stderr } = run("strace", ["-f", "-qq", "-e", "trace=fork,vfork,clone,clone3", ggscope, "export", "-q", recording, "--format", "csv", "-o", join(folder, "traced")]);
-    assert.equal(/clone|fork/.test(stderr), availableParallelism() > 1, stderr);
+    for (const format of ["csv", "json", "dot"]) {
+        const { stderr } = run("strace", ["-f", "-qq", "-e", "trace=fork,vfork,clone,clone3", ggscope, "export", "-q", many, "--format", format, "-o", join(folder, `traced-${format}`)]);
+        assert.equal(/clone|fork/.test(stderr), availableParallelism() > 1, stderr);
+    }
+});
+
+test("a file that cannot be written is said once, whichever process would write it", () => {
+    for (const [format, name] of [["json", "traces/token-00003.json"], ["json", "graphs/token-00000.json"], ["dot", "token-00003.dot"]]) {
+        const place = fresh();
+        mkdirSync(join(place, name, "full"), { recursive: true });
+        const { status, stderr } = run(ggscope, ["export", "-q", many, "--format", format, "-o", place]);
+        assert.equal(status, 1, stderr);
+        assert.equal(stderr, `ggscope: ${join(place, name)} is a directory, and this export is one file; give another name\n`);
+        assert.deepEqual(temporary(place), []);
+    }
 });
 
 test("export makes the folders above its output", () => {

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { build, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { readChrome } from "../export/chrome.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { installed } from "../export/install.mjs";
+import { readDot, readMap } from "../export/layout.mjs";
 import { importSpeedscope } from "../export/speedscope.mjs";
 import { readPerfetto } from "../export/perfetto.mjs";
 import { loadedCsv, overCsv, overParquet, overSqlite, questions } from "../export/tables.mjs";
@@ -318,6 +319,19 @@ test("json: entries, sources, graphs and the memory map refer to each other", ()
     assert.ok(ranges > experts && onDisk > 0);
 });
 
+test("json: the memory map is what the layout's own script makes of gguf --csv --full --experts", () => {
+    for (const [experiment, file] of [[dense, model("tiny")], [moe, model("moe")]]) {
+        const { tensors } = json(exported(experiment, "json"), "memory-map.json"), kept = (t) => Object.fromEntries(Object.entries(t).filter(([key]) => !["dtype", "category", "file", "size_known"].includes(key)));
+        assert.deepEqual(tensors.map(kept), readMap(output(ggscope, ["gguf", "--csv", "--full", "--experts", file])));
+        assert.deepEqual([...new Set(tensors.map((t) => t.category))].sort(), ["attention", "embedding", "ffn", "norm", "output"]);
+        const words = Object.fromEntries(tensors.filter((t) => !(t.layer_id > 0)).map((t) => [t.name.replace(/\[\d+\]$/, ""), [t.category, t.component]]));
+        assert.deepEqual(words["token_embd.weight"], ["embedding", "other"]);
+        assert.deepEqual(words["blk.0.attn_q.weight"], ["attention", "query"]);
+        assert.deepEqual(words["blk.0.attn_output.weight"], ["attention", "output"]);
+        assert.deepEqual(words[experiment === moe ? "blk.0.ffn_down_exps.weight" : "blk.0.ffn_down.weight"], ["ffn", "down"]);
+    }
+});
+
 test("json: --per-thread gives an entry per op run, --gzip compresses every file, --token leaves no others behind", () => {
     const known = stats(dense);
     const out = exported(dense, "json", "--per-thread");
@@ -347,6 +361,13 @@ test("json: weights that the engine copied from the file are DISK, with their or
         assert.match(buffers.find((b) => b.id === s.buffer_id).name, /^Weights_/);
     }
     assert.ok(sources.some((s) => s.memory_source === "BUFFER" && !("disk_offset" in s) && !("copied" in s)));
+});
+
+test("json: memory that is in no buffer has no buffer_id, because readers take it for a number", () => {
+    const directory = record([join(build, "tests", "diffusion-host"), "run", "-c", "context", "-n", "2"]).directory;
+    const sources = entriesOf(exported(directory, "json")).flatMap((trace) => trace.entries).flatMap((e) => e.sources), outside = sources.filter((s) => !("buffer_id" in s));
+    assert.ok(outside.length > 0 && outside.length < sources.length && outside.every((s) => s.memory_source === "BUFFER"));
+    for (const s of sources) assert.ok(!("buffer_id" in s) || Number.isInteger(s.buffer_id), s.name);
 });
 
 test("json: where the model is gone, the map is what the trace saw", () => {
@@ -461,6 +482,23 @@ test("dot: graphviz draws it, with all nodes, and layers as clusters", (t) => {
     const folder = exported(dense, "dot");
     assert.deepEqual(readdirSync(folder).sort(), Array.from({ length: tokens }, (_, i) => `token-0000${i}.dot`));
     assert.equal(readFileSync(join(folder, "token-00001.dot"), "utf8"), text);
+});
+
+test("dot: scripts that read it line by line find the nodes and edges of the json format", () => {
+    const contexts = record([host, "contexts", "-t", "2", "-g", "2", model("tiny")]).directory;
+    for (const experiment of [dense, moe, contexts]) {
+        const drawn = exported(experiment, "dot"), folder = exported(experiment, "json");
+        for (const file of readdirSync(drawn)) {
+            const { nodes, edges } = readDot(readFileSync(join(drawn, file), "utf8"));
+            const graph = json(folder, "graphs", file.replace(".dot", ".json"));
+            assert.ok(nodes.length > 20 && edges.length > 20);
+            // A name ends at its first parenthesis for them: "cache_k_l0 (view)" is of the type "view".
+            const plain = (n) => !n.label.includes("(");
+            const wanted = graph.nodes.map((n) => ({ id: n.id, label: n.label.split(" (")[0], dtype: plain(n) ? n.dtype : /\((.*?)\)/.exec(n.label)[1], shape: n.shape, operation: n.operation === "NONE" && n.id.startsWith("leaf") ? "CONST" : n.operation }));
+            assert.deepEqual(nodes, wanted);
+            assert.deepEqual(edges, graph.edges);
+        }
+    }
 });
 
 test("fio: replays exactly the bytes that were read from disk", (t) => {

@@ -57,6 +57,18 @@ function objects(pdf) {
     return found;
 }
 
+// Texts on one line do not touch and end inside, whichever font a viewer has: each names its length.
+function apart(all, what) {
+    const [, , wide] = numbersOf(all[0].viewBox);
+    const texts = all.filter((one) => one.name === "text" && one.transform === undefined && one["font-weight"] === undefined).map((one) => {
+        const length = Number(one.textLength), x = Number(one.x) - { start: 0, middle: 0.5, end: 1 }[one["text-anchor"] ?? "start"] * length;
+        assert.ok(length > 0, what);
+        return { y: Number(one.y), from: x, to: x + length };
+    });
+    for (const { from, to } of texts) assert.ok(from >= 0 && to <= wide, `${what}: a text from ${from} to ${to} of ${wide}`);
+    for (const a of texts) for (const b of texts) if (a !== b && a.y === b.y) assert.ok(a.to < b.from || b.to < a.from, `${what}: texts at ${a.from}, ${b.from} touch`);
+}
+
 const numbersOf = (text) => [...text.matchAll(/-?\d+(?:\.\d+)?/g)].map(Number);
 
 for (const [name, directory] of [["dense", dense], ["moe", moe]])
@@ -73,6 +85,7 @@ for (const [name, directory] of [["dense", dense], ["moe", moe]])
             assert.doesNotMatch(svg.toString().replace(/base64,[^"]*/g, ""), /nan|inf|>-0</i);
             const [, , wide, high] = numbersOf(all[0].viewBox);
             for (const { x, y } of all.filter((one) => one.name === "text")) assert.ok(x >= 0 && x <= wide && y >= 0 && y <= high, `a text at ${x}, ${y} lies outside`);
+            apart(all, `${kind} of ${name}`);
             const pdf = draw(directory, "pdf", "--kind", kind, "--width", "84mm"), parts = objects(pdf);
             assert.ok(pdf.equals(draw(directory, "pdf", "--kind", kind, "--width", "84mm")));
             assert.doesNotMatch(pdf.toString("latin1"), /\/(ID|CreationDate|ModDate)\b/);
@@ -119,6 +132,21 @@ test("paging has the costs of ggscope paging", () => {
     assert.deepEqual(of("lru"), right.lru_curve.map((p) => [p.memory_bytes, p.bytes_per_token]));
     for (const policy of ["linux", "pin-hot", "opt", "stream"])
         assert.deepEqual(of(policy), right.budgets.filter(({ policies: { [policy]: cost } }) => cost.known !== false && cost.streams !== false).map((one) => [one.memory_bytes, one.policies[policy].bytes_per_token]), policy);
+});
+
+test("paging: the scale shows every policy, and no two curves look the same without colours", () => {
+    for (const directory of [dense, moe]) {
+        const svg = draw(directory, "svg", "--kind", "paging").toString(), rows = rowsOf(directory, "--kind", "paging");
+        const most = (...policies) => Math.max(...rows.filter((row) => policies.includes(row.policy)).map((row) => Number(row.bytes_per_token)));
+        assert.ok(most("linux") > 4 * most("lru", "opt"), "Linux reads far more with little memory");
+        // A logarithmic axis: three neighbouring labels of the y axis are a factor apart, not a difference.
+        const labels = [...svg.matchAll(/text-anchor="end"[^>]*>([\d.]+) ([KMG]?i?B)</g)].map(([, n, unit]) => Number(n) * { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit]);
+        assert.ok(labels.length >= 4 && labels[1] / labels[0] === labels[2] / labels[1], labels.join(" "));
+        assert.ok(labels[0] < most("opt") && labels.at(-1) >= most("linux"));
+        const dashes = [...svg.matchAll(/<path [^>]*fill="none"[^>]*stroke-width="1.10"[^>]*>/g)].map(([path]) => /dasharray="([\d.]+)"/.exec(path)?.[1] ?? "0");
+        const curves = new Set(rows.map((row) => row.policy)).size - 1; // Linux has points
+        assert.equal(new Set(dashes).size, curves, dashes.join(" "));
+    }
 });
 
 test("roofline has the rows of stats --roofline", () => {

@@ -34,7 +34,9 @@ test("diff of more than two: the conditions that differ, and the noise of repeat
     assert.match(output(ggscope, ["diff", one, other, longer]), /^tokens_per_s .* no repeats *$/m);
     assert.match(output(ggscope, ["diff", "--markdown", one, again, other]), /^\| cold start \| none \| none \| /m);
     assert.equal(run(ggscope, ["diff", one, again, other, "--fail-if", "ops != 0"]).status, 2);
-    assert.equal(run(ggscope, ["diff", ...Array(13).fill(one)]).status, 2);
+    const many = run(ggscope, ["diff", ...Array(13).fill(one)]);
+    assert.equal(many.status, 2);
+    assert.match(many.stderr, /^ggscope diff: it takes at most 12, and these are 13: A B \[C\.\.\.\]\n/);
     assert.equal(run(ggscope, ["diff", ...Array(12).fill(one)]).status, 0);
 });
 

@@ -136,7 +136,10 @@ for (const name of ["tiny", "moe"]) {
     });
 }
 
-test("a gap that is none is refused", () => {
+test("a gap of 0 is said in words, one that is none is refused", () => {
+    const text = (gap) => output(ggscope, ["stats", "--gap", gap, recorded("tiny", "--no-repack")]).replace(/\s+/g, " ");
+    assert.match(text("0"), /continue where the read before ended, without any gap; \d+ jumps/);
+    assert.match(text("4K"), /continue where the read before ended, gaps of at most 4\.00 KiB passed over \([\d.]+ % without\); \d+ jumps/);
     const { status, stderr } = run(ggscope, ["stats", "--gap", "wide", recorded("tiny", "--no-repack")]);
     assert.equal(status, 2);
     assert.match(stderr, /--gap.*a size such as 4K/);

@@ -172,9 +172,34 @@ test("readahead of the device is restored, also after a kill", async (t) => {
     assert.match(rest.stderr, /readahead of 1 device, which a killed sweep had changed, was restored\n/);
     const { conditions } = JSON.parse(readFileSync(join(study, "runs", "v01-001", "experiment.json"), "utf8"));
     assert.equal(conditions.storage.readahead_bytes, other * 1024);
-    const stopped = scratch("readahead-2"), second = spawn(ggscope, ["sweep", "-o", stopped, ...args.slice(2)], { stdio: "ignore" }), over = once(second, "exit");
-    while (second.exitCode === null && now() !== other) await sleep(1);
-    second.kill("SIGINT");
-    await over;
+    // Every other end restores it too: signals, and a program that fails.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+        const stopped = scratch(`readahead-${signal}`), child = spawn(ggscope, ["sweep", "-o", stopped, ...args.slice(2)], { stdio: "ignore" }), over = once(child, "exit");
+        while (child.exitCode === null && now() !== other) await sleep(1);
+        child.kill(signal);
+        await over;
+        assert.equal(now(), before, signal);
+    }
+    const failing = sweep("-o", scratch("readahead-failing"), ...args.slice(2), "--no-such-option");
+    assert.equal(failing.status, 1);
+    assert.match(failing.stderr, /the first 3 runs failed/);
     assert.equal(now(), before);
+    assert.deepEqual(readdirSync("/run/ggscope").filter((name) => name.startsWith("readahead-")), [], "nothing is left to restore");
+});
+
+test("drop-caches empties the page cache of all files before a run", (t) => {
+    if (process.getuid() !== 0) return t.skip("this needs root");
+    if (run("sh", ["-c", "test -w /proc/sys/vm/drop_caches"]).status !== 0) return t.skip("/proc/sys/vm/drop_caches cannot be written");
+    const other = scratch("other-file"), resident = () => Number(run("fincore", ["--bytes", "--noheadings", "--output", "RES", other]).stdout);
+    writeFileSync(other, Buffer.alloc(1 << 20, 1));
+    run("sync", [other]);
+    if (resident() !== 1 << 20) return t.skip("fincore does not tell what is resident here");
+    const kept = sweep("-o", scratch("kept"), "--vary", "drop-caches=no", "--repeat", "1", "--", ...words());
+    assert.equal(kept.status, 0, kept.stderr);
+    assert.ok(resident() > 0, "without it a file stays");
+    const study = scratch("dropped"), made = sweep("-o", study, "--vary", "drop-caches=yes", "--repeat", "1", "--", ...words("--no-repack"));
+    assert.equal(made.status, 0, made.stderr);
+    assert.equal(resident(), 0);
+    for (const row of csv(study)) assert.ok(Number(row.read_bytes) >= statSync(tiny).size / 2, `the model is read from the disk: ${row.read_bytes} bytes`);
+    assert.match(made.stderr, /the page cache of all files is dropped before runs, for all programs\n/);
 });

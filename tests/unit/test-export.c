@@ -353,7 +353,7 @@ static void test_dot(void ** state) {
     assert_int_equal(count(text, "fillcolor=\"#"), 6 + 1);
     assert_int_equal(count(text, " -> "), 9);
     assert_has(text, "subgraph cluster_1_0 {");
-    assert_has(text, "  node_2 -> node_3 [label=\"src 1\"]\n");
+    assert_has(text, "  \"node_2\" -> \"node_3\" [label=\"src 1\"]\n");
     free(text);
 }
 

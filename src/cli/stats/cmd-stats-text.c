@@ -20,8 +20,11 @@ static void print_pattern(const struct ggs_pattern * p) {
     if (p->bytes == 0) return;
     printf("order     %s of the bytes read from the model continue where the read\v",
            ggs_format_percent(a, p->sequential, p->bytes));
-    printf("before ended, gaps of at most %s passed over (%s without);\v", ggs_format_bytes(a, p->gap),
-           ggs_format_percent(b, p->sequential_strict, p->bytes));
+    if (p->gap == 0)
+        printf("before ended, without any gap;\v");
+    else
+        printf("before ended, gaps of at most %s passed over (%s without);\v", ggs_format_bytes(a, p->gap),
+               ggs_format_percent(b, p->sequential_strict, p->bytes));
     printf("%s jumps", ggs_format_count(a, p->jumps));
     if (p->jumps > p->jumps_between_files)
         printf(", half of them of at most %s,\vnine tenths of at most %s", ggs_format_bytes(b, p->jump_median),

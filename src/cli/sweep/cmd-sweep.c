@@ -103,8 +103,8 @@ static const struct ggs_option options[] = {
                0, set_readahead_list, "a list such as 128K,8M,none"),
     GGS_OPTION(
         "vary", 0, "NAME=LIST",
-        "Vary anything else: model, prompt, an option of record by its name, an argument of the program with its "
-        "dash, such as -t=1,2; repeatable",
+        "Vary anything else: model, prompt, drop-caches, an option of record by its name, an argument of the program "
+        "with its dash, such as -t=1,2; repeatable",
         1, 0, set_factor, "a name and a list, such as -t=1,2,4 or engine=old,new"),
     GGS_SWITCH("pairs", 0, "Combine the first values of all lists, then the second, ...; not every combination", 1,
                AT(pairs)),
@@ -182,8 +182,11 @@ static void draw(void * context, const struct ggs_sweep * sweep) {
 }
 
 static void print_begin(const struct ggs_sweep * sweep) {
-    bool readahead = false;
-    for (unsigned i = 0; i < sweep->study->n_variants; i++) readahead |= sweep->variants[i].readahead >= 0;
+    bool readahead = false, drops = false;
+    for (unsigned i = 0; i < sweep->study->n_variants; i++) {
+        readahead |= sweep->variants[i].readahead >= 0;
+        drops |= sweep->variants[i].drop_caches;
+    }
     if (sweep->done > 0 && sweep->done < ggs_sweep_planned(sweep->study))
         fprintf(stderr, "ggscope: %u of %u runs have ended before; the rest follows\n", sweep->done,
                 ggs_sweep_planned(sweep->study));
@@ -191,6 +194,7 @@ static void print_begin(const struct ggs_sweep * sweep) {
         fprintf(stderr,
                 "ggscope: readahead is set for the whole device that holds the model, for all programs, until the "
                 "sweep ends\n");
+    if (drops) fprintf(stderr, "ggscope: the page cache of all files is dropped before runs, for all programs\n");
 }
 
 static void print_end(const struct ggs_sweep * sweep, bool stopped) {

@@ -149,7 +149,7 @@ static void put_place(struct tokens * t, struct ggs_json * json, const struct gg
     ggs_json_string(json, "memory_source", mapped || copied ? "DISK" : "BUFFER");
     if (mapped || copied) ggs_json_u64(json, "disk_offset", offset);
     if (copied) ggs_json_bool(json, "copied", true);
-    if (!mapped) ggs_json_natural(json, "buffer_id", tensor->buffer == 0 ? -1 : (int64_t) tensor->buffer);
+    if (!mapped && tensor->buffer != 0) ggs_json_u64(json, "buffer_id", tensor->buffer); // readers refuse null
     ggs_json_natural(json, "tensor_idx", entry == NULL ? -1 : (int64_t) entry->number);
     ggs_json_natural(json, "origin_offset", file == 0 ? -1 : (int64_t) offset);
     put_file(t, json, file);
@@ -300,7 +300,7 @@ static int put_run(struct tokens * t, struct ggs_walk * walk, struct ggs_error *
     return status;
 }
 
-int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error) {
+int ggs_json_tokens(struct ggs_export * export, void * map, struct ggs_error * error) {
     struct tokens      t    = {.export = export, .map = map};
     struct ggs_walk *  walk = NULL;
     struct open_step * none;

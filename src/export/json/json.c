@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "export/facts.h"
 #include "export/formats.h"
+#include "export/workers.h"
 
 // ---- files ----
 
@@ -126,7 +127,7 @@ int ggs_export_json(struct ggs_export * export, struct ggs_error * error) {
     if (status == 0) status = ggs_json_buffers(export, error);
     if (status == 0) status = ggs_export_mkdir(export, "graphs", error);
     if (status == 0) status = ggs_export_mkdir(export, "traces", error);
-    if (status == 0) status = ggs_json_tokens(export, &map, error);
+    if (status == 0) status = ggs_workers_steps(export, ggs_json_tokens, &map, error);
     if (status == 0) {
         ggs_export_sweep(export, "graphs", ".json");
         ggs_export_sweep(export, "traces", ".json");

@@ -26,8 +26,8 @@ const struct ggs_map_entry * ggs_memory_map_find(const struct ggs_memory_map * m
 // Writes buffer-timeline.json.
 int ggs_json_buffers(struct ggs_export * export, struct ggs_error * error);
 
-// Writes graphs/ and traces/, a file per token step in each.
-int ggs_json_tokens(struct ggs_export * export, const struct ggs_memory_map * map, struct ggs_error * error);
+// Writes graphs/ and traces/, a file per token step in each. `map` is a struct ggs_memory_map.
+int ggs_json_tokens(struct ggs_export * export, void * map, struct ggs_error * error);
 
 // Writes graphs/token-NNNNN.json: all graphs of the step with consecutive node ids.
 struct ggs_step_graph {

@@ -415,13 +415,8 @@ static int write_table(struct ggs_export * export, const struct ggs_flat_table *
     return ggs_export_close(export, &p.target, status, error);
 }
 
-static int write_one(struct ggs_export * export, unsigned i, struct ggs_error * error) {
-    const struct ggs_flat_table * table = ggs_flat_table_at(i);
-    return ggs_table_wanted(export->options, table) ? write_table(export, table, error) : 0;
-}
-
 int ggs_export_parquet(struct ggs_export * export, struct ggs_error * error) {
-    return ggs_tables_write(export, write_one, error);
+    return ggs_tables_write(export, write_table, error);
 }
 
 int ggs_parquet_write(const struct ggs_flat_table * table, const char * path, uint64_t n_rows,

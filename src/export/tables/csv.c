@@ -106,12 +106,11 @@ static int put_row(void * context, const struct ggs_cell * cells, struct ggs_err
     return ggs_target_result(&csv->target, error);
 }
 
-static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_error * error) {
+static int write_rows(struct ggs_export * export, struct csv * csv, struct ggs_error * error) {
     char name[64];
     snprintf(name, sizeof(name), "%s.csv", csv->table->name);
     int status = ggs_export_open(export, &csv->target, export->options->n_tables == 1 ? NULL : name, error);
     if (status < 0) return status;
-    csv->used = 0;
     for (unsigned i = 0; i < csv->table->n_fields; i++) {
         if (i > 0) put_char(csv, ',');
         put(csv, csv->table->fields[i].name, strlen(csv->table->fields[i].name));
@@ -121,6 +120,15 @@ static int write_table(struct ggs_export * export, struct csv * csv, struct ggs_
     status               = ggs_sink_fill(&sink, error);
     flush(csv);
     return ggs_export_close(export, &csv->target, status, error);
+}
+
+static int write_table(struct ggs_export * export, const struct ggs_flat_table * table, struct ggs_error * error) {
+    struct csv * csv = calloc(1, sizeof(*csv));
+    if (csv == NULL) return ggs_fail_memory(error);
+    csv->table = table;
+    int status = write_rows(export, csv, error);
+    free(csv);
+    return status;
 }
 
 // ---- the schema, as SQL scripts ----
@@ -173,18 +181,7 @@ static int write_schema(struct ggs_export * export, struct ggs_error * error) {
     return status;
 }
 
-static int write_one(struct ggs_export * export, unsigned i, struct ggs_error * error) {
-    const struct ggs_flat_table * table = ggs_flat_table_at(i);
-    if (!ggs_table_wanted(export->options, table)) return 0;
-    struct csv * csv = calloc(1, sizeof(*csv));
-    if (csv == NULL) return ggs_fail_memory(error);
-    csv->table = table;
-    int status = write_table(export, csv, error);
-    free(csv);
-    return status;
-}
-
 int ggs_export_csv(struct ggs_export * export, struct ggs_error * error) {
-    int status = ggs_tables_write(export, write_one, error);
+    int status = ggs_tables_write(export, write_table, error);
     return status < 0 || export->options->n_tables == 1 ? status : write_schema(export, error);
 }

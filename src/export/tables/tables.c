@@ -49,14 +49,23 @@ bool ggs_table_field_nullable(const struct ggs_table_field * field) {
     return field->value.null != GGS_NULL_NEVER;
 }
 
+struct writer {
+    int (*write)(struct ggs_export * export, const struct ggs_flat_table * table, struct ggs_error * error);
+};
+
+static int write_table(struct ggs_export * export, unsigned i, void * writer, struct ggs_error * error) {
+    if (!ggs_table_wanted(export->options, tables[i])) return 0;
+    return ((const struct writer *) writer)->write(export, tables[i], error);
+}
+
 int ggs_tables_write(struct ggs_export * export,
-                     int (*write)(struct ggs_export * export, unsigned i, struct ggs_error * error),
+                     int (*write)(struct ggs_export * export, const struct ggs_flat_table * table,
+                                  struct ggs_error * error),
                      struct ggs_error * error) {
-    unsigned n      = 0;
-    int      status = 0;
-    while (ggs_flat_table_at(n) != NULL) n++;
-    if (export->options->n_tables != 1) return ggs_workers_run(export, n, write, error);
-    for (unsigned i = 0; i < n && status >= 0; i++) status = write(export, i, error);
+    struct writer writer = {write};
+    int           status = 0;
+    if (export->options->n_tables != 1) return ggs_workers_run(export, N_TABLES, write_table, &writer, error);
+    for (unsigned i = 0; i < N_TABLES && status >= 0; i++) status = write_table(export, i, &writer, error);
     return status;
 }
 

@@ -172,10 +172,11 @@ const struct ggs_flat_table * ggs_table_find(const char * name);
 // True if this table is requested.
 bool     ggs_table_wanted(const struct ggs_export_options * options, const struct ggs_flat_table * table);
 unsigned ggs_tables_passes(const struct ggs_export_options * options);
-// Calls `write` for each table by number, on all cores. A single table may be a stream and is
+// Calls `write` for each requested table, on all cores. A single table may be a stream and is
 // written by this process.
 int ggs_tables_write(struct ggs_export * export,
-                     int (*write)(struct ggs_export * export, unsigned i, struct ggs_error * error),
+                     int (*write)(struct ggs_export * export, const struct ggs_flat_table * table,
+                                  struct ggs_error * error),
                      struct ggs_error * error);
 // True if this column can be null.
 bool ggs_table_field_nullable(const struct ggs_table_field * field);
