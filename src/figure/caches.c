@@ -108,6 +108,12 @@ static void add_policy(struct ggs_chart * chart, const struct ggs_paging * pagin
     }
 }
 
+// Tokens per second, if the recording tells how fast its disk is.
+static struct ggs_rate rate_of(const struct ggs_paging_speed * speed) {
+    if (!(speed->disk_bytes_per_second > 0) || speed->compute_ns <= 0) return (struct ggs_rate){0};
+    return (struct ggs_rate){"tokens per second", (double) speed->compute_ns / 1e9, 1 / speed->disk_bytes_per_second};
+}
+
 static void describe(struct ggs_chart * chart, const struct ggs_paging * paging, struct ggs_text * data) {
     double most = (double) paging->touched_bytes, high = 0, linux = 0, least = INFINITY;
     char   text[GGS_NUMBER_LENGTH];
@@ -136,11 +142,12 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
                        ggs_format_bytes(text, paging->speed.memory_limit));
     chart->x =
         (struct ggs_axis){.title = "memory for weights", .unit = GGS_AXIS_BYTES, .fixed = true, .to = most * 1.03};
-    chart->y = (struct ggs_axis){.title = "read from the disk per token",
-                                 .unit  = GGS_AXIS_BYTES,
-                                 .log   = log,
-                                 .from  = log ? fmax(least, high / 1e3) : 0,
-                                 .to    = fmax(high, linux)};
+    chart->y    = (struct ggs_axis){.title = "read from the disk per token",
+                                    .unit  = GGS_AXIS_BYTES,
+                                    .log   = log,
+                                    .from  = log ? fmax(least, high / 1e3) : 0,
+                                    .to    = fmax(high, linux)};
+    chart->rate = rate_of(&paging->speed);
 }
 
 int ggs_figure_paging(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,

@@ -6,7 +6,6 @@
 
 #include "analyze/memory/access-map.h"
 #include "analyze/memory/heat.h"
-#include "analyze/ops/overview.h"
 #include "analyze/walk/words.h"
 #include "base/error.h"
 #include "figure/kinds.h"
@@ -22,35 +21,6 @@ static struct ggs_axis offsets(uint64_t end) {
 }
 
 // ---- access order ----
-
-// Finds begin and end of the steps.
-static int find_times(struct ggs_trace * trace, int64_t first, int64_t last, int64_t * begin_ns, int64_t * end_ns,
-                      struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_step     step;
-    int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    if (status < 0) return status;
-    *begin_ns = INT64_MAX, *end_ns = INT64_MIN;
-    while ((more = ggs_cursor_next(cursor, &step, error)) > 0) {
-        if (step.step < first || step.step > last) continue;
-        if (step.begin_ns < *begin_ns) *begin_ns = step.begin_ns;
-        if (step.end_ns > *end_ns) *end_ns = step.end_ns;
-    }
-    ggs_cursor_close(cursor);
-    return more;
-}
-
-static int find_window(struct ggs_access_map * map, struct ggs_trace * trace, const struct ggs_figure_options * options,
-                       struct ggs_error * error) {
-    struct ggs_overview overview;
-    int status = find_times(trace, options->first_step, options->last_step, &map->begin_ns, &map->end_ns, error);
-    if (status < 0 || map->begin_ns < map->end_ns) return status;
-    status = ggs_overview_compute(&overview, trace, error); // no steps: the whole recording
-    if (status < 0) return status;
-    map->begin_ns = overview.begin_ns, map->end_ns = overview.end_ns;
-    ggs_overview_release(&overview);
-    return map->end_ns > map->begin_ns ? 0 : fail_without_reads(error);
-}
 
 // Sums both kinds of reads, with the lowest offset in the last row.
 static float * reads_of(const struct ggs_access_map * map) {
@@ -91,7 +61,8 @@ int ggs_figure_access_order(struct ggs_drawing * figure, struct ggs_trace * trac
                             const struct ggs_figure_options * options, struct ggs_error * error) {
     struct ggs_access_map map    = {.columns = 600, .rows = 400};
     struct ggs_chart *    chart  = &figure->chart;
-    int                   status = find_window(&map, trace, options, error);
+    int                   status = ggs_figure_window(trace, options, &map.begin_ns, &map.end_ns, error);
+    if (status == 0 && map.end_ns <= map.begin_ns) status = fail_without_reads(error);
     if (status == 0) status = ggs_access_map_compute(&map, trace, error);
     if (status < 0) return status;
     float * cells = reads_of(&map);

@@ -118,6 +118,43 @@ int ggs_figure_roofline(struct ggs_drawing * figure, struct ggs_trace * trace,
     return status;
 }
 
+// ---- durations ----
+
+int ggs_figure_durations(struct ggs_drawing * figure, struct ggs_trace * trace,
+                         const struct ggs_figure_options * options, struct ggs_error * error) {
+    struct ggs_roofline     list;
+    struct ggs_totals_range range = ggs_totals_all;
+    struct ggs_chart *      chart = &figure->chart;
+    uint64_t                first = GGS_ROOFLINE_BINS, last = 0, most = 0;
+    if (options->first_step > 0 || options->last_step < INT64_MAX)
+        range.first_step = options->first_step, range.last_step = options->last_step;
+    int status = ggs_roofline_compute(&list, trace, &range, error);
+    if (status < 0) return status;
+    struct ggs_series * series = ggs_chart_series(chart, GGS_SERIES_BARS, 0, "");
+    ggs_text_puts(&figure->data, "from_ns,to_ns,ops\n");
+    for (uint64_t bin = 0; bin < GGS_ROOFLINE_BINS; bin++) {
+        double   from = (double) (1ull << bin);
+        uint64_t ops  = 0;
+        for (uint64_t i = 0; i < list.n; i++) ops += list.row[i].bins[bin];
+        if (ops == 0) continue;
+        ggs_chart_add(chart, series, (struct ggs_datum){.x = from * 1.5, .y = (double) ops, .size = from});
+        ggs_text_printf(&figure->data, "%.0f,%.0f,%" PRIu64 "\n", from, 2 * from, ops);
+        if (first == GGS_ROOFLINE_BINS) first = bin;
+        last = bin;
+        if (ops > most) most = ops;
+    }
+    if (most == 0) status = ggs_fail(error, GGS_ABSENT, "no op with times was recorded: there is nothing to draw");
+    chart->x = (struct ggs_axis){.title = "duration of an op",
+                                 .unit  = GGS_AXIS_TIME,
+                                 .log   = true,
+                                 .fixed = true,
+                                 .from  = (double) (1ull << first),
+                                 .to    = (double) (1ull << last) * 2};
+    chart->y = (struct ggs_axis){.title = "ops", .whole = true, .to = (double) most};
+    ggs_roofline_release(&list);
+    return status;
+}
+
 // ---- tokens ----
 
 struct times {

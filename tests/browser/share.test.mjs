@@ -94,7 +94,7 @@ test("figures that no view shows are saved from Share, of the tokens that are se
     await settled(at);
     await at.getByRole("button", { name: "Share", exact: true }).click();
     await at.getByText("More figures for a paper").click();
-    for (const title of ["Memory map", "Accesses over file offset", "Reads of each token over file offset", "Reuse distance", "Use of experts", "Experts by layer"]) {
+    for (const title of ["Accesses over file offset", "Reads of each token over file offset", "Use of experts"]) {
         const { bytes } = await save(at, at.getByRole("button", { name: `${title} as SVG`, exact: true }));
         const size = await at.evaluate(async (data) => {
             const image = new Image();
