@@ -66,7 +66,7 @@ static unsigned put_lines(struct page * page, const char * text, struct ggs_labe
 // ---- series, in the plot and in the legend ----
 
 static uint32_t colour_of(const struct ggs_series * series) {
-    bool boxes = series->kind == GGS_SERIES_BOXES && series->look <= GGS_PALETTE_WHITE;
+    bool boxes = series->kind == GGS_SERIES_BOXES && series->look <= GGS_PALETTE_PALE;
     return ggs_palette_series[boxes ? series->look : series->look % GGS_PALETTE_SERIES];
 }
 

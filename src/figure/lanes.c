@@ -39,9 +39,9 @@ static const struct look {
                    {"routing", 3, 5},
                    {"recurrent", GGS_PALETTE_YELLOW, 2},
                    {"other", GGS_PALETTE_DULL, 0},
-                   [WAIT]      = {"waiting", GGS_PALETTE_WHITE, 1},
+                   [WAIT]      = {"waiting", GGS_PALETTE_PALE, 1},
                    [STALL]     = {"held up by page faults", 6, 0},
-                   [DISK_WAIT] = {"waiting for streamed weights", GGS_PALETTE_WHITE, 3}};
+                   [DISK_WAIT] = {"waiting for streamed weights", GGS_PALETTE_PALE, 3}};
 
 static unsigned family_of(const char * op) {
     static const struct {
@@ -222,7 +222,7 @@ static uint64_t slot_of(const struct ggs_slots * slots, const struct ggs_request
 // A request is hatched from its begin to its end; what it computes lies on that.
 static void add_requests(struct ggs_chart * chart, const struct ggs_slots * slots, double wide) {
     struct ggs_series * series[PARTS] = {
-        [PALE]   = ggs_chart_series(chart, GGS_SERIES_BOXES, GGS_PALETTE_WHITE, "the request waits"),
+        [PALE]   = ggs_chart_series(chart, GGS_SERIES_BOXES, GGS_PALETTE_PALE, "the request waits"),
         [PROMPT] = ggs_chart_series(chart, GGS_SERIES_BOXES, 4, "prompt"),
         [TOKENS] = ggs_chart_series(chart, GGS_SERIES_BOXES, 0, "generated tokens"),
         [FIRST]  = ggs_chart_series(chart, GGS_SERIES_BOXES, 6, "first token")};
