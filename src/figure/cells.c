@@ -105,15 +105,15 @@ static void add_stack(struct ggs_chart * chart, struct moments * m) {
 }
 
 static void put_moments(struct ggs_text * data, const struct ggs_cell_uses * uses, uint64_t context) {
-    ggs_text_puts(data, "time_ns,token,context,cells,up_to,holes,attended,sequence,sequence_cells\n");
+    ggs_figure_row(data, "time_ns,token,context,cells,up_to,holes,attended,sequence,sequence_cells\n");
     for (uint64_t i = 0; i < uses->n; i++) {
         const struct ggs_cell_use * use = &uses->use[i];
         for (uint64_t k = 0; use->context == context && k < use->n_sequences; k++)
-            ggs_text_printf(data,
-                            "%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRIu64
-                            ",%" PRId64 ",%" PRIu64 "\n",
-                            use->time_ns, use->token, use->context, use->cells, use->up_to, use->holes, use->attended,
-                            use->by_sequence[k].sequence, use->by_sequence[k].cells);
+            ggs_figure_row(data,
+                           "%" PRId64 ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRIu64
+                           ",%" PRId64 ",%" PRIu64 "\n",
+                           use->time_ns, use->token, use->context, use->cells, use->up_to, use->holes, use->attended,
+                           use->by_sequence[k].sequence, use->by_sequence[k].cells);
     }
 }
 

@@ -24,11 +24,11 @@ static int compute(struct ggs_experts * experts, struct ggs_trace * trace, const
 }
 
 static void put_counts(struct ggs_text * data, const struct ggs_experts * e, int only) {
-    ggs_text_puts(data, "layer,expert,times\n");
+    ggs_figure_row(data, "layer,expert,times\n");
     for (uint64_t i = 0; i < e->n_layers; i++)
         for (uint64_t k = 0; k < e->layers[i].experts; k++)
             if (only < 0 || e->layers[i].layer == only)
-                ggs_text_printf(data, "%d,%" PRIu64 ",%" PRIu64 "\n", e->layers[i].layer, k, e->layers[i].counts[k]);
+                ggs_figure_row(data, "%d,%" PRIu64 ",%" PRIu64 "\n", e->layers[i].layer, k, e->layers[i].counts[k]);
 }
 
 static int descending(const void * a, const void * b) {
@@ -152,15 +152,15 @@ int ggs_figure_working_sets(struct ggs_drawing * figure, struct ggs_trace * trac
     struct ggs_series * mean  = ggs_chart_series(chart, GGS_SERIES_MARKED, 0, "on average");
     struct ggs_series * most  = ggs_chart_series(chart, GGS_SERIES_MARKED, 1, "at most");
     double              bytes = 0, tokens = 2;
-    ggs_text_puts(&figure->data, "window,samples,mean_experts,most_experts,mean_bytes,most_bytes\n");
+    ggs_figure_row(&figure->data, "window,samples,mean_experts,most_experts,mean_bytes,most_bytes\n");
     for (unsigned i = 0; i < e.n_sets; i++) {
         const struct ggs_experts_set * set = &e.sets[i];
         double                         n   = set->samples > 0 ? (double) set->samples : 1;
         ggs_chart_add(chart, mean, (struct ggs_datum){.x = (double) set->window, .y = (double) set->sum_bytes / n});
         ggs_chart_add(chart, most, (struct ggs_datum){.x = (double) set->window, .y = (double) set->most_bytes});
-        ggs_text_printf(&figure->data, "%" PRIu64 ",%" PRIu64 ",%.6g,%" PRIu64 ",%.0f,%" PRIu64 "\n", set->window,
-                        set->samples, (double) set->sum_experts / n, set->most_experts, (double) set->sum_bytes / n,
-                        set->most_bytes);
+        ggs_figure_row(&figure->data, "%" PRIu64 ",%" PRIu64 ",%.6g,%" PRIu64 ",%.0f,%" PRIu64 "\n", set->window,
+                       set->samples, (double) set->sum_experts / n, set->most_experts, (double) set->sum_bytes / n,
+                       set->most_bytes);
         if ((double) set->most_bytes > bytes) bytes = (double) set->most_bytes;
         if ((double) set->window > tokens) tokens = (double) set->window;
     }
@@ -194,14 +194,14 @@ int ggs_figure_lead_times(struct ggs_drawing * figure, struct ggs_trace * trace,
     struct ggs_series * mean     = ggs_chart_series(chart, GGS_SERIES_POINTS, 0, "mean");
     char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", e.n_matrices);
     chart->x = (struct ggs_axis){.title = "time after the choice", .unit = GGS_AXIS_TIME, .log = true};
-    ggs_text_puts(&figure->data, "component,count,least_ns,mean_ns,most_ns\n");
+    ggs_figure_row(&figure->data, "component,count,least_ns,mean_ns,most_ns\n");
     for (unsigned i = 0; names != NULL && i < e.n_matrices; i++) {
         const struct ggs_experts_matrix * matrix = &e.matrices[i];
         if (matrix->prefetch.n == 0) continue;
         snprintf(names[line], sizeof(names[line]), "%.*s", matrix->component_length, matrix->component);
-        ggs_text_printf(&figure->data, "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", names[line],
-                        matrix->prefetch.n, matrix->prefetch.least_ns, ggs_experts_mean(&matrix->prefetch),
-                        matrix->prefetch.most_ns);
+        ggs_figure_row(&figure->data, "%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", names[line],
+                       matrix->prefetch.n, matrix->prefetch.least_ns, ggs_experts_mean(&matrix->prefetch),
+                       matrix->prefetch.most_ns);
         add_lead(chart, &matrix->prefetch, (double) line++, range, mean);
     }
     chart->y.n_names = line, chart->lines = 3 * (double) line + 2;
@@ -227,9 +227,9 @@ static void add_choice(struct raster * raster, int64_t step, const struct ggs_ch
         double   weight = choice->weights == NULL ? 1 : (double) choice->weights[i];
         if (column >= raster->columns || expert >= raster->experts) continue;
         raster->cells[expert * raster->columns + column] = (float) weight;
-        ggs_text_printf(data, "%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", step, column, i % choice->used,
-                        expert);
-        if (choice->weights != NULL) ggs_text_printf(data, "%.9g", weight);
+        ggs_figure_row(data, "%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", step, column, i % choice->used,
+                       expert);
+        if (choice->weights != NULL) ggs_figure_row(data, "%.9g", weight);
         ggs_text_putc(data, '\n');
     }
     raster->used += choice->tokens;
@@ -268,7 +268,7 @@ int ggs_figure_choices(struct ggs_drawing * figure, struct ggs_trace * trace, co
     struct raster raster = {.experts = e.layers[i].experts};
     raster.columns       = e.layers[i].tokens < COLUMNS_MOST ? e.layers[i].tokens : COLUMNS_MOST;
     raster.cells         = calloc(raster.experts * raster.columns + 1, sizeof(*raster.cells));
-    ggs_text_puts(&figure->data, "token,column,rank,expert,weight\n");
+    ggs_figure_row(&figure->data, "token,column,rank,expert,weight\n");
     status = raster.cells == NULL ? ggs_fail_memory(error)
                                   : read_choices(&raster, trace, options, e.layers[i].layer, &figure->data, error);
     if (status == 0) {
@@ -289,12 +289,12 @@ int ggs_figure_choices(struct ggs_drawing * figure, struct ggs_trace * trace, co
 // ---- several recordings: the part of the choices of each expert ----
 
 static void put_shares(struct ggs_text * data, const struct ggs_domains * domains, int only) {
-    ggs_text_puts(data, "layer,recording,expert,share\n");
+    ggs_figure_row(data, "layer,recording,expert,share\n");
     for (uint64_t i = 0; i < domains->n_layers; i++) {
         const struct ggs_domains_layer * layer = &domains->layers[i];
         for (uint64_t k = 0; (only < 0 || layer->layer == only) && k < layer->n * layer->experts; k++)
-            ggs_text_printf(data, "%d,%" PRIu64 ",%" PRIu64 ",%.9g\n", layer->layer, k / layer->experts + 1,
-                            k % layer->experts, layer->shares[k]);
+            ggs_figure_row(data, "%d,%" PRIu64 ",%" PRIu64 ",%.9g\n", layer->layer, k / layer->experts + 1,
+                           k % layer->experts, layer->shares[k]);
     }
 }
 

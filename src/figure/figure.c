@@ -158,6 +158,7 @@ int ggs_figure_window(struct ggs_trace * trace, const struct ggs_figure_options 
 }
 
 void ggs_figure_field(struct ggs_text * data, const char * text) {
+    if (!GGS_FIGURE_HAS_DATA) return;
     if (strpbrk(text, "\",\r\n") == NULL) {
         ggs_text_puts(data, text);
         return;

@@ -14,6 +14,12 @@
 #include "analyze/walk/trace.h"
 #include "figure/chart.h"
 
+#ifdef __wasm__
+enum { GGS_FIGURE_HAS_DATA = 0 };
+#else
+enum { GGS_FIGURE_HAS_DATA = 1 };
+#endif
+
 enum ggs_figure_marks { GGS_MARKS_NONE, GGS_MARKS_FAULTS, GGS_MARKS_DISK };
 
 struct ggs_figure_options {
@@ -40,7 +46,7 @@ struct ggs_figure_options {
 
 struct ggs_drawing {
     struct ggs_chart chart;
-    struct ggs_text  data; // CSV
+    struct ggs_text  data; // CSV; empty in a report
     struct ggs_text  title, caption;
 };
 

@@ -19,5 +19,11 @@ uint64_t ggs_figure_base(const struct ggs_trace * trace, uint64_t file);
 // none. With a time that is asked for the end may not be after the begin.
 int ggs_figure_window(struct ggs_trace * trace, const struct ggs_figure_options * options, int64_t * begin_ns,
                       int64_t * end_ns, struct ggs_error * error);
+// Appends to the data of a figure, as printf does. In a report there are none: the page makes its
+// CSV of the answers that it shows.
+#define ggs_figure_row(data, ...)                                    \
+    do {                                                             \
+        if (GGS_FIGURE_HAS_DATA) ggs_text_printf(data, __VA_ARGS__); \
+    } while (0)
 // Appends a text as a CSV field.
 void ggs_figure_field(struct ggs_text * data, const char * text);

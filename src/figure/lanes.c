@@ -112,8 +112,8 @@ static void add_op(struct scene * scene, const struct ggs_timeline_op * op) {
     add_box(scene, STALL, (struct ggs_datum){.x = x, .size = op->stalled, .low = bottom - 0.2, .high = bottom});
     add_box(scene, DISK_WAIT, (struct ggs_datum){.x = x, .size = op->disk_wait, .low = bottom - 0.2, .high = bottom});
     add_box(scene, WAIT, (struct ggs_datum){.x = x + op->duration, .size = op->wait, .low = top, .high = bottom});
-    ggs_text_printf(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,1,", scene->first + op->lane, x,
-                    op->duration, op->wait, op->stalled, op->disk_wait);
+    ggs_figure_row(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,1,", scene->first + op->lane, x,
+                   op->duration, op->wait, op->stalled, op->disk_wait);
     ggs_figure_field(&scene->figure->data, name), ggs_text_putc(&scene->figure->data, '\n');
 }
 
@@ -128,8 +128,8 @@ static void add_bin(struct scene * scene, const struct ggs_timeline_bin * bin) {
     add_box(scene, DISK_WAIT,
             (struct ggs_datum){
                 .x = x, .size = wide, .low = bottom - stall - 0.8 * bin->disk_wait / wide, .high = bottom - stall});
-    ggs_text_printf(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,%u,", scene->first + bin->lane, x,
-                    bin->busy, bin->wait, bin->stalled, bin->disk_wait, bin->count);
+    ggs_figure_row(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,%u,", scene->first + bin->lane, x,
+                   bin->busy, bin->wait, bin->stalled, bin->disk_wait, bin->count);
     ggs_figure_field(&scene->figure->data, name), ggs_text_putc(&scene->figure->data, '\n');
 }
 
@@ -176,7 +176,7 @@ static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigne
     char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", lanes);
     chart->x     = n > 1 ? times(0, (int64_t) longest) : times(scenes[0].window.begin_ns, scenes[0].window.end_ns);
     chart->lines = 3 * (double) (lanes < 4 ? 4 : lanes < 20 ? lanes : 20);
-    ggs_text_puts(&figure->data, "lane,begin_ns,busy_ns,wait_ns,stalled_ns,disk_wait_ns,op_runs,op\n");
+    ggs_figure_row(&figure->data, "lane,begin_ns,busy_ns,wait_ns,stalled_ns,disk_wait_ns,op_runs,op\n");
     for (unsigned i = 0; i < n; i++) draw_scene(&scenes[i], names, n > 1 ? letters[i] : "");
 }
 
@@ -201,14 +201,14 @@ int ggs_figure_timeline(struct ggs_drawing * figure, struct ggs_trace * trace,
 enum { PALE, PROMPT, TOKENS, FIRST, PARTS };
 
 static void put_requests(struct ggs_text * data, const struct ggs_slots * slots) {
-    ggs_text_puts(data, "request,context,sequence,begin_ns,first_output_ns,end_ns,prompt_ns,tokens_ns,wait_ns\n");
+    ggs_figure_row(data, "request,context,sequence,begin_ns,first_output_ns,end_ns,prompt_ns,tokens_ns,wait_ns\n");
     for (uint64_t i = 0; i < slots->n_requests; i++) {
         const struct ggs_request * r = &slots->request[i].request;
-        ggs_text_printf(data, "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",", r->request, r->context, r->sequence,
-                        r->begin_ns);
-        if (r->first_output_ns >= 0) ggs_text_printf(data, "%" PRId64, r->first_output_ns);
-        ggs_text_printf(data, ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", r->end_ns,
-                        slots->request[i].prompt_ns, slots->request[i].tokens_ns, r->wait_ns);
+        ggs_figure_row(data, "%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRId64 ",", r->request, r->context, r->sequence,
+                       r->begin_ns);
+        if (r->first_output_ns >= 0) ggs_figure_row(data, "%" PRId64, r->first_output_ns);
+        ggs_figure_row(data, ",%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", r->end_ns,
+                       slots->request[i].prompt_ns, slots->request[i].tokens_ns, r->wait_ns);
     }
 }
 

@@ -47,16 +47,16 @@ static void add_points(struct ggs_chart * chart, const struct ggs_roofline * lis
 }
 
 static void put_points(struct ggs_text * data, const struct ggs_roofline * list) {
-    ggs_text_puts(data, "phase,op,component,ops,wall_ns,bytes_read,bytes_written,flops,flop_per_byte,gflops\n");
+    ggs_figure_row(data, "phase,op,component,ops,wall_ns,bytes_read,bytes_written,flops,flop_per_byte,gflops\n");
     for (uint64_t i = 0; i < list->n; i++) {
         const struct ggs_roofline_row * row = &list->row[i];
         if (!is_drawn(row)) continue;
-        ggs_text_printf(data, "%s,", ggs_word_phase(row->phase));
+        ggs_figure_row(data, "%s,", ggs_word_phase(row->phase));
         ggs_figure_field(data, row->op), ggs_text_putc(data, ','), ggs_figure_field(data, row->component);
-        ggs_text_printf(data, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.6g,%.6g\n", row->ops,
-                        row->wall_ns, row->read, row->written, row->flops,
-                        (double) row->flops / (double) (row->read + row->written),
-                        (double) row->flops / (double) row->wall_ns);
+        ggs_figure_row(data, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.6g,%.6g\n", row->ops,
+                       row->wall_ns, row->read, row->written, row->flops,
+                       (double) row->flops / (double) (row->read + row->written),
+                       (double) row->flops / (double) row->wall_ns);
     }
 }
 
@@ -131,14 +131,14 @@ int ggs_figure_durations(struct ggs_drawing * figure, struct ggs_trace * trace,
     int status = ggs_roofline_compute(&list, trace, &range, error);
     if (status < 0) return status;
     struct ggs_series * series = ggs_chart_series(chart, GGS_SERIES_BARS, 0, "");
-    ggs_text_puts(&figure->data, "from_ns,to_ns,ops\n");
+    ggs_figure_row(&figure->data, "from_ns,to_ns,ops\n");
     for (uint64_t bin = 0; bin < GGS_ROOFLINE_BINS; bin++) {
         double   from = (double) (1ull << bin);
         uint64_t ops  = 0;
         for (uint64_t i = 0; i < list.n; i++) ops += list.row[i].bins[bin];
         if (ops == 0) continue;
         ggs_chart_add(chart, series, (struct ggs_datum){.x = from * 1.5, .y = (double) ops, .size = from});
-        ggs_text_printf(&figure->data, "%.0f,%.0f,%" PRIu64 "\n", from, 2 * from, ops);
+        ggs_figure_row(&figure->data, "%.0f,%.0f,%" PRIu64 "\n", from, 2 * from, ops);
         if (first == GGS_ROOFLINE_BINS) first = bin;
         last = bin;
         if (ops > most) most = ops;
@@ -169,7 +169,7 @@ static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, cons
     struct ggs_step     step;
     int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
-    ggs_text_puts(&figure->data, "token,phase,tokens,begin_ns,end_ns,duration_ns\n");
+    ggs_figure_row(&figure->data, "token,phase,tokens,begin_ns,end_ns,duration_ns\n");
     while ((more = ggs_cursor_next(cursor, &step, error)) > 0) {
         if (step.step < 0 || step.step < options->first_step || step.step > options->last_step ||
             !ggs_trace_has_step(trace, step.step))
@@ -178,8 +178,8 @@ static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, cons
         double  x = (double) step.step, y = (double) duration;
         ggs_chart_add(&figure->chart, series[step.phase != GGS_PHASE_PROMPT],
                       (struct ggs_datum){.x = x + 0.5, .y = y, .size = 0.8});
-        ggs_text_printf(&figure->data, "%" PRId64 ",%s,%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", step.step,
-                        ggs_word_phase(step.phase), step.tokens, step.begin_ns, step.end_ns, duration);
+        ggs_figure_row(&figure->data, "%" PRId64 ",%s,%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", step.step,
+                       ggs_word_phase(step.phase), step.tokens, step.begin_ns, step.end_ns, duration);
         if (duration > 0) times->least = fmin(times->least, y);
         times->most = fmax(times->most, y), times->first = fmin(times->first, x), times->end = fmax(times->end, x + 1);
         times->n++;

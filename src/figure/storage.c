@@ -61,10 +61,10 @@ static double requested_in(const struct sums * sums, int64_t token) {
 }
 
 static void put_token(struct ggs_text * data, const struct sums * sums, const struct ggs_group * token) {
-    ggs_text_printf(data, "%" PRId64 ",%" PRIu64 ",", token->order, token->disk);
-    if (sums->has_requests) ggs_text_printf(data, "%.0f", requested_in(sums, token->order));
+    ggs_figure_row(data, "%" PRId64 ",%" PRIu64 ",", token->order, token->disk);
+    if (sums->has_requests) ggs_figure_row(data, "%.0f", requested_in(sums, token->order));
     ggs_text_putc(data, ',');
-    if (sums->has_faults) ggs_text_printf(data, "%.0f", stalled_in(sums, token->order));
+    if (sums->has_faults) ggs_figure_row(data, "%.0f", stalled_in(sums, token->order));
     ggs_text_putc(data, '\n');
 }
 
@@ -77,7 +77,7 @@ static void describe(struct ggs_drawing * figure, const struct ggs_trace * trace
     struct ggs_series *  stalled =
         sums->has_faults ? ggs_chart_series(chart, GGS_SERIES_MARKED, 1, "threads stalled") : NULL;
     double most = 0, longest = 0, first = INFINITY, last = 0, wide = many ? 0 : read == NULL ? 0.8 : 0.4;
-    ggs_text_puts(&figure->data, "token,bytes_disk,bytes_requested,stalled_ns\n");
+    ggs_figure_row(&figure->data, "token,bytes_disk,bytes_requested,stalled_ns\n");
     for (uint64_t i = 0; i < sums->tokens.n; i++) {
         const struct ggs_group * token = &sums->tokens.group[i];
         double x = (double) token->order, bytes = requested_in(sums, token->order), ns = stalled_in(sums, token->order);
@@ -118,14 +118,14 @@ static void add_snapshots(struct ggs_drawing * figure, const struct ggs_trace * 
     struct ggs_series * all       = ggs_chart_series(chart, GGS_SERIES_MARKED, 0, "in memory");
     struct ggs_series * untouched = ggs_chart_series(chart, GGS_SERIES_MARKED, 1, "of these, never read by an op");
     double              first = INFINITY, last = 0, most = 1;
-    ggs_text_puts(&figure->data, "token,bytes,bytes_untouched\n");
+    ggs_figure_row(&figure->data, "token,bytes,bytes_untouched\n");
     for (uint64_t i = 0; i < list->n; i++) {
         const struct ggs_resident * at = &list->snapshot[i];
         double                      x  = (double) at->step;
         if (!ggs_stats_ends_token(list, i) || at->step < options->first_step || at->step > options->last_step) continue;
         ggs_chart_add(chart, all, (struct ggs_datum){.x = x, .y = (double) at->bytes});
         ggs_chart_add(chart, untouched, (struct ggs_datum){.x = x, .y = (double) at->untouched});
-        ggs_text_printf(&figure->data, "%" PRId64 ",%" PRIu64 ",%" PRIu64 "\n", at->step, at->bytes, at->untouched);
+        ggs_figure_row(&figure->data, "%" PRId64 ",%" PRIu64 ",%" PRIu64 "\n", at->step, at->bytes, at->untouched);
         first = fmin(first, x), last = fmax(last, x), most = fmax(most, (double) at->bytes);
     }
     chart->x = steps(trace, first, last);

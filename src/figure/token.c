@@ -54,10 +54,10 @@ static void add_op(struct boxes * boxes, const struct ggs_walk * walk) {
     struct ggs_datum box = {.x = boxes->at, .size = wide * 0.97, .low = OP, .high = OP + 0.95};
     box.text             = ggs_chart_text(&boxes->figure->chart, op->name);
     ggs_chart_add(&boxes->figure->chart, boxes->series[OP], box);
-    ggs_text_printf(&boxes->figure->data, "%" PRId64 ",%d,%s,%s,", walk->run.step, op->layer,
-                    purpose == NULL ? "" : purpose, op->name);
+    ggs_figure_row(&boxes->figure->data, "%" PRId64 ",%d,%s,%s,", walk->run.step, op->layer,
+                   purpose == NULL ? "" : purpose, op->name);
     ggs_figure_field(&boxes->figure->data, name);
-    ggs_text_printf(&boxes->figure->data, ",%" PRIu64 "\n", op->wall_ns);
+    ggs_figure_row(&boxes->figure->data, ",%" PRIu64 "\n", op->wall_ns);
     boxes->at += wide;
 }
 
@@ -84,7 +84,7 @@ int ggs_figure_token_ops(struct ggs_drawing * figure, struct ggs_trace * trace,
                                                        ggs_chart_series(chart, GGS_SERIES_BOXES, GGS_PALETTE_DULL, ""),
                                                        ggs_chart_series(chart, GGS_SERIES_BOXES, 4, ""),
                                                        ggs_chart_series(chart, GGS_SERIES_BOXES, 5, "")}};
-    ggs_text_puts(&figure->data, "token,layer,purpose,op,name,duration_ns\n");
+    ggs_figure_row(&figure->data, "token,layer,purpose,op,name,duration_ns\n");
     int status = walk_token(&boxes, trace, all ? 1 : options->first_step, error);
     if (status == 0 && all && !(boxes.at > 0)) status = walk_token(&boxes, trace, 0, error);
     if (status < 0) return status;

@@ -14,20 +14,20 @@
 // ---- the grid ----
 
 static void put_cells(struct ggs_text * data, const struct ggs_value_grid * grid, bool two) {
-    ggs_text_printf(data, "op,tensor,layer,token,position,%s,nan,inf,wrong\n",
-                    two             ? "error"
-                    : grid->largest ? "largest"
-                                    : "rms");
+    ggs_figure_row(data, "op,tensor,layer,token,position,%s,nan,inf,wrong\n",
+                   two             ? "error"
+                   : grid->largest ? "largest"
+                                   : "rms");
     for (uint64_t i = 0; i < grid->n_lines; i++) {
         for (uint64_t k = 0; k < grid->n_columns; k++) {
             const struct ggs_value_cell * cell = &grid->line[i].cells[k];
             if ((cell->marks & GGS_CELL_SEEN) == 0) continue;
             ggs_figure_field(data, grid->line[i].node->op), ggs_text_putc(data, ',');
             ggs_figure_field(data, grid->line[i].node->name);
-            ggs_text_printf(data, ",%d,%" PRId64 ",%" PRId64 ",%.9g,%d,%d,%d\n", grid->line[i].node->layer,
-                            grid->column[k].token, grid->column[k].position, cell->value,
-                            (cell->marks & GGS_CELL_NAN) != 0, (cell->marks & GGS_CELL_INF) != 0,
-                            (cell->marks & GGS_CELL_WRONG) != 0);
+            ggs_figure_row(data, ",%d,%" PRId64 ",%" PRId64 ",%.9g,%d,%d,%d\n", grid->line[i].node->layer,
+                           grid->column[k].token, grid->column[k].position, cell->value,
+                           (cell->marks & GGS_CELL_NAN) != 0, (cell->marks & GGS_CELL_INF) != 0,
+                           (cell->marks & GGS_CELL_WRONG) != 0);
         }
     }
 }
@@ -135,12 +135,12 @@ int ggs_figure_value_ranges(struct ggs_drawing * figure, struct ggs_trace * trac
     struct ggs_series *     rms    = ggs_chart_series(chart, GGS_SERIES_MARKED, 0, "rms of the layer's output");
     struct ggs_series *     most   = ggs_chart_series(chart, GGS_SERIES_MARKED, 1, "largest absolute value of its ops");
     double                  least = INFINITY, largest = 0, last = 0;
-    ggs_text_puts(&figure->data, "layer,ops,min,max,rms\n");
+    ggs_figure_row(&figure->data, "layer,ops,min,max,rms\n");
     for (uint64_t i = 0; status == 0 && i < report.n_layers; i++) {
         const struct ggs_value_layer * layer = &report.layers[i];
         double                         high  = fmax(layer->max, -layer->min);
-        ggs_text_printf(&figure->data, "%" PRId64 ",%" PRIu64 ",%.9g,%.9g,%.9g\n", layer->layer, layer->ops, layer->min,
-                        layer->max, layer->rms);
+        ggs_figure_row(&figure->data, "%" PRId64 ",%" PRIu64 ",%.9g,%.9g,%.9g\n", layer->layer, layer->ops, layer->min,
+                       layer->max, layer->rms);
         if (!(layer->rms > 0) || !isfinite(high)) continue;
         ggs_chart_add(chart, rms, (struct ggs_datum){.x = (double) layer->layer, .y = layer->rms});
         ggs_chart_add(chart, most, (struct ggs_datum){.x = (double) layer->layer, .y = high});

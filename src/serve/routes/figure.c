@@ -30,8 +30,8 @@ static int read_query(struct ggs_question * request, struct ggs_figure_options *
     options->kind       = kind == NULL ? NULL : ggs_figure_kind_named(kind);
     if (options->kind == NULL) return ggs_fail(error, GGS_USAGE, "kind must be one that ggscope figure knows");
     *output = format == NULL ? NULL : ggs_canvas_output_named(format);
-    if (*output == NULL && (format == NULL || strcmp(format, "csv") != 0))
-        return ggs_fail(error, GGS_USAGE, "format must be svg, pdf or csv");
+    if (*output == NULL && (!GGS_FIGURE_HAS_DATA || format == NULL || strcmp(format, "csv") != 0))
+        return ggs_fail(error, GGS_USAGE, "format must be svg, pdf or csv, in a report svg or pdf");
     if (marks != NULL) options->marks = strcmp(marks, "disk") == 0 ? GGS_MARKS_DISK : GGS_MARKS_FAULTS;
     options->by_layer = by != NULL && strcmp(by, "layer") == 0;
     options->largest  = value != NULL && strcmp(value, "largest") == 0;
