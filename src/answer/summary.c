@@ -249,28 +249,6 @@ GGS_GET(bool, has_prompt, struct facts, it->prompt != NULL)
 
 // ---- lanes ----
 
-// The name of a lane from the trace, or its parts if the trace has none (it was truncated).
-static void lane_label(char * label, size_t size, const struct ggs_trace * trace,
-                       const struct ggs_overview_lane * lane) {
-    struct ggs_cursor * cursor;
-    struct ggs_lane     row;
-    const char *        name = "";
-    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LANES, NULL) == 0) {
-        while (name[0] == '\0' && ggs_cursor_next(cursor, &row, NULL) > 0) {
-            if (row.slot == lane->slot && (lane->slot < 0 ? row.device == lane->device : row.queue == lane->thread))
-                name = ggs_reader_string(trace->reader, row.name);
-        }
-        ggs_cursor_close(cursor);
-    }
-    const char * backend = ggs_reader_string(trace->reader, lane->backend);
-    if (name[0] != '\0')
-        snprintf(label, size, "%.150s", name);
-    else if (lane->slot < 0)
-        snprintf(label, size, "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
-    else
-        snprintf(label, size, "%.100s thread %llu", backend, (unsigned long long) lane->thread);
-}
-
 struct lane_row {
     uint64_t                         lane;
     const struct ggs_overview_lane * row;
@@ -286,7 +264,7 @@ GGS_NEXT(next_lane) {
     lane->lane  = *i;
     lane->row   = &overview->lanes[(*i)++];
     lane->label = lane->text;
-    lane_label(lane->text, sizeof(lane->text), context, lane->row);
+    ggs_overview_lane_name(context, lane->row, lane->text, sizeof(lane->text));
     lane->device = ggs_overview_lane_device(context, lane->row);
     return lane;
 }

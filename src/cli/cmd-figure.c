@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/experts/domains.h"
 #include "base/error.h"
 #include "base/system/file.h"
 #include "cli/commands.h"
+#include "cli/scaffold/op-options.h"
 #include "cli/scaffold/verb.h"
 #include "cli/sweep/cmd-sweep.h"
 #include "figure/figure.h"
@@ -73,8 +75,14 @@ static const struct ggs_option options[] = {
     GGS_OPTION("data", 0, "FILE", "Write the numbers of the figure to FILE as CSV; - is standard output", 1, AT(data),
                ggs_set_path, "a file"),
     GGS_OPTION("token", 0, "A..B", "Only these token steps", 2, AT(tokens), ggs_set_tokens, GGS_EXPECTS_TOKENS),
-    GGS_OPTION("layer", 0, "N", "experts: only this layer", 2, AT(options.layer), ggs_set_layer,
-               "the number of a layer"),
+    GGS_OPTION("since", 0, "TIME", "timeline, requests: from this time on, such as 1.5s", 2, AT(options.since_ns),
+               ggs_set_time, GGS_EXPECTS_TIME),
+    GGS_OPTION("until", 0, "TIME", "timeline, requests: up to this time", 2, AT(options.until_ns), ggs_set_time,
+               GGS_EXPECTS_TIME),
+    GGS_SWITCH("largest", 0, "values: the largest absolute value of each output, not its rms", 2, AT(options.largest)),
+    GGS_SWITCH("by-layer", 0, "values: a row for each layer, not for each op", 2, AT(options.by_layer)),
+    GGS_OPTION("layer", 0, "N", "experts, choices, expert-domains: only this layer", 2, AT(options.layer),
+               ggs_set_layer, "the number of a layer"),
     GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (that of the model's disk)", 2,
                AT(options.readahead), ggs_set_size, "a size such as 128K"),
     GGS_OPTION_OF("marks", 0, "WHAT", "access-order: also draw these as dots", 2, AT(options.marks), set_marks,
@@ -109,6 +117,11 @@ static void check(const void * input, struct argp_state * state) {
     if (a->output != NULL && output_of(a->output) == NULL)
         argp_error(state, "-o takes a file that ends in .svg or .pdf, not '%s'", a->output);
     if (kind == NULL) return;
+    if (a->input.n > (kind->most == 0 ? 1 : kind->most))
+        argp_error(state, "--kind %s is of at most %u recording%s", kind->name, kind->most == 0 ? 1 : kind->most,
+                   kind->most == 0 ? "" : "s");
+    if (strcmp(kind->name, "expert-domains") == 0 && a->input.n < 2)
+        argp_error(state, "--kind expert-domains needs two recordings or more");
     if (a->figure != NULL && kind != &miss_curve) argp_error(state, "--figure needs --kind miss-curve");
     if (kind == &miss_curve && a->input.n == 0)
         argp_error(state, "--kind miss-curve needs the directory of a study, which ggscope sweep makes");
@@ -116,7 +129,10 @@ static void check(const void * input, struct argp_state * state) {
                                 a->input.choice.sequence > 0 || a->input.choice.context > 0))
         argp_error(state,
                    "--kind miss-curve is of whole recordings: leave out --token, --request, --sequence and --context");
-    if (a->options.layer >= 0 && !kind->takes_layer) argp_error(state, "--layer needs --kind experts");
+    if (a->options.layer >= 0 && !kind->takes_layer)
+        argp_error(state, "--layer needs --kind experts, choices or expert-domains");
+    if ((a->options.since_ns > INT64_MIN || a->options.until_ns < INT64_MAX) && !kind->takes_time)
+        argp_error(state, "--since and --until need --kind timeline or requests");
     if (a->options.marks != GGS_MARKS_NONE && !kind->takes_marks)
         argp_error(state, "--marks needs --kind access-order");
     if (a->options.readahead != UINT64_MAX && !kind->takes_readahead)
@@ -186,15 +202,19 @@ static int make_study(struct ggs_drawing * drawing, const char * path, const cha
 // ---- the verb ----
 
 static int make(struct arguments * a, struct ggs_drawing * figure, struct ggs_error * error) {
-    struct ggs_trace trace = {0};
+    struct ggs_trace   traces[GGS_DOMAINS_MOST] = {0};
+    struct ggs_trace * trace                    = &traces[0];
+    int                status                   = 0;
     if (a->options.kind == &miss_curve)
         return make_study(figure, a->input.paths[0], a->figure == NULL ? "read_bytes" : a->figure, a->options.caption,
                           error);
-    int status = ggs_verb_open(&trace, a->input.paths[0], &a->input, error);
-    if (status == 0) status = ggs_selection_make(&trace.selection, &trace, &a->input.choice, error);
-    if (status == 0) status = ggs_figure_make(figure, &trace, &a->options, error);
-    ggs_selection_free(trace.selection);
-    ggs_trace_close(&trace);
+    a->options.n_traces = a->input.n;
+    for (unsigned i = 0; status == 0 && i < a->input.n; i++)
+        status = ggs_verb_open(&traces[i], a->input.paths[i], &a->input, error);
+    if (status == 0) status = ggs_selection_make(&trace->selection, trace, &a->input.choice, error);
+    if (status == 0) status = ggs_figure_make(figure, trace, &a->options, error);
+    ggs_selection_free(trace->selection);
+    for (unsigned i = 0; i < a->input.n; i++) ggs_trace_close(&traces[i]);
     return status;
 }
 
@@ -203,6 +223,7 @@ static int draw(void * input, struct ggs_trace * traces, struct ggs_error * erro
     struct ggs_drawing figure   = {0};
     struct ggs_text    document = {0};
     a->options.first_step = a->tokens[0], a->options.last_step = a->tokens[1];
+    a->options.context   = (int64_t) a->input.choice.context - 1;
     a->options.directory = a->input.paths[0];
     int status           = make(a, &figure, error);
     (void) traces;
@@ -217,8 +238,8 @@ static int draw(void * input, struct ggs_trace * traces, struct ggs_error * erro
 
 int cmd_figure(int argc, char ** argv) {
     static const struct ggs_verb verb = {
-        .operands = "[DIR]",
-        .most     = 1,
+        .operands = "[DIR...]",
+        .most     = GGS_DOMAINS_MOST,
         .options  = options,
         .check    = check,
         .run      = draw,

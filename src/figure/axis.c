@@ -112,11 +112,25 @@ static void put_log(struct ggs_axis * axis, unsigned wanted, struct ggs_ticks * 
     snprintf(ticks->title, sizeof(ticks->title), "%s", axis->title);
 }
 
+// ---- names: as many as there is room for ----
+
+static void put_names(struct ggs_axis * axis, uint64_t wanted, struct ggs_ticks * ticks) {
+    uint64_t most = wanted < GGS_AXIS_TICKS ? wanted : GGS_AXIS_TICKS, step = (axis->n_names + most - 1) / most;
+    axis->from = 0, axis->to = (double) axis->n_names;
+    for (uint64_t i = 0; i < axis->n_names; i += step) {
+        ticks->at[ticks->n] = (double) i + 0.5;
+        snprintf(ticks->label[ticks->n++], GGS_AXIS_LABEL, "%s", axis->names[i]);
+    }
+    snprintf(ticks->title, sizeof(ticks->title), "%s", axis->title);
+}
+
 void ggs_axis_ticks(struct ggs_axis * axis, unsigned wanted, struct ggs_ticks * ticks) {
     ticks->n = 0;
     if (!(axis->to > axis->from)) axis->to = axis->from + 1;
     if (wanted < 2) wanted = 2;
-    if (axis->log && axis->from > 0)
+    if (axis->names != NULL)
+        put_names(axis, 2 * wanted, ticks); // a name needs less room than two numbers
+    else if (axis->log && axis->from > 0)
         put_log(axis, wanted, ticks);
     else
         put_linear(axis, wanted, ticks);

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum ggs_axis_unit {
     GGS_AXIS_NUMBER,
@@ -11,17 +12,19 @@ enum ggs_axis_unit {
     GGS_AXIS_PERCENT,
 };
 
+enum { GGS_AXIS_TICKS = 24, GGS_AXIS_LABEL = 32 };
 struct ggs_axis {
     const char *       title;
     enum ggs_axis_unit unit;
-    bool               log;      // from > 0
-    bool               whole;    // whole numbers only
-    bool               down;     // of a vertical axis: the smallest value is at the top
-    bool               fixed;    // ends at `from` and `to`, not at ticks
-    double             from, to; // with to > from
+    bool               log;        // from > 0
+    bool               whole;      // whole numbers only
+    bool               down;       // of a vertical axis: the smallest value is at the top
+    bool               fixed;      // ends at `from` and `to`, not at ticks
+    double             from, to;   // with to > from
+    char (*names)[GGS_AXIS_LABEL]; // of lines that lie from i to i + 1; NULL: an axis of numbers
+    uint64_t n_names;
 };
 
-enum { GGS_AXIS_TICKS = 24, GGS_AXIS_LABEL = 32 };
 struct ggs_ticks {
     unsigned n;
     double   at[GGS_AXIS_TICKS];

@@ -16,7 +16,7 @@ static void add_reuse(struct ggs_chart * chart, const struct ggs_pattern * patte
     struct ggs_series * series = ggs_chart_series(chart, GGS_SERIES_BARS, 0, "");
     unsigned            first = GGS_PATTERN_BINS, last = 0;
     double              most = 1;
-    ggs_text_puts(data, "distance_from,distance_to,bytes\n");
+    ggs_figure_row(data, "distance_from,distance_to,bytes\n");
     for (unsigned i = 1; i < GGS_PATTERN_BINS; i++) {
         if (pattern->reuse_bins[i] == 0) continue;
         if (first == GGS_PATTERN_BINS) first = i;
@@ -25,10 +25,10 @@ static void add_reuse(struct ggs_chart * chart, const struct ggs_pattern * patte
         ggs_chart_add(
             chart, series,
             (struct ggs_datum){.x = (from + to) / 2, .y = (double) pattern->reuse_bins[i], .size = to - from});
-        ggs_text_printf(data, "%.0f,%.0f,%" PRIu64 "\n", from, to, pattern->reuse_bins[i]);
+        ggs_figure_row(data, "%.0f,%.0f,%" PRIu64 "\n", from, to, pattern->reuse_bins[i]);
         most = fmax(most, (double) pattern->reuse_bins[i]);
     }
-    ggs_text_printf(data, ",,%" PRIu64 "\n", pattern->first_bytes); // first accesses have no distance
+    ggs_figure_row(data, ",,%" PRIu64 "\n", pattern->first_bytes); // first accesses have no distance
     chart->x = (struct ggs_axis){.title = "reuse distance: bytes read until a byte is read again",
                                  .unit  = GGS_AXIS_BYTES,
                                  .log   = true,
@@ -71,7 +71,7 @@ static void add_lru(struct ggs_chart * chart, const struct ggs_paging * paging, 
     uint64_t                y      = 0;
     while (ggs_paging_curve_next(&curve, paging)) {
         uint64_t next = ggs_paging_per_token(paging, &curve.cost);
-        ggs_text_printf(data, "lru,%" PRIu64 ",%" PRIu64 ",,\n", curve.memory, next);
+        ggs_figure_row(data, "lru,%" PRIu64 ",%" PRIu64 ",,\n", curve.memory, next);
         if ((double) curve.memory > most) continue;
         ggs_chart_add(chart, series, (struct ggs_datum){.x = (double) curve.memory, .y = (double) next});
         y = next;
@@ -92,12 +92,12 @@ static void add_policy(struct ggs_chart * chart, const struct ggs_paging * pagin
         uint64_t cost = ggs_paging_per_token(paging, &budget->cost[policy]), low = cost, high = cost;
         if (policy == GGS_PAGING_LINUX)
             low = ggs_paging_share(paging, budget->linux_least), high = ggs_paging_share(paging, budget->linux_most);
-        ggs_text_printf(data, "%s,%" PRIu64 ",%" PRIu64 ",", ggs_paging_policy_names[policy], budget->memory, cost);
+        ggs_figure_row(data, "%s,%" PRIu64 ",%" PRIu64 ",", ggs_paging_policy_names[policy], budget->memory, cost);
         if (low != high)
-            ggs_text_printf(data, "%" PRIu64 ",%" PRIu64, low, high);
+            ggs_figure_row(data, "%" PRIu64 ",%" PRIu64, low, high);
         else
-            ggs_text_puts(data, ",");
-        ggs_text_puts(data, "\n");
+            ggs_figure_row(data, ",");
+        ggs_figure_row(data, "\n");
         if (series == NULL)
             series =
                 ggs_chart_series(chart, policy == GGS_PAGING_LINUX ? GGS_SERIES_POINTS : GGS_SERIES_LINE, look, name);
@@ -108,11 +108,17 @@ static void add_policy(struct ggs_chart * chart, const struct ggs_paging * pagin
     }
 }
 
+// Tokens per second, if the recording tells how fast its disk is.
+static struct ggs_rate rate_of(const struct ggs_paging_speed * speed) {
+    if (!(speed->disk_bytes_per_second > 0) || speed->compute_ns <= 0) return (struct ggs_rate){0};
+    return (struct ggs_rate){"tokens per second", (double) speed->compute_ns / 1e9, 1 / speed->disk_bytes_per_second};
+}
+
 static void describe(struct ggs_chart * chart, const struct ggs_paging * paging, struct ggs_text * data) {
     double most = (double) paging->touched_bytes, high = 0, linux = 0, least = INFINITY;
     char   text[GGS_NUMBER_LENGTH];
     for (unsigned i = 0; i < paging->n_budgets; i++) most = fmax(most, (double) paging->budget[i].memory);
-    ggs_text_puts(data, "policy,memory_bytes,bytes_per_token,least_bytes_per_token,most_bytes_per_token\n");
+    ggs_figure_row(data, "policy,memory_bytes,bytes_per_token,least_bytes_per_token,most_bytes_per_token\n");
     add_lru(chart, paging, most * 1.03, data);
     add_policy(chart, paging, GGS_PAGING_LINUX, 1, "Linux's page cache", data);
     add_policy(chart, paging, GGS_PAGING_PIN_HOT, 2, "the best weights pinned", data);
@@ -136,11 +142,12 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
                        ggs_format_bytes(text, paging->speed.memory_limit));
     chart->x =
         (struct ggs_axis){.title = "memory for weights", .unit = GGS_AXIS_BYTES, .fixed = true, .to = most * 1.03};
-    chart->y = (struct ggs_axis){.title = "read from the disk per token",
-                                 .unit  = GGS_AXIS_BYTES,
-                                 .log   = log,
-                                 .from  = log ? fmax(least, high / 1e3) : 0,
-                                 .to    = fmax(high, linux)};
+    chart->y    = (struct ggs_axis){.title = "read from the disk per token",
+                                    .unit  = GGS_AXIS_BYTES,
+                                    .log   = log,
+                                    .from  = log ? fmax(least, high / 1e3) : 0,
+                                    .to    = fmax(high, linux)};
+    chart->rate = rate_of(&paging->speed);
 }
 
 int ggs_figure_paging(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,

@@ -16,7 +16,7 @@ struct page {
     struct ggs_chart *  chart;
     double              font, width;
     struct ggs_box      plot;
-    struct ggs_ticks    x, y, scale;
+    struct ggs_ticks    x, y, right, scale;
 };
 
 static struct ggs_label label_at(const struct page * page, double x, double y, enum ggs_label_anchor anchor) {
@@ -27,9 +27,17 @@ static double place_x(const struct page * page, double value) {
     return page->plot.x + page->plot.width * ggs_axis_place(&page->chart->x, value);
 }
 
+static double place_on(const struct page * page, const struct ggs_axis * axis, double value) {
+    double share = ggs_axis_place(axis, value);
+    return page->plot.y + page->plot.height * (axis->down ? share : 1 - share);
+}
+
 static double place_y(const struct page * page, double value) {
-    double share = ggs_axis_place(&page->chart->y, value);
-    return page->plot.y + page->plot.height * (page->chart->y.down ? share : 1 - share);
+    return place_on(page, &page->chart->y, value);
+}
+
+static double place_of(const struct page * page, const struct ggs_series * series, double value) {
+    return place_on(page, series->right ? &page->chart->right : &page->chart->y, value);
 }
 
 // ---- text in lines ----
@@ -58,7 +66,8 @@ static unsigned put_lines(struct page * page, const char * text, struct ggs_labe
 // ---- series, in the plot and in the legend ----
 
 static uint32_t colour_of(const struct ggs_series * series) {
-    return ggs_palette_series[series->look % GGS_PALETTE_SERIES];
+    bool boxes = series->kind == GGS_SERIES_BOXES && series->look <= GGS_PALETTE_PALE;
+    return ggs_palette_series[boxes ? series->look : series->look % GGS_PALETTE_SERIES];
 }
 
 static struct ggs_pen pen_of(const struct ggs_series * series) {
@@ -92,9 +101,11 @@ static void draw_swatch(struct page * page, const struct ggs_series * series, do
     struct ggs_box box = {x, y - size * 0.75, size * 2.2, size * 0.8};
     if (series->kind == GGS_SERIES_POINTS) {
         draw_marker(page->canvas, series->look, x + box.width / 2, box.y + box.height / 2, size * 0.35);
-    } else if (series->kind == GGS_SERIES_BARS) {
+    } else if (series->kind == GGS_SERIES_AREA) {
         ggs_draw_rect(page->canvas, box, colour_of(series), INK);
-        ggs_draw_pattern(page->canvas, box, series->look, 2.5);
+    } else if (series->kind == GGS_SERIES_BARS || series->kind == GGS_SERIES_BOXES) {
+        ggs_draw_rect(page->canvas, box, colour_of(series), INK);
+        ggs_draw_pattern(page->canvas, box, series->kind == GGS_SERIES_BOXES ? series->pattern : series->look, 2.5);
     } else {
         double middle = box.y + box.height / 2;
         ggs_draw_path(page->canvas, (struct ggs_point[]){{x, middle}, {x + box.width, middle}}, 2, &pen);
@@ -157,7 +168,7 @@ static void draw_x_axis(struct page * page) {
 static void draw_y_axis(struct page * page) {
     for (unsigned i = 0; i < page->y.n; i++) {
         double y = place_y(page, page->y.at[i]);
-        if (page->chart->pixels == NULL)
+        if (page->chart->pixels == NULL && page->chart->y.names == NULL)
             ggs_draw_line(page->canvas, page->plot.x, y, page->plot.x + page->plot.width, y, GRID, 0.4);
         ggs_draw_line(page->canvas, page->plot.x - 3, y, page->plot.x, y, INK, 0.5);
         struct ggs_label label = label_at(page, page->plot.x - 4.5, y + page->font * 0.35, GGS_ANCHOR_END);
@@ -168,7 +179,40 @@ static void draw_y_axis(struct page * page) {
     ggs_draw_text(page->canvas, &title, page->y.title);
 }
 
+static void draw_right_axis(struct page * page) {
+    double right = page->plot.x + page->plot.width;
+    for (unsigned i = 0; i < page->right.n; i++) {
+        double y = place_on(page, &page->chart->right, page->right.at[i]);
+        ggs_draw_line(page->canvas, right, y, right + 3, y, INK, 0.5);
+        struct ggs_label label = label_at(page, right + 4.5, y + page->font * 0.35, GGS_ANCHOR_START);
+        ggs_draw_text(page->canvas, &label, page->right.label[i]);
+    }
+    struct ggs_label title = label_at(page, page->width - 2, page->plot.y + page->plot.height / 2, GGS_ANCHOR_MIDDLE);
+    title.upwards          = true;
+    if (page->right.n > 0) ggs_draw_text(page->canvas, &title, page->right.title);
+}
+
 // ---- data ----
+
+// A text on it is black or white, whichever can be read.
+static void draw_boxes(struct page * page, const struct ggs_series * series) {
+    double       left = page->plot.x, end = left + page->plot.width, size = page->font * 0.8;
+    const char * texts = ggs_text_string(&page->chart->texts);
+    for (uint64_t i = 0; i < series->n; i++) {
+        const struct ggs_datum * d  = &series->data[i];
+        double                   x0 = fmax(left, place_x(page, d->x)), x1 = fmin(end, place_x(page, d->x + d->size));
+        double                   y0 = place_y(page, d->low), y1 = place_y(page, d->high);
+        struct ggs_box           box = {x0, fmin(y0, y1), fmax(x1 - x0, 0.15), fabs(y1 - y0)};
+        if (x1 < left || x0 > end || !(box.height > 0)) continue;
+        ggs_draw_rect(page->canvas, box, colour_of(series), GGS_NO_COLOUR);
+        if (box.width > 2) ggs_draw_pattern(page->canvas, box, series->pattern, 2.5);
+        if (d->text == 0 || box.height < size || box.width < ggs_font_width(texts + d->text, size, false) + 2) continue;
+        struct ggs_label label =
+            label_at(page, box.x + box.width / 2, box.y + box.height / 2 + size * 0.35, GGS_ANCHOR_MIDDLE);
+        label.size = size, label.colour = series->look == 0 || series->look == 6 ? 0xffffff : INK;
+        ggs_draw_text(page->canvas, &label, texts + d->text);
+    }
+}
 
 static void draw_bars(struct page * page, const struct ggs_series * series) {
     double base = place_y(page, page->chart->y.from);
@@ -188,8 +232,10 @@ static void draw_points(struct page * page, const struct ggs_series * series) {
         const struct ggs_datum * d = &series->data[i];
         double                   x = place_x(page, d->x);
         if (d->low != d->high)
-            ggs_draw_line(page->canvas, x, place_y(page, d->low), x, place_y(page, d->high), colour_of(series), 1);
-        draw_marker(page->canvas, series->look, x, place_y(page, d->y), 2 + 5 * sqrt(d->size > 0 ? d->size : 0));
+            ggs_draw_line(page->canvas, x, place_of(page, series, d->low), x, place_of(page, series, d->high),
+                          colour_of(series), 1);
+        draw_marker(page->canvas, series->look, x, place_of(page, series, d->y),
+                    2 + 5 * sqrt(d->size > 0 ? d->size : 0));
     }
 }
 
@@ -199,7 +245,7 @@ static int draw_curve(struct page * page, const struct ggs_series * series, stru
     uint64_t           n      = 0;
     if (points == NULL) return ggs_fail_memory(error);
     for (uint64_t i = 0; i < series->n; i++) {
-        struct ggs_point next = {place_x(page, series->data[i].x), place_y(page, series->data[i].y)};
+        struct ggs_point next = {place_x(page, series->data[i].x), place_of(page, series, series->data[i].y)};
         if ((series->kind == GGS_SERIES_STEP || series->kind == GGS_SERIES_AREA) && i > 0)
             points[n] = (struct ggs_point){next.x, points[n - 1].y}, n++;
         points[n++] = next;
@@ -275,6 +321,8 @@ static int draw_data(struct page * page, struct ggs_error * error) {
         const struct ggs_series * series = &chart->series[i];
         if (series->kind == GGS_SERIES_BARS)
             draw_bars(page, series);
+        else if (series->kind == GGS_SERIES_BOXES)
+            draw_boxes(page, series);
         else if (series->kind == GGS_SERIES_POINTS)
             draw_points(page, series);
         else
@@ -304,15 +352,30 @@ static void keep_inside(struct page * page) {
     if (share * page->plot.width > room) page->plot.width = room / share;
 }
 
+static void make_rates(struct page * page) {
+    struct ggs_chart * chart = page->chart;
+    chart->right = chart->y, page->right = page->y;
+    for (unsigned i = 0; i < page->right.n; i++)
+        snprintf(page->right.label[i], GGS_AXIS_LABEL, "%.3g",
+                 1 / (chart->rate.base + chart->rate.per * page->right.at[i]));
+    snprintf(page->right.title, sizeof(page->right.title), "%s", chart->rate.title);
+}
+
 // Makes the ticks first, because their labels determine the size of the plot. Returns the total
 // height.
 static double lay_out(struct page * page, double height) {
     struct ggs_chart * chart = page->chart;
-    double             font = page->font, top = font * 0.7, wanted = height > 0 ? height : page->width * 0.62;
+    double             font = page->font, top = font * 0.7;
+    double own    = chart->lines > 0 ? chart->lines * font * 1.3 : page->width * 0.62 - font * 4.3; // of the plot
+    double wanted = height > 0 ? height : chart->lines > 0 ? own : page->width * 0.62;
     ggs_axis_ticks(&chart->y, (unsigned) (wanted / font / 3.2), &page->y);
     if (chart->scale.title != NULL) ggs_axis_ticks(&chart->scale, (unsigned) (wanted / font / 4), &page->scale);
-    page->plot.x     = font * 2 + widest(&page->y, font) + 4;
-    double right     = chart->scale.title == NULL ? font : font * 4.2 + widest(&page->scale, font);
+    page->plot.x = font * 2 + widest(&page->y, font) + 4;
+    if (chart->right.title != NULL) ggs_axis_ticks(&chart->right, (unsigned) (wanted / font / 3.2), &page->right);
+    if (chart->rate.title != NULL) make_rates(page);
+    double right     = page->right.n > 0            ? font * 2.4 + widest(&page->right, font)
+                       : chart->scale.title == NULL ? font
+                                                    : font * 4.2 + widest(&page->scale, font);
     page->plot.width = page->width - page->plot.x - right;
     unsigned n       = (unsigned) (page->plot.width / font / 4.5);
     ggs_axis_ticks(&chart->x, n, &page->x);
@@ -331,7 +394,7 @@ static double lay_out(struct page * page, double height) {
                       put_lines(page, chart->caption, (struct ggs_label){.size = caption}, page->width - font, false) +
                   font * 0.4;
     page->plot.y      = top + font * 0.3;
-    page->plot.height = (height > 0 ? height : page->width * 0.62 + bottom + top - font * 4) - page->plot.y - bottom;
+    page->plot.height = height > 0 ? height - page->plot.y - bottom : own;
     if (page->plot.height < font * 6) page->plot.height = font * 6;
     return page->plot.y + page->plot.height + bottom;
 }
@@ -357,7 +420,7 @@ int ggs_chart_draw(struct ggs_chart * chart, const struct ggs_chart_size * size,
                    const struct ggs_canvas_output * output, struct ggs_text * out, struct ggs_error * error) {
     struct ggs_canvas canvas;
     struct page *     page = calloc(1, sizeof(*page));
-    if (page == NULL || chart->out_of_memory) {
+    if (page == NULL || chart->out_of_memory || chart->texts.failed) {
         free(page);
         return ggs_fail_memory(error);
     }
@@ -367,6 +430,7 @@ int ggs_chart_draw(struct ggs_chart * chart, const struct ggs_chart_size * size,
     draw_texts(page);
     draw_x_axis(page);
     draw_y_axis(page);
+    draw_right_axis(page);
     int status = draw_data(page, error);
     ggs_draw_rect(&canvas, page->plot, GGS_NO_COLOUR, INK);
     draw_scale(page);

@@ -23,6 +23,20 @@ void ggs_chart_add(struct ggs_chart * chart, struct ggs_series * series, struct 
         chart->out_of_memory = true;
 }
 
+size_t ggs_chart_text(struct ggs_chart * chart, const char * text) {
+    if (chart->texts.length == 0) ggs_text_putc(&chart->texts, '\0');
+    size_t at = chart->texts.length;
+    ggs_text_append(&chart->texts, text, strlen(text) + 1);
+    return at;
+}
+
+char (*ggs_chart_names(struct ggs_chart * chart, const char * title, uint64_t n))[GGS_AXIS_LABEL] {
+    chart->y       = (struct ggs_axis){.title = title, .down = true, .fixed = true, .to = (double) n, .n_names = n};
+    chart->y.names = calloc(n + 1, sizeof(*chart->y.names));
+    chart->out_of_memory |= chart->y.names == NULL;
+    return chart->y.names;
+}
+
 void ggs_chart_rule(struct ggs_chart * chart, bool vertical, double at, const char * format, ...) {
     if (chart->n_rules == GGS_CHART_RULES) return;
     struct ggs_rule * rule = &chart->rule[chart->n_rules++];
@@ -58,5 +72,7 @@ void ggs_chart_grid(struct ggs_chart * chart, const float * cells, uint32_t colu
 void ggs_chart_release(struct ggs_chart * chart) {
     for (unsigned i = 0; i < chart->n_series; i++) free(chart->series[i].data);
     free(chart->pixels);
+    free(chart->y.names);
+    ggs_text_release(&chart->texts);
     *chart = (struct ggs_chart){0};
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/experts/domains.h"
 #include "base/error.h"
 #include "base/json-read.h"
 #include "figure/kinds.h"
@@ -37,6 +38,14 @@ static const struct ggs_figure_kind kinds[] = {
      .title = "Experts by layer",
      .text  = "how often each expert of each layer was chosen",
      .make  = ggs_figure_expert_matrix},
+#ifndef __wasm__ // a report has one recording
+    {.name        = "expert-domains",
+     .title       = "Experts by recording",
+     .text        = "part of the choices of each expert, of several recordings",
+     .takes_layer = true,
+     .most        = GGS_DOMAINS_MOST,
+     .make        = ggs_figure_expert_domains},
+#endif
     {.name  = "roofline",
      .title = "Roofline",
      .text  = "what ops reach of what the machine can do",
@@ -50,6 +59,59 @@ static const struct ggs_figure_kind kinds[] = {
      .title = "Time of each token",
      .text  = "how long each token step took",
      .make  = ggs_figure_tokens},
+    {.name  = "token-ops",
+     .title = "Where a token spends its time",
+     .text  = "ops of one token by layer and purpose, as wide as they took",
+     .make  = ggs_figure_token_ops},
+    {.name       = "timeline",
+     .title      = "Timeline",
+     .text       = "what each thread or device computed, over time",
+     .takes_time = true,
+     .most       = 2,
+     .make       = ggs_figure_timeline},
+    {.name       = "requests",
+     .title      = "Requests over time",
+     .text       = "what each slot of a server computed, over time",
+     .takes_time = true,
+     .make       = ggs_figure_requests},
+    {.name  = "cells",
+     .title = "Cells of the KV cache in use",
+     .text  = "cells of the KV cache by sequence, over time",
+     .make  = ggs_figure_cells},
+    {.name        = "choices",
+     .title       = "Experts that each token chose",
+     .text        = "experts of each token in one layer, by routing weight",
+     .takes_layer = true,
+     .make        = ggs_figure_choices},
+    {.name  = "working-sets",
+     .title = "Working set of experts",
+     .text  = "bytes of the experts that tokens in a row choose",
+     .make  = ggs_figure_working_sets},
+    {.name  = "lead-times",
+     .title = "How early experts are known",
+     .text  = "time from the choice of experts to their first use",
+     .make  = ggs_figure_lead_times},
+    {.name  = "durations",
+     .title = "Durations of ops",
+     .text  = "how many ops lasted how long",
+     .make  = ggs_figure_durations},
+    {.name  = "storage",
+     .title = "Bytes and stalls of each token",
+     .text  = "bytes addressed and read, and stalls, by token",
+     .make  = ggs_figure_storage},
+    {.name  = "residency",
+     .title = "In memory after each token",
+     .text  = "bytes of the model in memory, by token",
+     .make  = ggs_figure_residency},
+    {.name  = "values",
+     .title = "Values of ops",
+     .text  = "size of what each op computed, by token; of two recordings the error",
+     .most  = 2,
+     .make  = ggs_figure_values},
+    {.name  = "value-ranges",
+     .title = "Ranges of values",
+     .text  = "size of what ops computed, by layer",
+     .make  = ggs_figure_value_ranges},
 };
 
 const struct ggs_figure_kind * ggs_figure_kind_at(unsigned i) {
@@ -69,7 +131,34 @@ uint64_t ggs_figure_base(const struct ggs_trace * trace, uint64_t file) {
     return sum;
 }
 
+// Finds begin and end of the steps.
+static int find_times(struct ggs_trace * trace, int64_t first, int64_t last, int64_t * begin_ns, int64_t * end_ns,
+                      struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     step;
+    int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    if (status < 0) return status;
+    *begin_ns = INT64_MAX, *end_ns = INT64_MIN;
+    while ((more = ggs_cursor_next(cursor, &step, error)) > 0) {
+        if (step.step < first || step.step > last) continue;
+        if (step.begin_ns < *begin_ns) *begin_ns = step.begin_ns;
+        if (step.end_ns > *end_ns) *end_ns = step.end_ns;
+    }
+    ggs_cursor_close(cursor);
+    return more;
+}
+
+int ggs_figure_window(struct ggs_trace * trace, const struct ggs_figure_options * options, int64_t * begin_ns,
+                      int64_t * end_ns, struct ggs_error * error) {
+    int status = find_times(trace, options->first_step, options->last_step, begin_ns, end_ns, error);
+    if (status == 0 && *begin_ns >= *end_ns) status = ggs_trace_span(trace, begin_ns, end_ns, error); // no steps
+    if (options->kind->takes_time && options->since_ns > *begin_ns) *begin_ns = options->since_ns;
+    if (options->kind->takes_time && options->until_ns < *end_ns) *end_ns = options->until_ns;
+    return status;
+}
+
 void ggs_figure_field(struct ggs_text * data, const char * text) {
+    if (!GGS_FIGURE_HAS_DATA) return;
     if (strpbrk(text, "\",\r\n") == NULL) {
         ggs_text_puts(data, text);
         return;
@@ -126,7 +215,9 @@ static void add_words(struct ggs_drawing * figure, const struct ggs_trace * trac
 
 int ggs_figure_make(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
                     struct ggs_error * error) {
-    int status = ggs_trace_check_steps(trace, options->first_step, options->last_step, error);
+    int status = 0;
+    for (unsigned i = 0; status == 0 && i < (options->n_traces == 0 ? 1 : options->n_traces); i++)
+        status = ggs_trace_check_steps(&trace[i], options->first_step, options->last_step, error);
     if (status == 0) status = options->kind->make(figure, trace, options, error);
     if (status < 0) return status;
     if (options->caption) add_words(figure, trace, options);

@@ -6,7 +6,6 @@
 
 #include "analyze/memory/access-map.h"
 #include "analyze/memory/heat.h"
-#include "analyze/ops/overview.h"
 #include "analyze/walk/words.h"
 #include "base/error.h"
 #include "figure/kinds.h"
@@ -22,35 +21,6 @@ static struct ggs_axis offsets(uint64_t end) {
 }
 
 // ---- access order ----
-
-// Finds begin and end of the steps.
-static int find_times(struct ggs_trace * trace, int64_t first, int64_t last, int64_t * begin_ns, int64_t * end_ns,
-                      struct ggs_error * error) {
-    struct ggs_cursor * cursor;
-    struct ggs_step     step;
-    int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
-    if (status < 0) return status;
-    *begin_ns = INT64_MAX, *end_ns = INT64_MIN;
-    while ((more = ggs_cursor_next(cursor, &step, error)) > 0) {
-        if (step.step < first || step.step > last) continue;
-        if (step.begin_ns < *begin_ns) *begin_ns = step.begin_ns;
-        if (step.end_ns > *end_ns) *end_ns = step.end_ns;
-    }
-    ggs_cursor_close(cursor);
-    return more;
-}
-
-static int find_window(struct ggs_access_map * map, struct ggs_trace * trace, const struct ggs_figure_options * options,
-                       struct ggs_error * error) {
-    struct ggs_overview overview;
-    int status = find_times(trace, options->first_step, options->last_step, &map->begin_ns, &map->end_ns, error);
-    if (status < 0 || map->begin_ns < map->end_ns) return status;
-    status = ggs_overview_compute(&overview, trace, error); // no steps: the whole recording
-    if (status < 0) return status;
-    map->begin_ns = overview.begin_ns, map->end_ns = overview.end_ns;
-    ggs_overview_release(&overview);
-    return map->end_ns > map->begin_ns ? 0 : fail_without_reads(error);
-}
 
 // Sums both kinds of reads, with the lowest offset in the last row.
 static float * reads_of(const struct ggs_access_map * map) {
@@ -75,15 +45,15 @@ static void add_marks(struct ggs_chart * chart, const struct ggs_access_map * ma
 static void put_cells(struct ggs_text * data, const struct ggs_access_map * map) {
     double wide = (double) (map->end_ns - map->begin_ns) / (double) map->columns,
            high = (double) map->end_byte / (double) map->rows;
-    ggs_text_puts(data, "begin_ns,end_ns,offset_begin,offset_end,bytes_mapped,bytes_copies,faults,bytes_disk\n");
+    ggs_figure_row(data, "begin_ns,end_ns,offset_begin,offset_end,bytes_mapped,bytes_copies,faults,bytes_disk\n");
     for (uint64_t i = 0; i < map->columns * map->rows; i++) {
         double amount[GGS_ACCESS_LAYERS], any = 0;
         for (unsigned k = 0; k < GGS_ACCESS_LAYERS; k++) any += amount[k] = map->cells[k][i];
         double x = (double) (i % map->columns), y = (double) (i / map->columns);
         if (any > 0)
-            ggs_text_printf(data, "%.0f,%.0f,%.0f,%.0f,%.1f,%.1f,%.0f,%.1f\n", (double) map->begin_ns + x * wide,
-                            (double) map->begin_ns + (x + 1) * wide, y * high, (y + 1) * high, amount[0], amount[1],
-                            amount[2], amount[3]);
+            ggs_figure_row(data, "%.0f,%.0f,%.0f,%.0f,%.1f,%.1f,%.0f,%.1f\n", (double) map->begin_ns + x * wide,
+                           (double) map->begin_ns + (x + 1) * wide, y * high, (y + 1) * high, amount[0], amount[1],
+                           amount[2], amount[3]);
     }
 }
 
@@ -91,7 +61,8 @@ int ggs_figure_access_order(struct ggs_drawing * figure, struct ggs_trace * trac
                             const struct ggs_figure_options * options, struct ggs_error * error) {
     struct ggs_access_map map    = {.columns = 600, .rows = 400};
     struct ggs_chart *    chart  = &figure->chart;
-    int                   status = find_window(&map, trace, options, error);
+    int                   status = ggs_figure_window(trace, options, &map.begin_ns, &map.end_ns, error);
+    if (status == 0 && map.end_ns <= map.begin_ns) status = fail_without_reads(error);
     if (status == 0) status = ggs_access_map_compute(&map, trace, error);
     if (status < 0) return status;
     float * cells = reads_of(&map);
@@ -142,13 +113,13 @@ static float * turned(const struct ggs_access_map * map) {
 static void put_rows(struct ggs_text * data, const struct ggs_access_map * map, const float * cells) {
     double per  = (double) (map->end_ns - map->begin_ns) / (double) map->columns,
            wide = (double) map->end_byte / (double) map->rows;
-    ggs_text_puts(data, "token,offset_begin,offset_end,bytes_read\n");
+    ggs_figure_row(data, "token,offset_begin,offset_end,bytes_read\n");
     for (uint64_t i = 0; i < map->columns * map->rows; i++) {
         double x = (double) (i % map->rows);
         if (cells[i] > 0)
-            ggs_text_printf(data, "%" PRId64 ",%.0f,%.0f,%.1f\n",
-                            map->begin_ns + (int64_t) ((double) (i / map->rows) * per), x * wide, (x + 1) * wide,
-                            cells[i]);
+            ggs_figure_row(data, "%" PRId64 ",%.0f,%.0f,%.1f\n",
+                           map->begin_ns + (int64_t) ((double) (i / map->rows) * per), x * wide, (x + 1) * wide,
+                           cells[i]);
     }
 }
 
@@ -244,20 +215,20 @@ static bool next_part(const struct reads * reads, const struct ggs_trace * trace
 
 static void put_parts(struct ggs_text * data, const struct reads * reads, const struct ggs_trace * trace) {
     struct part part;
-    ggs_text_puts(data, "file,file_offset,bytes,kind,name,layer,expert,reads,bytes_read\n");
+    ggs_figure_row(data, "file,file_offset,bytes,kind,name,layer,expert,reads,bytes_read\n");
     for (uint64_t i = 0, expert = 0; next_part(reads, trace, &i, &expert, &part);) {
-        ggs_text_printf(data, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,", part.place->file,
-                        part.begin - ggs_figure_base(trace, part.place->file), part.bytes, part.place->kind);
+        ggs_figure_row(data, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,", part.place->file,
+                       part.begin - ggs_figure_base(trace, part.place->file), part.bytes, part.place->kind);
         ggs_figure_field(data, part.place->name);
         if (part.place->layer >= 0)
-            ggs_text_printf(data, ",%d,", part.place->layer);
+            ggs_figure_row(data, ",%d,", part.place->layer);
         else
-            ggs_text_puts(data, ",,");
-        if (part.expert >= 0) ggs_text_printf(data, "%" PRId64, part.expert);
+            ggs_figure_row(data, ",,");
+        if (part.expert >= 0) ggs_figure_row(data, "%" PRId64, part.expert);
         if (part.is_known)
-            ggs_text_printf(data, ",%" PRIu64 ",%" PRIu64 "\n", part.accesses, part.bytes_read);
+            ggs_figure_row(data, ",%" PRIu64 ",%" PRIu64 "\n", part.accesses, part.bytes_read);
         else
-            ggs_text_puts(data, ",,\n"); // its reads were not seen
+            ggs_figure_row(data, ",,\n"); // its reads were not seen
     }
 }
 

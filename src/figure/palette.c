@@ -1,7 +1,7 @@
 #include "figure/palette.h"
 
-const uint32_t ggs_palette_series[GGS_PALETTE_SERIES] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7,
-                                                         0x56b4e9, 0xe69f00, 0x000000};
+const uint32_t ggs_palette_series[GGS_PALETTE_PALE + 1] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9,
+                                                           0xe69f00, 0x000000, 0xf0e442, 0x999999, 0xdddddd};
 
 void ggs_palette_make(uint32_t colours[GGS_PALETTE_COLOURS]) {
     // cividis at nine positions, starting at its light end; interpolated in between.

@@ -47,16 +47,16 @@ static void add_points(struct ggs_chart * chart, const struct ggs_roofline * lis
 }
 
 static void put_points(struct ggs_text * data, const struct ggs_roofline * list) {
-    ggs_text_puts(data, "phase,op,component,ops,wall_ns,bytes_read,bytes_written,flops,flop_per_byte,gflops\n");
+    ggs_figure_row(data, "phase,op,component,ops,wall_ns,bytes_read,bytes_written,flops,flop_per_byte,gflops\n");
     for (uint64_t i = 0; i < list->n; i++) {
         const struct ggs_roofline_row * row = &list->row[i];
         if (!is_drawn(row)) continue;
-        ggs_text_printf(data, "%s,", ggs_word_phase(row->phase));
+        ggs_figure_row(data, "%s,", ggs_word_phase(row->phase));
         ggs_figure_field(data, row->op), ggs_text_putc(data, ','), ggs_figure_field(data, row->component);
-        ggs_text_printf(data, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.6g,%.6g\n", row->ops,
-                        row->wall_ns, row->read, row->written, row->flops,
-                        (double) row->flops / (double) (row->read + row->written),
-                        (double) row->flops / (double) row->wall_ns);
+        ggs_figure_row(data, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%.6g,%.6g\n", row->ops,
+                       row->wall_ns, row->read, row->written, row->flops,
+                       (double) row->flops / (double) (row->read + row->written),
+                       (double) row->flops / (double) row->wall_ns);
     }
 }
 
@@ -118,6 +118,43 @@ int ggs_figure_roofline(struct ggs_drawing * figure, struct ggs_trace * trace,
     return status;
 }
 
+// ---- durations ----
+
+int ggs_figure_durations(struct ggs_drawing * figure, struct ggs_trace * trace,
+                         const struct ggs_figure_options * options, struct ggs_error * error) {
+    struct ggs_roofline     list;
+    struct ggs_totals_range range = ggs_totals_all;
+    struct ggs_chart *      chart = &figure->chart;
+    uint64_t                first = GGS_ROOFLINE_BINS, last = 0, most = 0;
+    if (options->first_step > 0 || options->last_step < INT64_MAX)
+        range.first_step = options->first_step, range.last_step = options->last_step;
+    int status = ggs_roofline_compute(&list, trace, &range, error);
+    if (status < 0) return status;
+    struct ggs_series * series = ggs_chart_series(chart, GGS_SERIES_BARS, 0, "");
+    ggs_figure_row(&figure->data, "from_ns,to_ns,ops\n");
+    for (uint64_t bin = 0; bin < GGS_ROOFLINE_BINS; bin++) {
+        double   from = (double) (1ull << bin);
+        uint64_t ops  = 0;
+        for (uint64_t i = 0; i < list.n; i++) ops += list.row[i].bins[bin];
+        if (ops == 0) continue;
+        ggs_chart_add(chart, series, (struct ggs_datum){.x = from * 1.5, .y = (double) ops, .size = from});
+        ggs_figure_row(&figure->data, "%.0f,%.0f,%" PRIu64 "\n", from, 2 * from, ops);
+        if (first == GGS_ROOFLINE_BINS) first = bin;
+        last = bin;
+        if (ops > most) most = ops;
+    }
+    if (most == 0) status = ggs_fail(error, GGS_ABSENT, "no op with times was recorded: there is nothing to draw");
+    chart->x = (struct ggs_axis){.title = "duration of an op",
+                                 .unit  = GGS_AXIS_TIME,
+                                 .log   = true,
+                                 .fixed = true,
+                                 .from  = (double) (1ull << first),
+                                 .to    = (double) (1ull << last) * 2};
+    chart->y = (struct ggs_axis){.title = "ops", .whole = true, .to = (double) most};
+    ggs_roofline_release(&list);
+    return status;
+}
+
 // ---- tokens ----
 
 struct times {
@@ -132,7 +169,7 @@ static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, cons
     struct ggs_step     step;
     int                 more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
     if (status < 0) return status;
-    ggs_text_puts(&figure->data, "token,phase,tokens,begin_ns,end_ns,duration_ns\n");
+    ggs_figure_row(&figure->data, "token,phase,tokens,begin_ns,end_ns,duration_ns\n");
     while ((more = ggs_cursor_next(cursor, &step, error)) > 0) {
         if (step.step < 0 || step.step < options->first_step || step.step > options->last_step ||
             !ggs_trace_has_step(trace, step.step))
@@ -141,8 +178,8 @@ static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, cons
         double  x = (double) step.step, y = (double) duration;
         ggs_chart_add(&figure->chart, series[step.phase != GGS_PHASE_PROMPT],
                       (struct ggs_datum){.x = x + 0.5, .y = y, .size = 0.8});
-        ggs_text_printf(&figure->data, "%" PRId64 ",%s,%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", step.step,
-                        ggs_word_phase(step.phase), step.tokens, step.begin_ns, step.end_ns, duration);
+        ggs_figure_row(&figure->data, "%" PRId64 ",%s,%" PRIu64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", step.step,
+                       ggs_word_phase(step.phase), step.tokens, step.begin_ns, step.end_ns, duration);
         if (duration > 0) times->least = fmin(times->least, y);
         times->most = fmax(times->most, y), times->first = fmin(times->first, x), times->end = fmax(times->end, x + 1);
         times->n++;

@@ -34,11 +34,15 @@ static const struct route routes[] = {
 
 // Below /api/
 static const struct route wide_routes[] = {
-    {"experiments", false, ggs_route_experiments}, {"library", true, ggs_route_library},
-    {"compare", true, ggs_route_compare},          {"several", true, ggs_route_several},
+    {"experiments", false, ggs_route_experiments},
+    {"library", true, ggs_route_library},
+    {"compare", true, ggs_route_compare},
+    {"several", true, ggs_route_several},
     {"domains", true, ggs_route_domains},
 #ifndef __wasm__ // a report has one recording
-    {"values-diff", true, ggs_route_values_diff},  {"values-diff-map", true, ggs_route_values_diff_map},
+    {"figure", true, ggs_route_figures},
+    {"values-diff", true, ggs_route_values_diff},
+    {"values-diff-map", true, ggs_route_values_diff_map},
 #endif
 };
 

@@ -101,6 +101,9 @@ export async function serve(...args) {
 
 // ---- the browser
 
+// What is waited for is a condition: on a busy machine it takes longer to come, and that is no failure.
+const patience = 90_000;
+
 let browser;
 export async function launch() {
     const { chromium } = packages("playwright-core");
@@ -120,7 +123,7 @@ export async function cleanUp() {
 export async function open(address, { viewport = { width: 1400, height: 900 }, dark = false, fragment = "", expected = null, ...options } = {}) {
     const context = await (await launch()).newContext({ viewport, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(patience);
     page.problems = [];
     const origin = new URL(address).origin;
     page.on("console", (message) => {
@@ -147,7 +150,6 @@ export async function show(page, view) {
 
 // ---- waiting: for the condition that an assertion is about, never for a time
 
-const patience = 20_000;
 
 // The page at rest: every answer is there, the address has followed, and what came is drawn. An answer may lead to the next question, and
 // effects run after a frame: so nothing was under way for some frames on end.

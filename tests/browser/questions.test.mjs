@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readFileSync } from "node:fs";
+import * as plants from "../engine/plants.mjs";
 import { becomes, build, cleanUp, finish, ggscope, hashed, json, model, open, output, recorded, scratch, serve, settled, skip, stats } from "./browser.mjs";
 
 let server;
@@ -182,4 +183,18 @@ test("14 follow an op through all views", { skip }, async () => {
     await view("memory");
     await at.locator(".details .card", { hasText: op.name }).waitFor();
     await finish(at);
+});
+
+test("15 the first wrong op", { skip }, async () => {
+    const dense = model("tiny", "--layers", "4");
+    const [good, wrong] = [plants.recorded(dense), plants.recorded(dense, { plant: "flip,17,^MUL_MAT:ffn_out-1$" })];
+    const other = await serve(wrong, good);
+    const { at, act, view } = await walk("", other.url);
+    const [first] = plants.compared(good, wrong).wrong;
+    await view("values");
+    await act(at.getByLabel("Recording that is right").selectOption({ index: 1 }));
+    await at.getByText(`The first wrong op: ${first.op} ${first.name}`).waitFor();
+    await at.locator("[data-lines] canvas").waitFor();
+    await finish(at);
+    await other.stop();
 });

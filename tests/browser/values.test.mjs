@@ -100,6 +100,17 @@ test("two recordings: the first wrong op as ggscope diff --values names it, with
     await finish(at);
 });
 
+test("at 400 % the picture is on the first screen, of one recording and of two", { skip }, async () => {
+    for (const fragment of ["", `&against=${idOf(good())}`]) {
+        const at = await page(flip(), fragment, { viewport: { width: 320, height: 200 } });
+        await map(at).waitFor();
+        await settled(at);
+        const { y } = await map(at).boundingBox();
+        assert.ok(y < 130, `it begins at ${y} of 200`);
+        await finish(at);
+    }
+});
+
 test("keys, pointer and window: a cell leads to its op, the address restores what is shown", { skip }, async () => {
     const at = await page(good());
     await map(at).focus();

@@ -121,12 +121,17 @@ test("playback goes through the tokens, then through the ops of one, and stops",
     await at.keyboard.press("ArrowLeft"); // from the last token: playback begins where the selection is
     await at.keyboard.press("Space");
     await at.waitForFunction(() => ["GET_ROWS", "MUL_MAT", "FLASH_ATTN_EXT"].every((op) => window.ops.some((text) => text.startsWith(op))));
+    // Playback stands still before its next op: however long the following takes, it has not come to its end.
+    let letGo;
+    const held = new Promise((resolve) => (letGo = resolve));
+    await at.route(/\/op\?/, async (route) => (await held, route.continue()));
     // Every view goes with it: the log stands at the op that is shown.
     await show(at, "log");
     await at.locator(".log-row.selected").waitFor();
     await at.locator("#view").focus();
     await at.keyboard.press("Space");
     await at.locator(".playing").waitFor({ state: "detached" });
+    letGo();
     await at.getByRole("button", { name: "Play" }).waitFor();
     await finish(at);
 });

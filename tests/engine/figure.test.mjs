@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
-import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { noGroups } from "../memory-group.mjs";
-import { generate } from "./traces.mjs";
+import { generate, record } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "6", "-t", "2").directory, moe = generate(model("moe"), "-n", "6", "-t", "2").directory;
-const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens"];
-const ofExperts = new Set(["experts", "expert-matrix"]);
+const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
+const ofExperts = new Set(["experts", "expert-matrix", "choices", "working-sets", "lead-times"]);
 const json = (...words) => JSON.parse(output(ggscope, [...words, "--json"]));
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
 
@@ -195,6 +195,108 @@ test("the grids hold every byte that ops read of the model", () => {
     }
 });
 
+test("choices, working-sets and lead-times have the numbers of ggscope experts", () => {
+    const right = json("experts", moe), sql = JSON.parse(output(ggscope, ["sql", moe, "SELECT token, rank, expert FROM experts WHERE layer = 2 AND token >= 0", "--json"]));
+    const all = (sql.rows ?? sql).map((row) => (Array.isArray(row) ? row : Object.values(row)).join());
+    assert.ok(all.length > 20);
+    assert.deepEqual(rowsOf(moe, "--kind", "choices", "--layer", "2").map((row) => `${row.token},${row.rank},${row.expert}`).sort(), all.sort());
+    assert.deepEqual(rowsOf(moe, "--kind", "choices"), rowsOf(moe, "--kind", "choices", "--layer", "0"));
+    assert.deepEqual(rowsOf(moe, "--kind", "working-sets").map((row) => [row.window, row.most_experts, row.most_bytes].map(Number)), right.working_sets.map((one) => [one.window, one.most_experts, one.most_bytes]));
+    assert.deepEqual(
+        rowsOf(moe, "--kind", "lead-times").map((row) => [row.component, ...["count", "least_ns", "mean_ns", "most_ns"].map((key) => Number(row[key]))]),
+        right.by_component.filter((one) => one.prefetch).map(({ component, prefetch: p }) => [component, p.count, p.least_ns, p.mean_ns, p.most_ns]),
+    );
+    assert.match(run(ggscope, ["figure", moe, "--kind", "choices", "--layer", "99", "--data", "-"]).stderr, /layer 99 has no experts: the layers from 0 to 23 have/);
+});
+
+test("durations, storage and token-ops have the numbers of stats and log", () => {
+    for (const directory of [dense, moe]) {
+        const bins = [];
+        for (const row of json("stats", "--roofline", directory).by_op) row.duration_bins.forEach((n, i) => (bins[i] = (bins[i] ?? 0) + n));
+        assert.deepEqual(rowsOf(directory, "--kind", "durations").map((row) => [row.from_ns, row.to_ns, row.ops].map(Number)), bins.flatMap((n, i) => (n > 0 ? [[2 ** i, 2 ** (i + 1), n]] : [])));
+        const { by_token: tokens, machine } = json("stats", "--by", "token", directory), stalls = new Map(machine.faults?.by_token.map((row) => [row.token, row.stalled_ns]));
+        assert.deepEqual(
+            rowsOf(directory, "--kind", "storage").map((row) => [Number(row.token), Number(row.bytes_disk), row.stalled_ns]),
+            tokens.filter((row) => row.token !== null).map((row) => [row.token, row.bytes_disk, machine.faults ? String(stalls.get(row.token) ?? 0) : ""]),
+        );
+        const ops = json("log", "--token", "3", directory).ops.filter((op) => op.fused_with === null && op.duration_ns > 0);
+        assert.deepEqual(rowsOf(directory, "--kind", "token-ops", "--token", "3").map((row) => [row.op, row.name, Number(row.duration_ns)]), ops.map((op) => [op.op, op.name, op.duration_ns]));
+        assert.match(draw(directory, "svg", "--kind", "token-ops").toString(), />token 1</);
+    }
+});
+
+test("a timeline has every op run, alone where there is room, else in bins", () => {
+    for (const directory of [dense, moe]) {
+        const lanes = 2, rows = rowsOf(directory, "--kind", "timeline"), { op_runs: all } = json("stats", directory, "--token", "0..");
+        assert.equal(sum(rows.map((row) => Number(row.op_runs))), all);
+        assert.deepEqual([...new Set(rows.map((row) => Number(row.lane)))].sort(), [0, 1]);
+        assert.ok(rows.length <= 2 * 600 * lanes, `${rows.length} bins`);
+        const [op] = json("log", "--token", "2", "--sort", "duration", directory).ops.filter((one) => one.op === "MUL_MAT"), { begin_ns: from, duration_ns: took } = op;
+        const near = ["--since", String(from), "--until", String(from + took)];
+        const found = rowsOf(directory, "--kind", "timeline", ...near);
+        assert.ok(found.some((row) => row.op === "MUL_MAT" && Number(row.begin_ns) <= from + took), JSON.stringify([op, found]));
+        assert.ok(sum(found.map((row) => Number(row.op_runs))) < all / 10);
+        assert.match(draw(directory, "svg", "--kind", "timeline", ...near).toString(), />matrix product</);
+        assert.match(run(ggscope, ["figure", directory, "--kind", "timeline", "--since", "9000s", "--data", "-"]).stderr, /nothing was recorded in this time/);
+    }
+});
+
+test("values, value-ranges and residency of a recording that has them; others say what is missing", () => {
+    const directory = scratch("values");
+    output(ggscope, ["run", "-q", "--values", "--residency", "-m", model("tiny"), "-p", "Once upon a time", "-n", "4", "--ignore-eos", "-o", directory]);
+    const values = json("values", directory), rows = rowsOf(directory, "--kind", "values", "--largest");
+    const named = (list) => [...new Set(list)].sort();
+    assert.deepEqual(named(rows.map((row) => `${row.op} ${row.tensor}`)), named(values.by_op.filter((op) => !op.choice).map((op) => `${op.op} ${op.name}`)));
+    const [most] = [...values.by_op].filter((op) => !op.choice).sort((a, b) => b.largest - a.largest);
+    assert.ok(Math.abs(Math.max(...rows.map((row) => Number(row.largest))) / most.largest - 1) < 1e-6);
+    const close = (a, b) => assert.ok(Math.abs(a - b) <= 1e-6 * Math.abs(b), `${a} and ${b}`);
+    const ranges = rowsOf(directory, "--kind", "value-ranges");
+    assert.equal(ranges.length, values.by_layer.length);
+    ranges.forEach((row, i) => ["min", "max", "rms"].forEach((key) => close(Number(row[key]), values.by_layer[i][key])));
+    const { residency } = json("stats", directory).machine;
+    assert.deepEqual(rowsOf(directory, "--kind", "residency").map((row) => [row.token, row.bytes, row.bytes_untouched].map(Number)), residency.by_token.filter((row) => row.token !== null).map((row) => [row.token, row.bytes, row.bytes_untouched]));
+    for (const kind of ["values", "value-ranges", "residency"]) {
+        assert.ok(elements(draw(directory, "svg", "--kind", kind, "--caption").toString()).length > 20);
+        assert.ok(draw(directory, "pdf", "--kind", kind).equals(draw(directory, "pdf", "--kind", kind)));
+        const { status, stderr } = run(ggscope, ["figure", dense, "--kind", kind, "--data", "-"]);
+        assert.equal(status, 1);
+        assert.match(stderr, kind === "residency" ? /--residency/ : /values/);
+    }
+    assert.match(run(ggscope, ["figure", dense, "--kind", "requests", "--data", "-"]).stderr, /single request/);
+});
+
+test("requests and cells of a server have the numbers of ggscope requests", () => {
+    const { directory } = record([join(build, "tests", "server-host"), "slots", model("tiny")]);
+    const right = json("requests", "--cells", directory), svg = draw(directory, "svg", "--kind", "requests").toString();
+    for (const text of ["slot 0", "slot 1", "prompt", "generated tokens", "first token"]) assert.ok(svg.includes(`>${text}<`), text);
+    const known = right.requests.filter((one) => one.kind !== "warmup" && one.kind !== "draft"), rows = rowsOf(directory, "--kind", "requests");
+    assert.ok(rows.length > 3);
+    for (const row of rows) {
+        const one = known.find((request) => request.request === Number(row.request));
+        assert.deepEqual([row.sequence, row.begin_ns, row.end_ns, row.first_output_ns].map(Number), [one.sequence, one.begin_ns, one.end_ns, one.first_output_ns]);
+    }
+    const cells = rowsOf(directory, "--kind", "cells"), times = new Map(right.cells.map((use) => [use.time_ns, use]));
+    assert.ok(cells.length > 10);
+    for (const row of cells) assert.equal(times.get(Number(row.time_ns)).by_sequence.find((one) => one.sequence === Number(row.sequence)).cells, Number(row.sequence_cells));
+    assert.match(draw(directory, "svg", "--kind", "cells").toString(), />sequence 1</);
+});
+
+test("two recordings: lanes on one scale, values as an error, experts by recording as ggscope experts has them", () => {
+    const lanes = rowsOf(moe, "--kind", "timeline", "--token", "2"), both = output(ggscope, ["figure", moe, dense, "--kind", "timeline", "--token", "2", "--data", "-"]).trim().split("\n").slice(1).map((line) => line.split(","));
+    assert.deepEqual(new Set(both.map(([lane]) => lane)), new Set(["0", "1", "2", "3"]));
+    assert.equal(both.filter(([lane]) => lane < 2).length, lanes.length);
+    assert.ok(both.every(([, begin]) => Number(begin) < 60e9), "times from the begin of the token");
+    const svg = scratch("both.svg");
+    output(ggscope, ["figure", moe, dense, "--kind", "timeline", "--token", "2", "-o", svg]);
+    assert.match(readFileSync(svg, "utf8"), />A: CPU thread 0<[^]*>B: CPU thread 1</);
+    const shares = output(ggscope, ["figure", moe, moe, "--kind", "expert-domains", "--layer", "3", "--data", "-"]).trim().split("\n").slice(1).map((line) => line.split(",").map(Number));
+    const right = JSON.parse(output(ggscope, ["experts", "--json", moe, moe])).by_layer.find((one) => one.layer === 3).domains;
+    assert.equal(shares.length, 2 * right[0].shares.length);
+    for (const [layer, recording, expert, share] of shares) assert.ok(layer === 3 && Math.abs(share - right[recording - 1].shares[expert]) < 1e-6);
+    for (const [words, said] of [[[moe, "-k", "expert-domains"], /needs two recordings/], [[moe, dense, "-k", "tokens"], /--kind tokens is of at most 1 recording/], [[moe, dense, moe, "-k", "values"], /of at most 2 recordings/]])
+        assert.match(run(ggscope, ["figure", ...words, "--data", "-"]).stderr, said);
+});
+
 test("a miss curve has the medians of a study's table, a curve for each other condition", { skip: noGroups }, () => {
     const study = scratch("study");
     output(ggscope, ["sweep", "-o", study, "--memory", "150M,100M,none", "--vary", "-t=1,2", "--repeat", "2", "--", engine, "run", "-m", model("tiny"), "-p", "Hello", "-n", "2", "--ignore-eos"]);
@@ -239,7 +341,8 @@ test("wrong command lines say what is wrong, and write nothing", () => {
         [["-k", "tokens"], /name the figure's file with -o FILE\.svg/],
         [["-k", "tokens", "-o", "a.png"], /-o takes a file that ends in \.svg or \.pdf, not 'a\.png'/],
         [["-k", "tokens", "-o", "a.svg", "--width", "3mm"], /--width takes a length from 30mm to 1000mm, not '3mm'/],
-        [["-k", "tokens", "-o", "a.svg", "--layer", "3"], /--layer needs --kind experts/],
+        [["-k", "tokens", "-o", "a.svg", "--layer", "3"], /--layer needs --kind experts, choices or expert-domains/],
+        [["-k", "tokens", "-o", "a.svg", "--since", "1s"], /--since and --until need --kind timeline or requests/],
         [["-k", "tokens", "-o", "a.svg", "--marks", "disk"], /--marks needs --kind access-order/],
         [["-k", "tokens", "-o", "a.svg", "--figure", "token_ns"], /--figure needs --kind miss-curve/],
         [["-k", "miss-curve", "-o", "a.svg", "--token", "1"], /is of whole recordings/],

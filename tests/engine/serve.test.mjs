@@ -148,7 +148,7 @@ test("a link opens one experiment alone", async () => {
         assert.deepEqual(await ask(guest, "/api/x/0/summary"), await ask(server, `/api/x/${i}/summary`));
         assert.deepEqual(await ask(guest, "/api/x/0/stats?tokens=1"), await ask(server, `/api/x/${i}/stats?tokens=1`));
         assert.deepEqual(await ask(guest, "/api/x/0/link"), links[i]);
-        for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0", "/api/several?of=0,0", "/api/domains?of=0,0"])
+        for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0", "/api/several?of=0,0", "/api/domains?of=0,0", "/api/figure?of=0,0&kind=timeline&format=svg"])
             assert.equal((await get(guest, hidden)).status, 404, hidden);
         // Another one's id, another code, something more.
         const [id, code] = path.slice(1, -1).split("-"), [theirs] = links[other].path.slice(1, -1).split("-");

@@ -107,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size) {
                                            "/api/x/0/graph?token=1",
                                            "/api/compare?a=0&b=1",
                                            "/api/several?of=0,1,0",
-                                           "/api/domains?of=0,1"};
+                                           "/api/domains?of=0,1",
+                                           "/api/figure?of=0,1&kind=timeline&format=svg"};
     char                      path[64];
     const char *              directories[2] = {path, "tests/golden/v2"};
     struct ggs_experiments *  experiments;

@@ -60,11 +60,12 @@ function mix(v: number): [number, number, number] {
 }
 
 // The scale begins where it can be told from what is untouched: 3:1 at least on a dark page, which leaves its darker half out.
-const scaleFrom = (first: number): [number, number, number][] => Array.from({ length: 256 }, (_, i) => mix(first + ((1 - first) * i) / 255));
-const scales = { light: scaleFrom(0.2), dark: scaleFrom(0.47) };
-let scale: keyof typeof scales = "light";
+const firsts = { light: 0.2, dark: 0.47 };
+let scale: keyof typeof firsts = "light";
+let scaled: [number, number, number][] | null = null; // made when it is needed
 
-export function heatFor(scheme: keyof typeof scales): void {
+export function heatFor(scheme: keyof typeof firsts): void {
+    if (scale !== scheme) scaled = null;
     scale = scheme;
 }
 
@@ -75,7 +76,9 @@ export function heat(v: number): string {
 }
 
 export function heatRgb(v: number): readonly [number, number, number] {
-    return scales[scale][Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
+    const first = firsts[scale];
+    scaled ??= Array.from({ length: 256 }, (_, i) => mix(first + ((1 - first) * i) / 255));
+    return scaled[Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
 }
 
 // Where n of at most `most` lies on the log scale from 0 (one) to 1.
@@ -101,17 +104,21 @@ export const slower = "var(--slower)";
 const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "stall", "diskwait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
-// Any colour that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers.
-function resolved(colour: string): string {
+// Any colours that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers. A canvas for all of them: each takes 1 ms.
+function resolved(colours: readonly string[]): string[] {
     const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
-    pen.fillStyle = colour;
-    pen.fillRect(0, 0, 1, 1);
-    return `#${[...pen.getImageData(0, 0, 1, 1).data.subarray(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    colours.forEach((colour, i) => {
+        pen.fillStyle = colour;
+        pen.fillRect(i, 0, 1, 1);
+    });
+    const { data } = pen.getImageData(0, 0, colours.length, 1);
+    return colours.map((_, i) => `#${[0, 1, 2].map((part) => data[4 * i + part]!.toString(16).padStart(2, "0")).join("")}`);
 }
 
 function readTheme(): Theme {
     const style = getComputedStyle(document.documentElement);
-    const theme = Object.fromEntries(names.map((name) => [name, resolved(style.getPropertyValue(`--${name}`).trim())])) as unknown as Theme;
+    const values = resolved(names.map((name) => style.getPropertyValue(`--${name}`).trim()));
+    const theme = Object.fromEntries(names.map((name, i) => [name, values[i]])) as unknown as Theme;
     theme.forced = matchMedia("(forced-colors: active)").matches;
     theme.dark = style.getPropertyValue("--scheme").trim() === "dark";
     heatFor(theme.dark ? "dark" : "light");

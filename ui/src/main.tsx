@@ -39,4 +39,5 @@ async function start(): Promise<void> {
     render(<Shell components={components} />, place);
 }
 
-void start();
+// In a task of its own, after that which reads the script.
+setTimeout(() => void start());

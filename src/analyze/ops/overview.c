@@ -1,6 +1,7 @@
 #include "analyze/ops/overview.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/ops/step-totals.h"
@@ -147,4 +148,25 @@ int ggs_overview_compute(struct ggs_overview * overview, struct ggs_trace * trac
     overview->op_runs = ggs_reader_rows(trace->reader, GGS_TABLE_OP_RUNS);
     if (status < 0) ggs_overview_release(overview);
     return status;
+}
+
+void ggs_overview_lane_name(const struct ggs_trace * trace, const struct ggs_overview_lane * lane, char * label,
+                            size_t size) {
+    struct ggs_cursor * cursor;
+    struct ggs_lane     row;
+    const char *        name = "";
+    if (ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_LANES, NULL) == 0) {
+        while (name[0] == '\0' && ggs_cursor_next(cursor, &row, NULL) > 0) {
+            if (row.slot == lane->slot && (lane->slot < 0 ? row.device == lane->device : row.queue == lane->thread))
+                name = ggs_reader_string(trace->reader, row.name);
+        }
+        ggs_cursor_close(cursor);
+    }
+    const char * backend = ggs_reader_string(trace->reader, lane->backend);
+    if (name[0] != '\0')
+        snprintf(label, size, "%.150s", name);
+    else if (lane->slot < 0)
+        snprintf(label, size, "%.100s", backend[0] == '\0' ? "whole graphs" : backend);
+    else
+        snprintf(label, size, "%.100s thread %llu", backend, (unsigned long long) lane->thread);
 }

@@ -54,3 +54,6 @@ int ggs_overview_lane(const struct ggs_overview * overview, int64_t slot, uint64
 int ggs_overview_whole(const struct ggs_overview * overview, uint64_t device);
 // Returns the device of a queue's or whole graphs' lane; NULL for a thread.
 const char * ggs_overview_lane_device(const struct ggs_trace * trace, const struct ggs_overview_lane * lane);
+// Writes the name of a lane from the trace, or its parts if the trace has none (it was truncated).
+void ggs_overview_lane_name(const struct ggs_trace * trace, const struct ggs_overview_lane * lane, char * label,
+                            size_t size);

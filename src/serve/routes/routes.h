@@ -32,6 +32,7 @@ int ggs_route_experiments(struct ggs_question * request, struct ggs_error * erro
 int ggs_route_library(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_compare(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_several(struct ggs_question * request, struct ggs_error * error);
+int ggs_route_figures(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_domains(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_summary(struct ggs_question * request, struct ggs_error * error);
 int ggs_route_tokens(struct ggs_question * request, struct ggs_error * error);

@@ -5,6 +5,8 @@ import { current, experiment, experiments, library, missing, show, summary } fro
 import { Findings } from "./Findings";
 import { useFindings } from "./recording-findings";
 
+declare const REPORT: boolean; // set by the build: a report has no list of recordings
+
 function Badges({ about }: { about: Summary }) {
     return (
         <>
@@ -54,7 +56,7 @@ export function Header({ onHelp }: { onHelp(): void }) {
                 <p class="prompt" title={about?.prompt ?? ""} aria-hidden="true">
                     {about?.prompt && `“${about.prompt}”`}
                 </p>
-            {!isOne && (
+            {!isOne && !REPORT && (
                 <button type="button" onClick={() => (library.value = true)} title="The list of all recordings">
                     All <span class="wide-only">recordings</span>
                 </button>

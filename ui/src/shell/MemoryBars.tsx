@@ -1,7 +1,7 @@
 // The two bars that are always there: DISK (the model file by offset) and BUFFER (live allocations), heat of the selected tokens on top.
 import { useMemo, useRef } from "preact/hooks";
 import { bytes, middleCut, share } from "../format";
-import { select, selection, view } from "../state";
+import { chosenSteps, select, selection, view } from "../state";
 import { csvOf } from "../views/memory/csv";
 import { useMemory } from "../views/memory/data";
 import type { Unit } from "../views/memory/layout";
@@ -81,6 +81,7 @@ export function MemoryBars() {
                     title="Memory bars"
                     file="memory-bars"
                     root={() => whole.current}
+                    figure={() => ({ kind: "memory-map", ...chosenSteps() })}
                     command="ggscope stats --by tensor --json"
                     computed="The model's files by offset and the live buffers, coloured by how many ops of the selected tokens touch each tensor."
                     csv={() => csvOf([...diskRows, ...liveRows])}

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { askFile } from "../ask";
-import { experiment, here, type Parameters, summary } from "../state";
+import { asked as path, experiment, here, type Parameters, summary } from "../state";
 import { type Cell, download, toCsv } from "../views/statistics/csv";
 import { Computed } from "./Computed";
 import { announce } from "./Announce";
@@ -41,7 +41,8 @@ export type Kind = "png" | "png4" | "svg" | "pdf";
 // A figure of `ggscope figure`, in its own words, with title and caption.
 export async function saveFigure(format: "svg" | "pdf", file: string, asked: Parameters): Promise<void> {
     try {
-        const body = await askFile(here("figure", { ...asked, format, caption: 1 }));
+        const words = { ...asked, format, caption: 1 };
+        const body = await askFile(asked["of"] ? path("/api/figure", words) : here("figure", words));
         download(nameOf(file, format), body, format === "pdf" ? "application/pdf" : "image/svg+xml");
     } catch (problem) {
         announce(problem instanceof Error ? problem.message : String(problem));

@@ -75,12 +75,9 @@ function ReportPart() {
 
 // Those of `ggscope figure` that no view shows as they are; whether they are of experts.
 const figures = [
-    ["memory-map", "Memory map", false],
     ["heat-over-offset", "Accesses over file offset", false],
     ["heat-rows", "Reads of each token over file offset", false],
-    ["reuse", "Reuse distance", false],
     ["experts", "Use of experts", true],
-    ["expert-matrix", "Experts by layer", true],
 ] as const;
 
 function FigurePart() {

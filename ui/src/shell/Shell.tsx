@@ -24,6 +24,8 @@ import { Share } from "./Share";
 import { EmptyRecording, NothingRecorded, Notices, Refused, Unknown } from "./States";
 import "./shell.css";
 
+declare const REPORT: boolean; // set by the build: a report has no list of recordings
+
 const opSaid = (op: OpAnswer) => [`${op.op} ${op.name}`, op.layer !== null && op.layer >= 0 && `layer ${op.layer}`, op.duration_ns === null ? "time not seen" : time(op.duration_ns)].filter(Boolean).join(", ");
 
 // From the selected op to one beside it.
@@ -147,16 +149,16 @@ export function Shell({ components }: { components: Record<View, ComponentType> 
     const index = current.value;
     const now = revision.value;
     const one = experiment.value;
-    const isList = library.value;
+    const isList = !REPORT && library.value;
     useEffect(() => {
         if (!isList) void loadSummary();
     }, [index, now, isList]);
     useEffect(() => {
-        document.title = library.value ? "Recordings - ggscope" : one ? `${one.name} - ${view.value} - ggscope` : "ggscope";
+        document.title = isList ? "Recordings - ggscope" : one ? `${one.name} - ${view.value} - ggscope` : "ggscope";
     });
 
     if (experiments.value.length === 0) return <NothingRecorded />;
-    if (library.value)
+    if (!REPORT && isList)
         return (
             <>
                 <Library onHelp={() => setHelpOpen(true)} />

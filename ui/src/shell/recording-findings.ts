@@ -9,6 +9,7 @@ import { copiedOf } from "../views/memory/data";
 
 export interface Finding {
     text: string;
+    title?: string; // all of it, where the text is short
     isWarning?: boolean;
     go?(): void; // to the evidence
 }
@@ -78,10 +79,11 @@ export function useFindings(about: Summary | null): Finding[] {
     if (!about) return [];
     const copies = map && copiedOf(map);
     const others = stats?.machine.busy ? stats.machine.others_cpu_share : null;
+    const busy = `other programs used ${(100 * (others ?? 0)).toFixed(0)} % of the CPUs`;
     const steal = stats?.machine.steal_share ?? 0;
     const speed = speedOf(about);
     return [
-        ...(others !== null ? [{ text: `${steal >= 0.005 ? `the hypervisor gave ${(100 * steal).toFixed(0)} % of the CPUs to other machines, ` : ""}other programs used ${(100 * others).toFixed(0)} % of the CPUs: ${lost(stats?.machine.off_cpu ?? null)}`, isWarning: true }] : []),
+        ...(others !== null ? [{ text: `busy machine: ${busy}`, title: `${steal >= 0.005 ? `the hypervisor gave ${(100 * steal).toFixed(0)} % of the CPUs to other machines, ` : ""}${busy}: ${lost(stats?.machine.off_cpu ?? null)}`, isWarning: true }] : []),
         ...(stats ? ofTimes(stats) : []),
         { text: stepsOf(about, stats?.requests ?? 0), go: to("timeline") },
         ...(speed ? [{ text: speed, go: to("timeline") }] : []),

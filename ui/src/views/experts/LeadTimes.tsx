@@ -5,6 +5,7 @@ import { time } from "../../format";
 import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { Picture } from "../../shell/Picture";
+import { tokensParameter } from "../../state";
 
 type Row = Experts["by_component"][number] & { prefetch: NonNullable<Experts["by_component"][number]["prefetch"]> };
 
@@ -40,6 +41,7 @@ export function LeadTimes({ components }: { components: Experts["by_component"] 
         <Picture
             title="How early experts are known"
             file="lead-times"
+            figure={() => ({ kind: "lead-times", tokens: tokensParameter() })}
             command="ggscope experts --json"
             computed="From the end of the op that chooses the experts to the first byte that is read of each kind of matrix: the least, the mean and the most over all choices. So long a read of the expert may take without delaying the token."
             csv={() => ({ columns: ["component", "count", "least_ns", "mean_ns", "most_ns"], rows: rows.map(({ component, prefetch }) => [component, prefetch.count, prefetch.least_ns, prefetch.mean_ns, prefetch.most_ns]) })}

@@ -81,6 +81,7 @@ export function RasterPicture({ layer, experts }: { layer: number; experts: numb
         <Picture
             title={`Layer ${layer}: which experts each token chose`}
             file={`experts-layer-${layer}`}
+            figure={() => ({ kind: "choices", layer, tokens: tokensParameter() })}
             command={`ggscope sql DIR 'SELECT * FROM experts WHERE layer = ${layer}'`}
             computed="One column per token that went through the layer (a prompt has many), one row per expert; the colour is the routing weight, hatched is not chosen. Lines part token steps."
             csv={() => ({ columns: names, rows: answer.data ? Array.from({ length: answer.data.rows }, (_, i) => names.map((name) => answer.data!.column(name)[i])) : [] })}

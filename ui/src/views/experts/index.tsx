@@ -102,6 +102,7 @@ function WorkingSets({ sets }: { sets: Experts["working_sets"] }) {
         <Picture
             title="Working set"
             file="working-sets"
+            figure={() => ({ kind: "working-sets", tokens: tokensParameter() })}
             command="ggscope experts --json"
             computed="How many different experts, over all layers, so many tokens in a row choose: on average and at most."
             csv={() => ({ columns: ["window", "samples", "mean_experts", "most_experts", "mean_bytes", "most_bytes"], rows: sets.map((one) => [one.window, one.samples, one.mean_experts, one.most_experts, one.mean_bytes, one.most_bytes]) })}

@@ -102,6 +102,7 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
         <Picture
             title={title}
             file={file}
+            figure={() => ({ kind: "cells", context: memory.context })}
             command="ggscope requests --cells --json"
             computed="Cells of the context's memory after each decode, stacked by the sequence that has them (a shared cell counts for each); the line counts shared ones once. Holes are cells below the last one in use that nobody has; attention goes over all up to it, rounded up. Marks are the program's calls that drop, share or shift cells."
             csv={() => ({

@@ -78,6 +78,7 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
         <Picture
             title="Slots over time"
             file="slots"
+            figure={() => ({ kind: "requests" })}
             command="ggscope requests --batches --json"
             computed="Requests of each sequence from their first prompt token to their last generated one; below, the tokens of each decode, by what they were for."
             csv={() => ({ columns: ["request", "context", "sequence", "kind", "begin_ns", "first_output_ns", "end_ns"], rows: answer.requests.map((r) => [r.request, r.context, r.sequence, r.kind, r.begin_ns, r.first_output_ns, r.end_ns]) })}

@@ -190,6 +190,7 @@ function Durations({ data }: { data: Roofline }) {
         <Picture
             title={`Durations of ops${chosen ? `: ${chosen}` : ""}`}
             file="durations"
+            figure={() => ({ kind: "durations", ...chosenOps() })}
             command={command()}
             computed="Ops counted by how long they lasted, from the first thread's begin to the last thread's end; each bar holds those from one power of two to the next."
             csv={() => ({ columns: ["from_ns", "to_ns", "ops"], rows: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.ops]) })}

@@ -109,6 +109,7 @@ export function Icicle() {
         <Picture
             title={`Where token ${token} spends its ${by}`}
             file="icicle"
+            figure={by === "time" ? () => ({ kind: "token-ops", tokens: `${token}..${token}` }) : undefined}
             command={`ggscope log --token ${token}`}
             computed={`Ops of the token in the order of execution, by layer and by what their result's name says of its component; as wide as ${by === "time" ? "their wall time" : "the bytes that they read and write"}. Time between ops is left out.`}
             csv={() => ({ columns: ["token", "layer", "component", "op", "name", "duration_ns", "bytes"], rows: leaves.map((leaf) => [leaf.token, leaf.layer, leaf.component, leaf.op, leaf.name, leaf.duration_ns, leaf.bytes]) })}

@@ -5,7 +5,7 @@ import { bytes, count, moment, plural, share, time } from "../../format";
 import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { Terms } from "../../shell/Terms";
-import { asText, here, kept, narrowedText, select, selection, statsPath, summary, chosenOps, tokensPerRow } from "../../state";
+import { asText, here, kept, narrowedText, select, selection, statsPath, summary, chosenOps, tokensParameter, tokensPerRow } from "../../state";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { pageOf } from "./access";
@@ -108,6 +108,7 @@ function Tokens({ stats }: { stats: StorageStats }) {
         <Picture
             title={step > 1 ? `Bytes and stalls per ${step} tokens` : "Bytes and stalls per token"}
             file="storage-by-token"
+            figure={() => ({ kind: "storage", ...chosenOps() })}
             command="ggscope stats --by token --json"
             computed={`Bytes that ops read from mapped files, bytes of block requests of the model's files that were issued while the token was computed, and the stalls of its page faults, summed over threads.${step > 1 ? ` Each bar is of ${step} tokens.` : ""}`}
             csv={() => ({ columns: [step > 1 ? "first_token" : "token", "bytes_disk", "bytes_requested", "stalled_ns"], rows: tokens.map((token) => [token, of.get(token)?.bytes_disk, requests ? (read.get(token) ?? 0) : null, faults ? (stalled.get(token) ?? 0) : null]) })}
@@ -133,6 +134,7 @@ function Residency({ machine }: { machine: Machine }) {
         <Picture
             title="In memory after each token"
             file="residency"
+            figure={() => ({ kind: "residency", tokens: tokensParameter() })}
             command="ggscope stats --json"
             computed={`Pages of the model's files (${bytes(residency.bytes)}) that were in memory when the token's last graph ended, by ${residency.method ?? "the kernel"}; untouched: in pages that no op of the recording reads.`}
             csv={() => ({ columns: ["token", "bytes", "bytes_untouched"], rows: tokens.map((row) => [row.token, row.bytes, row.bytes_untouched]) })}

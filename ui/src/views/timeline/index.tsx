@@ -228,6 +228,7 @@ export default function Timeline() {
             saved={{
                 title: "Timeline",
                 file: "timeline",
+                figure: () => ({ kind: "timeline", since: Math.floor(stage.span.peek()?.begin ?? 0), until: Math.ceil(stage.span.peek()?.end ?? 0) }),
                 command: () => `ggscope log --since ${inSeconds(stage.span.peek()?.begin)} --until ${inSeconds(stage.span.peek()?.end)} --json`,
                 computed: "Op runs of each thread or queue from begin to end, waits after them, stalls by page faults inside them, and at their begin waits for weights that ggscope stream had not yet brought. What is too small for a pixel is folded: the op that has most of a stretch stands for it, with the number that begin there.",
                 csv: () => csvOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes),

@@ -7,7 +7,7 @@ import { announce } from "../../shell/Announce";
 import { canvasFont, endsWithin, hatch } from "../../shell/Canvas";
 import { Cells, type Place } from "../../shell/Cells";
 import { TableView } from "../../shell/TableView";
-import { select, selection } from "../../state";
+import { current, select, selection } from "../../state";
 import { stepWord } from "../../step";
 import { Waiting } from "../statistics/Waiting";
 import { type Cell, cellText, type Grid, gridOf, kindOf, levelOf, lineText, placeText, tokensOf } from "./grid";
@@ -182,6 +182,7 @@ export function HeatMap() {
                     saved={{
                         title,
                         file: "values-map",
+                        figure: () => ({ kind: "values", of: a && `${a.index},${current.value}`, value: measure.value, by: grid.by, ...chosen() }),
                         command: a ? `ggscope diff --values --json ${a.directory}` : "ggscope values --json",
                         computed: a
                             ? "The error of each output, over what the errors of its inputs and its own rounding explain. A cell of several tokens or ops shows the worst of them."

@@ -108,8 +108,8 @@ function One() {
                     )}
                 </p>
             )}
-            {data && <FoundTable caption="Remarkable" file="values-findings" rows={findingsOf(data)} empty="Nothing: no NaN, no infinity, nothing near the limit of F16, nothing constant." />}
             <HeatMap />
+            {data && <FoundTable caption="Remarkable" file="values-findings" rows={findingsOf(data)} empty="Nothing: no NaN, no infinity, nothing near the limit of F16, nothing constant." />}
             {data && data.by_layer.length > 1 && <Layers layers={data.by_layer} />}
         </>
     );
@@ -127,6 +127,7 @@ function Layers({ layers }: { layers: Values["by_layer"] }) {
         <Picture
             title="Ranges by layer"
             file="values-layers"
+            figure={() => ({ kind: "value-ranges", ...chosen() })}
             command="ggscope values --json"
             computed="The rms of each layer's last op that has a name, and the largest absolute value of all its ops, on a log scale."
             csv={() => ({ columns: ["layer", "ops", "min", "max", "largest_in", "output", "rms"], rows: layers.map((one) => [one.layer, one.ops, one.min, one.max, one.largest_in, one.output, one.rms]) })}
