@@ -91,7 +91,7 @@ static bool is_other_kind(const struct ggs_value_diff * d, const struct ggs_valu
     return strcspn(x, "0123456789") != strcspn(y, "0123456789") || strncmp(x, y, strcspn(x, "0123456789")) != 0;
 }
 
-// Directions that the errors of all tokens can have: those of the op, or of a product above it whose
+// The directions that a token's error can have: those of the op, or of a product above it whose
 // output was not read.
 static double directions_of(const struct work * w, uint64_t op, unsigned depth) {
     const struct ggs_value_node * node   = &w->diff->a.nodes[op];
