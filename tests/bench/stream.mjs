@@ -9,10 +9,11 @@
 //
 // Prints medians for each share of the model's size as memory: ms per token, ms to the first token (loading
 // and prompt), MiB read per token (loading and prompt included), the whole command. Streamed runs come twice
-// in each round: the second against the first is A/A. The bound is the larger of two times: to compute in
-// memory, and to read what an optimal cache of that much memory would miss (ggscope paging, opt) at the speed
-// of the disk (bench-disk, the best of all rounds). "misses" is the same for the bytes that the streamed run
-// read. Logits are compared. Needs root and the memory controller of control groups.
+// in each round: the second against the first is A/A. A bound is the larger of two times: to compute in
+// memory, and to read what a cache of that much memory would miss, at the speed of the disk (bench-disk, the
+// best of all rounds). "opt": the optimal cache of weights (ggscope paging). "lfu": for experts, a cache that
+// drops the expert chosen least often so far, empty at first; the median token, as for the runs. Logits are
+// compared. Needs root and the memory controller of control groups.
 import { mkdirSync, rmSync, statSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
@@ -64,6 +65,25 @@ function optimum(recording, memory) {
     const answer = JSON.parse(output(ggscope, ["paging", "--json", "--policy", "opt", "--memory", String(Math.round(memory)), recording]));
     return answer.budgets[0].policies.opt.bytes_per_token;
 }
+// Milliseconds of the median token if each layer keeps as many experts as fit, those chosen most often, and
+// every other one is read when it is chosen. NaN: no experts.
+function leastFrequent(recording, counts, computed, speed) {
+    const sql = "select token, layer, expert from experts group by 1, 2, 3 order by 1, 2, 3";
+    const chosen = JSON.parse(output(ggscope, ["sql", "--json", recording, sql])).rows.map(([token, layer, expert]) => ({ token, layer, expert }));
+    if (chosen.length === 0) return NaN;
+    const n = 1 + Math.max(...chosen.map((c) => c.expert)), layers = new Map(), missed = new Map();
+    const bytes = counts.experts / (n * new Set(chosen.map((c) => c.layer)).size), room = Math.floor((n * (counts.slots + counts.spare)) / counts.experts);
+    for (const { token, layer, expert } of chosen) {
+        if (!layers.has(layer)) layers.set(layer, { uses: new Map(), kept: new Set() });
+        const { uses, kept } = layers.get(layer);
+        uses.set(expert, (uses.get(expert) ?? 0) + 1);
+        missed.set(token, (missed.get(token) ?? 0) + !kept.has(expert));
+        kept.add(expert);
+        if (kept.size <= room) continue;
+        kept.delete([...kept].filter((e) => e !== expert).reduce((a, b) => (uses.get(b) < uses.get(a) ? b : a)));
+    }
+    return median([...missed.values()].slice(1).map((misses) => Math.max(computed, ((misses * bytes) / speed) * 1e3)));
+}
 const diskRate = (path) => disk || JSON.parse(output(join(build, "tests", "bench-disk"), [path])).rate;
 
 const cell = (value, width, digits = 0) => (Number.isFinite(value) ? value.toFixed(digits) : "?").padStart(width);
@@ -99,9 +119,9 @@ for (const path of models) {
         if (found.streamed.length === 0) continue;
         const of = (kind, field) => median(found[kind].map((run) => run[field])), counts = found.streamed[0].counts;
         const bound = fits ? Math.max(free.ms, (optimum(recording, limit - counts.engine) / speed) * 1e3) : NaN;
-        const missed = median(found.streamed.map((run) => (run.counts.bytes_experts + run.counts.bytes_predicted + run.counts.bytes_streamed) / Math.max(1, run.counts.runs)));
+        const lfu = fits ? leastFrequent(recording, counts, free.ms, speed) : NaN;
         line(`${share} %, streamed`, found.streamed, counts.state === "streamed" ? "" : `   (${counts.state})`);
-        if (found.again.length > 0) console.log(`    A/A ${(of("again", "ms") / of("streamed", "ms")).toFixed(2)}, first ${(of("again", "first") / of("streamed", "first")).toFixed(2)}; waited ${(counts.wait_ns / 1e6 / tokens).toFixed(0)} ms per token; bound ${cell(bound, 1)} ms, misses ${cell(Math.max(free.ms, (missed / speed) * 1e3), 1)} ms; first token: model / disk ${cell((size / speed) * 1e3, 1)} ms; disk ${(speed / 1e9).toFixed(1)} GB/s`);
+        if (found.again.length > 0) console.log(`    A/A ${(of("again", "ms") / of("streamed", "ms")).toFixed(2)}, first ${(of("again", "first") / of("streamed", "first")).toFixed(2)}; waited ${(counts.wait_ns / 1e6 / tokens).toFixed(0)} ms per token; bounds: opt ${cell(bound, 1)} ms, lfu ${cell(lfu, 1)} ms (${(of("streamed", "ms") / lfu).toFixed(2)} times); first token: model / disk ${cell((size / speed) * 1e3, 1)} ms; disk ${(speed / 1e9).toFixed(1)} GB/s`);
         for (const kind of settings) {
             if (found[kind].length === 0) continue;
             line(`${share} %, stock ${kind} KiB`, found[kind], `   ratio ${(of(kind, "ms") / of("streamed", "ms")).toFixed(1)}, first ${(of(kind, "first") / of("streamed", "first")).toFixed(1)}, whole ${(of(kind, "wall") / of("streamed", "wall")).toFixed(1)}`);

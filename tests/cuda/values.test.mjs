@@ -6,9 +6,9 @@ import { compared, first } from "../engine/plants.mjs";
 import { env, maybe, model, say } from "./cuda.mjs";
 
 const layers = ["--layers", "3"], experts = ["--experts", "4", "--experts-used", "2"], gpu = ["-ngl", "99"];
-const models = { tiny: [], llama: layers, gpt2: ["--arch", "gpt2", ...layers], gemma3: ["--arch", "gemma3", ...layers], qwen3moe: ["--arch", "qwen3moe", ...layers, ...experts] };
-// Known alarms of comparisons without a bug: docs/values.md, "When not to believe it".
-const alarms = { qwen3moe: "MUL_MAT:ffn_moe_logits-1 error" };
+const models = { tiny: [], llama: layers, gpt2: ["--arch", "gpt2", ...layers], gemma3: ["--arch", "gemma3", ...layers], qwen3moe: ["--arch", "qwen3moe", ...layers, ...experts],
+    // the embedding lies in memory twice; experts are chosen in another order where two are nearly equal
+    tied: ["--arch", "gemma3", ...layers, "--types", "f16"], many: ["--arch", "qwen3moe", ...layers, "--experts", "64", "--experts-used", "2", "--seed", "5"] };
 
 for (const [name, options] of Object.entries(models)) {
     maybe(`${name}: the logits of an unobserved run, and what every group has written`, () => {
@@ -26,7 +26,7 @@ for (const [name, options] of Object.entries(models)) {
         assert.deepEqual(weights(directory), weights(cpu));
         const answer = compared(cpu, directory);
         say(`${name}, CPU and CUDA: ${first(answer) || "no alarm"}, ${answer.outputs} outputs of ${answer.ops} ops`);
-        assert.equal(first(answer), alarms[name] ?? "");
+        assert.equal(first(answer), "");
     });
 }
 

@@ -127,6 +127,7 @@ function judgeClean(title, list) {
 // The rules are those of the CPU: nothing was changed for these. `constant` changes what the host hands to a kernel.
 const small = (...options) => () => model("tiny", "--layers", "3", ...options);
 const llama3 = small(), gemma3Small = small("--arch", "gemma3"), gpt2Small = small("--arch", "gpt2"), moeSmall = small("--arch", "qwen3moe", "--experts", "4", "--experts-used", "2");
+const tied = small("--arch", "gemma3", "--types", "f16"); // the embedding is the output layer, too, and lies in memory twice
 const plantsVulkan = [
     [llama3, "fused,0.01,^MUL:attn_norm-1$", "MUL:attn_norm-1"],
     [llama3, "fused,0.01,^MUL:ffn_norm-2$", "MUL:ffn_norm-2"],
@@ -160,7 +161,7 @@ onVulkan("planted bugs on Vulkan, at the ends of fused groups; the fused ones ar
 
 onVulkan("no bug, CPU and Vulkan", () => {
     const list = [];
-    for (const of of [llama3, gemma3Small, gpt2Small, moeSmall])
+    for (const of of [llama3, gemma3Small, gpt2Small, moeSmall, tied])
         for (const b of [{ vulkan }, { vulkan, options: ["--flash-attn", "off"] }, { vulkan, options: ["--ubatch", "8"] }, { vulkan, values: ["--values", "--values-unfused"] }]) {
             const found = first(compared(recorded(of()), recorded(of(), b)));
             list.push(found && `${shown(of())} ${JSON.stringify({ ...b, vulkan: true })}: ${found}`);

@@ -18,7 +18,7 @@ struct cell {
     float   real;  // the measured error, -1 if none
     uint8_t bits;
 };
-enum { KNOWN = 1, EXACT = 2, NAN_SEEN = 4, INF_SEEN = 8, SUSPECT = 16, REACH_EXACT = 32, REACH_NAN = 64 };
+enum { KNOWN = 1, EXACT = 2, NAN_SEEN = 4, INF_SEEN = 8, SUSPECT = 16, REACH_EXACT = 32, REACH_NAN = 64, CHOSEN = 128 };
 
 // The error of what earlier passes of a text wrote into a cache.
 struct history {
@@ -103,6 +103,7 @@ static void match(struct work * w, uint64_t op) {
 
 struct inputs {
     double in, absolute;
+    double unsized; // sum of the errors of inputs whose lengths are not known
     bool   exact, nan, inf;
     bool   chosen; // the selected rows or experts differ, or are unknown
     // The weight that differs by more than its types explain:
@@ -124,11 +125,10 @@ static double distance_of(const struct ggs_value_leaf * a, const struct ggs_valu
     return sqrt(sum);
 }
 
-// Adds a weight to the inputs. Two weights of the same type must be equal.
-static void add_leaf(const struct work * w, uint32_t index, struct inputs * in) {
-    const struct ggs_value_leaf * a = &w->diff->a.leafs[index - 1];
-    const struct ggs_value_leaf * b = a->weight ? ggs_value_ops_leaf(&w->diff->b, a) : NULL;
-    if (b == NULL || (a->hash == b->hash && a->rows == b->rows)) return;
+// Adds a copy of a weight to the inputs. Two weights of the same type must be equal.
+static void add_copy(const struct ggs_value_leaf * a, const struct ggs_value_leaf * b, uint32_t index,
+                     struct inputs * in) {
+    if (a->hash == b->hash && a->rows == b->rows) return;
     double   norm = sqrt(a->squares), error = norm > 0 ? distance_of(a, b) / norm : 1, allowed = 0;
     uint64_t lost = a->nan + a->inf, b_lost = b->nan + b->inf;
     if (strcmp(a->type, b->type) != 0)
@@ -142,6 +142,13 @@ static void add_leaf(const struct work * w, uint32_t index, struct inputs * in) 
     in->leaf_nan     = b_lost > lost ? b_lost - lost : 0;
 }
 
+static void add_leaf(const struct work * w, uint32_t index, struct inputs * in) {
+    const struct ggs_value_ops *  others = &w->diff->b;
+    const struct ggs_value_leaf * a      = &w->diff->a.leafs[index - 1];
+    const struct ggs_value_leaf * b      = a->weight ? ggs_value_ops_leaf(others, a) : NULL;
+    for (; b != NULL; b = b->copy == 0 ? NULL : &others->leafs[b->copy - 1]) add_copy(a, b, index, in);
+}
+
 static struct inputs inputs_of(const struct work * w, const struct ggs_value_node * node, uint64_t t) {
     struct inputs in = {.exact = true};
     for (unsigned i = 0; i < node->n_sources; i++) {
@@ -153,12 +160,14 @@ static struct inputs inputs_of(const struct work * w, const struct ggs_value_nod
         in.exact &= (c->bits & (source->cache ? REACH_EXACT : EXACT)) != 0;
         in.nan |= (c->bits & (source->cache ? REACH_NAN : NAN_SEEN)) != 0;
         in.inf |= (c->bits & INF_SEEN) != 0;
+        in.chosen |= (c->bits & CHOSEN) != 0;
         if (w->diff->a.nodes[source->op - 1].choice) {
             in.chosen |= (c->bits & EXACT) == 0;
             continue;
         }
         if (error > in.in) in.in = error;
         in.absolute += error * (c->norm >= 0 ? (double) c->norm : 0);
+        in.unsized += c->norm >= 0 ? 0 : error;
     }
     return in;
 }
@@ -282,8 +291,9 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
                                             .generated = where->generated};
     if (d->b.nodes[tally->match - 1].limit.own > limit.own) limit.own = d->b.nodes[tally->match - 1].limit.own;
     event.error = equal ? 0 : norm > 0 ? distance(a, b) / norm : distance(a, b) > 0 ? 1 : 0;
-    event.allowed =
-        in->chosen ? INFINITY : ggs_value_rules.slack * ggs_value_allowed(&limit, in->in, in->absolute, norm);
+    // An input that was not read may be as long as the output.
+    event.allowed = ggs_value_rules.slack * ggs_value_allowed(&limit, in->in, in->absolute + in->unsized * norm, norm);
+    if (in->chosen) event.allowed = INFINITY;
     w->allowed = event.allowed;
     *c         = (struct cell){.error = (float) event.error,
                                .real  = (float) event.error,
@@ -339,7 +349,7 @@ static void guess(const struct work * w, uint64_t op, uint64_t t, const struct i
                        .norm  = (float) norm,
                        .real  = -1,
                        .bits  = (uint8_t) ((in->exact && !in->chosen ? EXACT : 0) | (in->nan ? NAN_SEEN : 0) |
-                                          (in->inf ? INF_SEEN : 0))};
+                                          (in->inf ? INF_SEEN : 0) | (in->chosen && !node->choice ? CHOSEN : 0))};
 }
 
 // Adds the errors that earlier tokens left in a cache to those of later tokens.
@@ -401,6 +411,7 @@ static int compare_whole(struct work * w, uint64_t op, struct ggs_error * error)
         struct inputs in = inputs_of(w, &w->diff->a.nodes[op], t);
         if (in.in > all.in) all.in = in.in;
         all.absolute += in.absolute;
+        all.unsized += in.unsized;
         all.exact &= in.exact;
         all.nan |= in.nan;
         all.inf |= in.inf;

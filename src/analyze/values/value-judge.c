@@ -91,13 +91,27 @@ static bool is_other_kind(const struct ggs_value_diff * d, const struct ggs_valu
     return strcspn(x, "0123456789") != strcspn(y, "0123456789") || strncmp(x, y, strcspn(x, "0123456789")) != 0;
 }
 
+// Directions that the errors of all tokens can have: those of the op, or of a product above it
+// whose output was not read.
+static double directions_of(const struct work * w, uint64_t op, unsigned depth) {
+    const struct ggs_value_node * node   = &w->diff->a.nodes[op];
+    double                        result = node->limit.directions;
+    for (unsigned i = 0; depth > 0 && i < node->n_sources; i++) {
+        uint32_t source = node->sources[i].op;
+        if (source == 0 || w->tally[source - 1].tokens > 0) continue;
+        result = fmin(result, directions_of(w, source - 1, depth - 1));
+    }
+    return result;
+}
+
 static double bias_allowed(const struct work * w, uint64_t op) {
     const struct ggs_value_rules * rules   = &ggs_value_rules;
     const struct ggs_value_tally * t       = &w->tally[op];
     const struct ggs_value_node *  node    = &w->diff->a.nodes[op];
     double                         e       = error_of(t);
+    double                         n       = fmin(t->elements, (double) t->tokens * directions_of(w, op, DEPTH));
     double                         allowed = rules->bias_inputs * bias_above(w, op, DEPTH) + e * e + rules->bias_least +
-                     rules->bias_noise * e / sqrt(t->elements > 1 ? t->elements : 1);
+                     rules->bias_noise * e / sqrt(n > 1 ? n : 1);
     if (t->match != 0 && is_other_kind(w->diff, node, t->match - 1)) allowed += node->limit.bias;
     return rules->bias_slack * allowed;
 }

@@ -21,12 +21,15 @@ struct ggs_value_limit {
     double                own; // error of the op itself, with equal inputs
     double                amplify;
     enum ggs_value_growth growth;
-    double                bias; // change of the output's length between two kinds of devices
+    double                bias;       // change of the output's length between two kinds of devices
+    double                directions; // that errors of a token's output can have, at most
 };
 
 // Looks an op up in the table: its name, the types of its first input and of its output ("q4_0"),
-// and the number of elements that are added up for one of the output.
-struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner);
+// the number of elements that are added up for one of the output, and the elements of an output
+// row.
+struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner,
+                                       uint64_t outer);
 // The relative error of storing a number in this type.
 double ggs_value_type_error(const char * type);
 
@@ -45,7 +48,7 @@ struct ggs_value_rules {
     unsigned same_tokens; // least number of equal tokens of each
     double   bias_slack;  // rule "bias"
     double   bias_inputs; // factor on the inputs' change of length
-    double   bias_noise;  // factor on error / sqrt(elements), the random change of a length
+    double   bias_noise;  // factor on error / sqrt(directions), the random change of a length
     double   bias_least;
     double   share_of_worst; // rules "peers" and "bias": least share of the largest error
 };

@@ -93,9 +93,10 @@ static void add_sources(const struct work * w, uint64_t node, struct ggs_value_n
     }
 }
 
-static uint64_t inner_of(const struct work * w, uint64_t node) {
-    const struct ggs_tensor * first = ggs_trace_tensor(w->ops->trace, ggs_trace_source(w->graph, node, 0));
-    return first == NULL || first->ne[0] < 1 ? 1 : (uint64_t) first->ne[0];
+// Elements of a row; 1 if there is no such tensor.
+static uint64_t row_of(const struct work * w, uint64_t tensor) {
+    const struct ggs_tensor * t = ggs_trace_tensor(w->ops->trace, tensor);
+    return t == NULL || t->ne[0] < 1 ? 1 : (uint64_t) t->ne[0];
 }
 
 static bool is_integer(const char * type) {
@@ -113,7 +114,8 @@ static void describe(const struct work * w, const struct ggs_run * run, uint64_t
     out->choice                    = is_integer(out->type);
     out->device                    = run->backend;
     out->asked                     = ggs_op_filter_fits_node(trace, w->graph, node);
-    out->limit                     = ggs_value_limit(out->op, out->input, out->type, inner_of(w, node));
+    out->limit = ggs_value_limit(out->op, out->input, out->type, row_of(w, ggs_trace_source(w->graph, node, 0)),
+                                 row_of(w, w->graph->nodes[node].tensor));
     memcpy(out->name, w->names[node].text, sizeof(out->name));
     add_sources(w, node, out);
     const struct ggs_tensor * t = ggs_trace_tensor(trace, w->graph->nodes[node].tensor);
@@ -175,6 +177,29 @@ int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, 
     return status;
 }
 
+static bool is_read_at(const struct ggs_value_leaf * leaf, const struct ggs_op_value * value) {
+    return leaf->run == value->run && leaf->node == value->node && leaf->source == value->flags;
+}
+
+// The weight, or the copy of it, that a row is of. NULL without memory.
+static struct ggs_value_leaf * copy_of(struct ggs_value_ops * ops, uint32_t index, const struct ggs_op_value * value) {
+    while (ops->leafs[index - 1].weight && !is_read_at(&ops->leafs[index - 1], value)) {
+        struct ggs_value_leaf fresh = {.type = ops->leafs[index - 1].type};
+        if (ops->leafs[index - 1].copy == 0) {
+            memcpy(fresh.name, ops->leafs[index - 1].name, sizeof(fresh.name));
+            if (!ggs_array_push(ops->leafs, ops->n_leafs, ops->leafs_capacity, fresh)) return NULL;
+            ops->leafs[index - 1].copy = (uint32_t) ops->n_leafs;
+        }
+        index = ops->leafs[index - 1].copy;
+    }
+    struct ggs_value_leaf * leaf = &ops->leafs[index - 1];
+    leaf->weight                 = true;
+    leaf->run                    = value->run;
+    leaf->node                   = value->node;
+    leaf->source                 = value->flags;
+    return leaf;
+}
+
 int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
                          struct ggs_error * error) {
     const struct ggs_graph * graph;
@@ -186,10 +211,10 @@ int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run,
         return ggs_fail(error, GGS_FORMAT,
                         "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) value->run);
-    struct ggs_value_leaf * leaf   = &ops->leafs[index - 1];
+    struct ggs_value_leaf * leaf   = copy_of(ops, index, value);
     uint64_t                finite = value->elements - value->nan - value->inf;
     float                   sketch[GGS_OP_VALUE_SKETCH];
-    leaf->weight = true;
+    if (leaf == NULL) return ggs_fail_memory(error);
     leaf->rows++;
     leaf->elements += value->elements;
     leaf->nan += value->nan;

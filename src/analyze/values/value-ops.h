@@ -22,11 +22,14 @@ struct ggs_value_source {
     bool     part;  // a view that leaves out a part
 };
 
-// A weight or an input of the graph, over all its rows.
+// A weight or an input of the graph, over all its rows. A weight may be in memory twice, once per
+// device: a tied embedding.
 struct ggs_value_leaf {
     char         name[GGS_VALUE_NAME];
     const char * type;
-    bool         weight; // a weight with values
+    bool         weight;            // a weight with values
+    uint64_t     run, node, source; // where they were read
+    uint32_t     copy;              // index + 1 of another weight with the same name, 0 for none
     uint64_t     rows, elements, nan, inf, hash;
     double       squares;
     double       sketch[GGS_OP_VALUE_SKETCH];
@@ -70,7 +73,8 @@ int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, 
 // Adds a row of op_values that belongs to a weight (it has flags).
 int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
                          struct ggs_error * error);
-// Finds a weight of another recording in `ops` by its name. NULL if there is none with values.
+// Finds a weight of another recording in `ops` by its name. NULL if there is none with values. Its
+// copies follow.
 const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops * ops, const struct ggs_value_leaf * other);
 // Finds an op of `others` in `ops`: index + 1, or 0.
 uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other);
