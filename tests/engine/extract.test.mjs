@@ -114,7 +114,7 @@ test("what is missing or no op is one sentence", () => {
         assert.match(refused.stderr, said);
     }
     assert.equal(run(ggscope, ["extract", none]).status, 2);
-    for (const [args, status, said] of [[["replay"], 2, /which file/], [["replay", path], 1, /holds no op/], [["replay", "/nowhere.gguf"], 1, /cannot|not a GGUF/], [["replay", "--repeat", "0", path], 2, /--repeat takes/]]) {
+    for (const [args, status, said] of [[["replay"], 2, /missing argument: a file that ggscope extract wrote/], [["replay", path], 1, /holds no op/], [["replay", "/nowhere.gguf"], 1, /cannot|not a GGUF/], [["replay", "--repeat", "0", path], 2, /--repeat takes/]]) {
         const refused = run(engine, args);
         assert.equal(refused.status, status, refused.stderr);
         assert.match(refused.stderr, said);
