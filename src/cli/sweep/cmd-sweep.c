@@ -218,6 +218,8 @@ static int run_rest(struct ggs_sweep * sweep, struct ggs_error * error) {
     ggs_progress_start(&show.progress, "sweep", ggs_sweep_planned(sweep->study) - sweep->done);
     int status = ggs_sweep_run(sweep, error);
     ggs_progress_finish(&show.progress);
+    sweep->progress = NULL;
+    sweep->context  = NULL;
     if (status >= 0) tell_end(sweep, status == 1);
     return status;
 }
