@@ -48,7 +48,7 @@ int ggs_export_walk(struct ggs_export * export, struct ggs_walk ** walk, struct 
 void ggs_export_step(struct ggs_export * export) {
     export->done = export->done_by_all == NULL ? export->done + 1 : atomic_fetch_add(export->done_by_all, 1) + 1;
     if (export->done > export->total) export->done = export->total;
-    if (export->options->progress != NULL)
+    if (export->options->progress != NULL && !export->silent)
         export->options->progress(export->options->context, export->done, export->total);
 }
 

@@ -98,6 +98,7 @@ struct ggs_export {
     struct ggs_export_result result;
     uint64_t                 done, total; // runs, over all passes
     _Atomic uint64_t *       done_by_all; // while several processes write; else NULL
+    bool                     silent;      // one of these whose parent shows progress
 };
 
 // Opens the recording to read its tables without writing a format. `options` must outlive it. Call

@@ -53,13 +53,11 @@ static int work(struct ggs_export * export, struct shared * shared, const struct
 
 static _Noreturn void be_worker(struct ggs_export * export, struct shared * shared, unsigned number,
                                 const struct job * job) {
-    struct outcome *          outcome = &shared->outcomes[number];
-    struct ggs_export_options quiet   = *export->options;
-    quiet.progress                    = NULL; // the parent shows it
-    export->options                   = &quiet;
-    export->result                    = (struct ggs_export_result){0};
-    outcome->status                   = work(export, shared, job, &outcome->error);
-    outcome->result                   = export->result;
+    struct outcome * outcome = &shared->outcomes[number];
+    export->silent           = true;
+    export->result           = (struct ggs_export_result){0};
+    outcome->status          = work(export, shared, job, &outcome->error);
+    outcome->result          = export->result;
     _exit(0);
 }
 

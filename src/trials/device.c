@@ -45,7 +45,7 @@ int ggs_device_recover(struct ggs_error * error) {
     struct dirent * entry;
     int             n = 0;
     while (folder != NULL && n >= 0 && (entry = readdir(folder)) != NULL) {
-        struct ggs_device_setting device;
+        struct ggs_device_setting device = {.fd = -1};
         unsigned                  high, low;
         if (sscanf(entry->d_name, "readahead-%u:%u", &high, &low) != 2) continue;
         name_files(&device, high, low);
