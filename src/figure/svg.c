@@ -1,6 +1,7 @@
 // A canvas as SVG.
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "figure/canvas.h"
 #include "figure/font.h"
@@ -47,10 +48,12 @@ static void put_escaped(struct ggs_text * out, const char * text) {
     }
 }
 
-// True if the font's table has the width of every character.
+// True if the width of every character is known: ASCII, and the sign of microseconds.
 static bool is_measured(const char * words) {
-    for (; *words != '\0'; words++) {
-        if (*words < ' ' || *words > '~') return false;
+    while (*words != '\0') {
+        bool micro = strncmp(words, "µ", 2) == 0;
+        if (!micro && (*words < ' ' || *words > '~')) return false;
+        words += micro ? 2 : 1;
     }
     return true;
 }
