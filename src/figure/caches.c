@@ -118,6 +118,8 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
     double most = (double) paging->touched_bytes, high = 0, linux = 0, least = INFINITY;
     char   text[GGS_NUMBER_LENGTH];
     for (unsigned i = 0; i < paging->n_budgets; i++) most = fmax(most, (double) paging->budget[i].memory);
+    double limit = (double) paging->speed.memory_limit; // in sight, unless it is far above
+    if (limit <= 2 * most) most = fmax(most, limit);
     ggs_figure_row(data, "policy,memory_bytes,bytes_per_token,least_bytes_per_token,most_bytes_per_token\n");
     add_lru(chart, paging, most * 1.03, data);
     add_policy(chart, paging, GGS_PAGING_LINUX, 1, "Linux's page cache", data);
@@ -137,7 +139,7 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
     // Linux can read many times the bytes of any other policy, so the scale is logarithmic. A curve
     // ends there where nothing is read.
     bool log = linux > 4 * high && high > 0;
-    if (paging->speed.memory_limit > 0)
+    if (limit > 0 && limit <= most)
         ggs_chart_rule(chart, true, (double) paging->speed.memory_limit, "limit of this recording: %s",
                        ggs_format_bytes(text, paging->speed.memory_limit));
     chart->x =

@@ -59,8 +59,11 @@ const isKnown = (budget: Paging["budgets"][number], key: (typeof policies)[numbe
     return cost !== undefined && cost.known !== false && (key !== "stream" || budget.policies.stream!.streams);
 };
 
-// The end of the axis.
-const mostOf = (data: Paging) => Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes)) * 1.03;
+// The end of the axis: a limit above all that is read is in sight, unless it is far above.
+const mostOf = (data: Paging) => {
+    const most = Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes));
+    return Math.max(most, (data.memory_limit ?? 0) > 2 * most ? 0 : (data.memory_limit ?? 0)) * 1.03;
+};
 
 // The end of the other axis: with little memory and much readahead Linux reads many times what ops do, and would flatten the rest.
 const topOf = (series: readonly Series[]) => 4 * Math.max(0, ...series.filter((one) => one.kind !== "point").flatMap((one) => one.points.map((p) => p.y ?? 0))) || Infinity;
@@ -124,7 +127,7 @@ export function LessMemory() {
                     series={series}
                     x={{ from: 0, to: most, ticks: steps(most, 6, true), text: bytes, name: "memory for weights" }}
                     y={{ left: "bytes from the disk per token", most: topOf(series), ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
-                    lines={data.memory_limit === null ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}` }]}
+                    lines={data.memory_limit === null || data.memory_limit > most ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}` }]}
                     at={budget.memory_bytes}
                     onPick={(x) => take(nearest(x))}
                 />
