@@ -73,8 +73,8 @@ static int walk_token(struct boxes * boxes, struct ggs_trace * trace, int64_t st
     return status;
 }
 
-// Draws the first of the steps that are asked for; of all, token 1 if there is one, because 0 is the
-// prompt.
+// Draws the first of the steps that are asked for. Of all that is token 1, if there is one: 0 is
+// the prompt.
 int ggs_figure_token_ops(struct ggs_drawing * figure, struct ggs_trace * trace,
                          const struct ggs_figure_options * options, struct ggs_error * error) {
     static const char * const rows[ROWS] = {"", "layer", "purpose", "op"};
