@@ -20,7 +20,7 @@ static void add(struct ggs_causes * causes, const char * side, const struct ggs_
         const struct ggs_reason * finding = &of->finding[i];
         char *                    text    = causes->text[causes->n];
         if (has(other, finding->name) || (finding->condition && !conditions)) continue;
-        if (finding->part == GGS_PART_MEMORY)
+        if (finding->part == GGS_PART_MEMORY || finding->gain < 0.005) // its time is not known
             snprintf(text, GGS_DIFF_WARNING, "%s: %s", side, finding->title);
         else
             snprintf(text, GGS_DIFF_WARNING, "%s: %s (up to %.0f %% of the %s time)", side, finding->title,
