@@ -97,6 +97,7 @@ test("scrubbing: arrow keys and the strip choose tokens, and every number follow
 
 test("playback goes through the tokens, then through the ops of one, and stops", { skip }, async () => {
     const at = await page("view=timeline");
+    await at.locator(".scrubber [role=slider]").waitFor();
     // What is shown for a moment only is kept: each token, each op and each name of the button, once per change.
     await at.evaluate(() => {
         window.tokens = [];
