@@ -147,6 +147,12 @@ test("tiles hold their window, and small moves ask nothing new", () => {
     expect(tileFor({ begin: span.begin + 1000, end: span.end + 1000 }, bounds, 1200)).toEqual(tileFor(span, bounds, 1200));
 });
 
+test("a narrow tile has as many pixels as a wide one, so it is answered as finely", () => {
+    const bounds = { begin: 0, end: 1e9 };
+    const pixels = (length: number, width: number) => tileFor({ begin: 3e8, end: 3e8 + length }, bounds, width).pixels;
+    for (const width of [200, 320, 1024, 1244, 3000]) for (let length = 1e9; length > 1e4; length /= 3) expect(pixels(length, width)).toBe(pixels(1e9, width));
+});
+
 test("ticks are round and far enough apart", () => {
     expect(tickStep({ begin: 0, end: 1e9 }, 1000, 90)).toBe(1e8);
     expect(tickStep({ begin: 0, end: 1e9 }, 1000, 110)).toBe(2e8);

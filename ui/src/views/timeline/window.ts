@@ -38,15 +38,17 @@ export interface Tile extends Span {
 const mostPixels = 4096;
 
 // What to ask for: a stretch from a fixed grid that holds the window with room to both sides, so that panning and small zooms find it
-// answered already, and so that going back asks the same again.
+// answered already, and so that going back asks the same again. All tiles of a window have as many pixels: op runs that come one by one in a
+// wide tile do so in a narrow one, and what is shown does not depend on what was shown before.
 export function tileFor(span: Span, bounds: Span, width: number): Tile {
     const whole = bounds.end - bounds.begin;
+    const pixels = Math.min(mostPixels, roundUp(4 * width));
     const length = 2 ** Math.ceil(Math.log2(Math.max(shortest, span.end - span.begin)));
-    if (length * 4 >= whole) return { begin: Math.floor(bounds.begin), end: Math.ceil(bounds.end), pixels: mostPixels };
+    if (length * 4 >= whole) return { begin: Math.floor(bounds.begin), end: Math.ceil(bounds.end), pixels };
     const first = Math.floor((span.begin - bounds.begin) / (length / 2)) - 1;
     const begin = Math.max(bounds.begin, bounds.begin + (first * length) / 2);
     const end = Math.min(bounds.end, bounds.begin + ((first + 5) * length) / 2);
-    return { begin: Math.floor(begin), end: Math.ceil(end), pixels: Math.min(mostPixels, roundUp((width * (end - begin)) / length)) };
+    return { begin: Math.floor(begin), end: Math.ceil(end), pixels };
 }
 
 // Widths of windows differ by a pixel now and then: that shall not be another question.
