@@ -1,16 +1,19 @@
-# A thin front: CMake does the work (see CMakePresets.json), scripts/ the set-up.
+# Targets for people. CMake does the work (CMakePresets.json), scripts/ the set-up.
 #   make            build into build/bin/
-#   make demo       set-up, build, a synthetic model, the main job on it; ENGINE=vulkan on a Vulkan device
-#   make test       a build with -Werror, unit and golden tests with sanitizers, every test; ends with one line "N passed, N failed"
-#   make test-full  also what takes long (ten minutes of fuzzing, other engines, all attacks)
-#   make test-matrix   of those only the stock releases of llama.cpp, old and new
-#   make test-cuda  ops and kernels on an NVIDIA GPU; says why if that is not possible
+#   make demo       set up, build, make a synthetic model and record it; ENGINE=vulkan: on Vulkan
+#   make test       build with -Werror, run unit and golden tests with sanitizers, run every test;
+#                   the last line is "N passed, N failed"
+#   make test-full  also tests that take long: fuzzing, other engines, all attacks
+#   make test-matrix   of these, only the stock releases of llama.cpp, old and new
+#   make test-cuda  ops and kernels on an NVIDIA GPU; prints the reason if that is not possible
 #   make check      format, tidy, cppcheck, gcc and clang with -Werror, ASan+UBSan tests, fuzz smoke
 #   make bench      measurements, each as a ratio
-#   make docs       write docs/json.md and docs/tables.md from the program
-#   make install PREFIX=/usr/local [DESTDIR=]      make uninstall [DESTDIR=] takes back what the last install put there
-#   make deb        a Debian package in build/     make dist    a source archive in build/ that builds without a repository
-# GGSCOPE_ENGINE=DIR in the environment (or on the command line) builds for another llama.cpp.
+#   make docs       write docs/json.md, docs/glossary.md and docs/tables.md from the program
+#   make install PREFIX=/usr/local [DESTDIR=]
+#   make uninstall [DESTDIR=]   remove the files of the last install
+#   make deb        make a Debian package in build/
+#   make dist       make a source archive in build/ that builds without a repository
+# GGSCOPE_ENGINE=DIR in the environment or on the command line builds for another llama.cpp.
 
 PREFIX ?= /usr/local
 VERSION := $(shell awk '/^project/ { print $$3 }' CMakeLists.txt)
@@ -56,6 +59,7 @@ bench: all
 
 docs: all
 	@build/bin/contract markdown docs/json.md
+	@build/bin/contract glossary docs/glossary.md
 	@build/bin/ggscope export --tables > docs/tables.md
 
 install: all

@@ -1,4 +1,5 @@
-# Builds for AArch64 with Debian's cross compiler and what scripts/cross-root put into GGSCOPE_CROSS_ROOT: cmake --preset aarch64
+# Builds for AArch64 with Debian's cross compiler and the libraries that scripts/cross-root puts
+# into GGSCOPE_CROSS_ROOT: cmake --preset aarch64
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 if(DEFINED ENV{GGSCOPE_CROSS_ROOT})
@@ -17,5 +18,6 @@ set(CMAKE_FIND_ROOT_PATH ${CMAKE_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+# Without PKG_CONFIG_SYSROOT_DIR, which breaks at blanks in the path: CMake looks up libraries in
+# the sysroot, and the compiler headers.
 set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
-set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})

@@ -1,6 +1,7 @@
-# Writes build-facts.h, what `ggscope version` says of the build; only if it changed, so that nothing is compiled again without need.
+# Writes build-facts.h, the build information of `ggscope version`. An unchanged file is not
+# rewritten, so that nothing is compiled again.
 #   cmake -DSOURCE=... -DOUTPUT=... -DCOMPILER=... -DMACHINE=... -DTYPE=... -P build-facts.cmake
-# The commit is the repository's, or in an archive of `make dist` the one that git wrote into commit.txt.
+# The commit is that of the repository; in an archive of `make dist` it is in commit.txt.
 file(READ ${SOURCE}/cmake/commit.txt commit)
 string(STRIP "${commit}" commit)
 if(commit MATCHES "Format:")

@@ -1,4 +1,5 @@
-# The contract of the JSON answers, written from their own tables (src/contract): schemas, the page's types, ggscope-json(5).
+# Generates the contract of the JSON answers from their tables (src/contract): schemas, the page's
+# types, ggscope-json(5).
 file(GLOB contract_sources CONFIGURE_DEPENDS src/contract/*.c)
 add_executable(contract ${contract_sources} src/engine/run/run-result.c)
 target_link_libraries(contract PRIVATE answer record)

@@ -1,4 +1,5 @@
-// Turns the page's files into C: embed OUT.c FOLDER. Each file is packed with gzip, as browsers take it.
+// Turns the page's files into C: embed OUT.c FOLDER. Files are compressed with gzip and served in
+// that form.
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Prints what a libllama says of its version: "llama=0.5.0 ggml=0.25.1 commit=de3ff81".
-// Releases that cannot tell give "unknown". Run by cmake/engine.cmake with the library's path.
+// Prints the version of a libllama: "llama=0.5.0 ggml=0.25.1 commit=de3ff81". Prints "unknown" for
+// releases without version functions. cmake/engine.cmake runs it with the path of the library.
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
-# Finds the engine's libraries and headers, and says so where their versions disagree.
+# Finds the engine's libraries and headers, and warns if their versions differ.
 #   GGSCOPE_ENGINE_LIBRARY_DIR   the folder with libllama and libggml-base
 #   GGSCOPE_ENGINE_INCLUDES      the folders with llama.h and ggml.h
-#   GGSCOPE_ENGINE_DEFINITIONS   versions, default folder, what the API of this release has
+#   GGSCOPE_ENGINE_DEFINITIONS   versions, default folder, features of this release's API
 #   GGSCOPE_ENGINE_SOURCE        the checkout of the pinned release: headers and vocabularies
 include(CheckCSourceCompiles)
 
@@ -35,7 +35,7 @@ if(NOT GGSCOPE_ENGINE_LIBRARY_DIR)
                         "Run scripts/bootstrap, or point GGSCOPE_ENGINE at a llama.cpp build.")
 endif()
 
-# ---- headers: beside the libraries where they are, else those of the pinned release ----
+# ---- headers: those beside the libraries if present, else those of the pinned release ----
 set(GGSCOPE_ENGINE_INCLUDES ${GGSCOPE_ENGINE_SOURCE}/include ${GGSCOPE_ENGINE_SOURCE}/ggml/include)
 set(tree ${GGSCOPE_ENGINE_SOURCE})
 if(GGSCOPE_ENGINE)
@@ -65,7 +65,7 @@ function(ggscope_source_version file prefix result)
 endfunction()
 ggscope_source_version(${tree}/CMakeLists.txt LLAMA header_llama)
 ggscope_source_version(${tree}/ggml/CMakeLists.txt GGML header_ggml)
-if(header_llama STREQUAL unknown) # an install prefix tells in its pkg-config file
+if(header_llama STREQUAL unknown) # an install prefix has it in its pkg-config file
     foreach(name llama ggml)
         file(GLOB pc ${tree}/lib*/pkgconfig/${name}.pc ${tree}/lib/*/pkgconfig/${name}.pc)
         if(pc)
@@ -76,13 +76,13 @@ if(header_llama STREQUAL unknown) # an install prefix tells in its pkg-config fi
     endforeach()
 endif()
 
-# The arguments become one command line, which spaces divide.
+# ARGS is one command line, split at spaces.
 try_run(version_ran version_compiled ${CMAKE_BINARY_DIR}/engine-version ${PROJECT_SOURCE_DIR}/cmake/engine-version.c
         LINK_LIBRARIES ${CMAKE_DL_LIBS} RUN_OUTPUT_VARIABLE library_versions ARGS "\"${llama_library}\"")
 if(library_versions MATCHES "llama=([^ ]+) ggml=([^ ]+) commit=([^ ]+)")
     set(library_llama ${CMAKE_MATCH_1})
     set(library_ggml ${CMAKE_MATCH_2})
-    string(REGEX REPLACE "-dev$" "" library_llama ${library_llama}) # what a build without a tag calls itself
+    string(REGEX REPLACE "-dev$" "" library_llama ${library_llama}) # a build without a tag has this suffix
     string(REGEX REPLACE "-dev$" "" library_ggml ${library_ggml})
 else()
     message(FATAL_ERROR "${llama_library} could not be opened: ${library_versions}")
@@ -94,7 +94,7 @@ if(NOT library_llama STREQUAL header_llama OR NOT library_ggml STREQUAL header_g
                     "at a build tree or an install prefix, which have their own headers.")
 endif()
 
-# ---- what this release's API has ----
+# ---- features of this release's API ----
 set(CMAKE_REQUIRED_INCLUDES ${GGSCOPE_ENGINE_INCLUDES})
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(GGSCOPE_ENGINE_DEFINITIONS
@@ -111,8 +111,8 @@ ggscope_engine_has(HAVE_LLAMA_LOAD_MODE "struct llama_model_params p; p.load_mod
 ggscope_engine_has(HAVE_LLAMA_FLASH_ATTN_TYPE "struct llama_context_params p; p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO; return (int) p.flash_attn_type;")
 ggscope_engine_has(HAVE_LLAMA_TENSOR_OVERRIDES "struct llama_model_params p; p.tensor_buft_overrides = 0; return p.tensor_buft_overrides != 0;")
 ggscope_engine_has(HAVE_LLAMA_USE_EXTRA_BUFTS "struct llama_model_params p; p.use_extra_bufts = 0; return p.use_extra_bufts;")
-# Tensor types that are younger than the oldest release get the numbers that GGUF files have for them; the running
-# library is asked for the type's name before one is used.
+# Tensor types that older releases lack are defined by their numbers in GGUF files. Before use, the
+# running library is asked for the name of the type.
 foreach(type MXFP4=39 NVFP4=40 Q1_0=41 Q2_0=42)
     string(REGEX MATCH "^[^=]+" name ${type})
     ggscope_engine_has(HAVE_GGML_TYPE_${name} "return GGML_TYPE_${name};")

@@ -1,4 +1,4 @@
-# One program per tests/fuzz/fuzz-NAME.c; run by scripts/fuzz.
+# One program per tests/fuzz/fuzz-NAME.c. scripts/fuzz runs them.
 file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/fuzz-*.c)
 foreach(source ${fuzzers})
     get_filename_component(name ${source} NAME_WE)

@@ -1,4 +1,5 @@
-# Man pages: what docs/man leaves open, such as options, the program fills in (src/cli/scaffold/man.h).
+# Man pages: the program fills in the generated parts of docs/man, such as options
+# (src/cli/scaffold/man.h).
 file(GLOB man_sources CONFIGURE_DEPENDS docs/man/*.1 docs/man/*.3 docs/man/*.5)
 set(man_pages ${contract_man})
 foreach(source ${man_sources})

@@ -1,4 +1,5 @@
-# What has its place by prefix: below /usr these are the distribution's folders, elsewhere those that a local installation has on Debian.
+# Paths that depend on the prefix: the distribution's folders below /usr, those of a local
+# installation on Debian elsewhere.
 find_program(GGSCOPE_PYTHON NAMES /usr/bin/python3 python3)
 set(ggscope_python python3)
 if(GGSCOPE_PYTHON)
@@ -11,8 +12,8 @@ install(CODE "
         set(python lib/python3/dist-packages)
         set(zsh share/zsh/vendor-completions)
     endif()
-    file(INSTALL ${PROJECT_SOURCE_DIR}/python/ggscope.py DESTINATION \${CMAKE_INSTALL_PREFIX}/\${python})
-    file(INSTALL ${PROJECT_SOURCE_DIR}/completions/_ggscope DESTINATION \${CMAKE_INSTALL_PREFIX}/\${zsh})
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/python/ggscope.py\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/completions/_ggscope\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${zsh}\")
 ")
 
 # make deb

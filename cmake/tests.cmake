@@ -19,35 +19,51 @@ if(TARGET test-experiments)
     target_link_libraries(test-experiments PRIVATE serve)
 endif()
 
-# Tests of parts of the preload libraries: as they are, and with sanitizers, which the rest of the program is not
-# built with. TSan does not know fences.
-set(preload_variants "" address,undefined thread)
+# Tests of parts of the preload libraries, without sanitizers and with them. The libraries themselves
+# are built without sanitizers. TSan does not support fences.
+set(preload_variants / -asan -tsan) # "/": plain
+set(options-asan -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all)
+set(options-tsan -O1 -g1 -fsanitize=thread -fno-sanitize-recover=all -Wno-tsan)
 if(GGSCOPE_SANITIZE OR CMAKE_CROSSCOMPILING)
-    set(preload_variants "")
+    set(preload_variants /)
 endif()
-function(preload_test name)
-    target_sources(${name} PRIVATE ${ARGN})
-    foreach(sanitizer ${preload_variants})
-        set(variant ${name}-${sanitizer})
-        string(REPLACE address,undefined asan variant ${variant})
-        string(REPLACE thread tsan variant ${variant})
-        add_executable(${variant} tests/unit/${name}.c ${ARGN})
-        set_target_properties(${variant} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-        target_compile_options(${variant} PRIVATE -fsanitize=${sanitizer} -fno-sanitize-recover=all -Wno-tsan)
-        target_link_options(${variant} PRIVATE -fsanitize=${sanitizer})
-        target_link_libraries(${variant} PRIVATE fixtures trace base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+# Sources that several tests share, compiled once per variant.
+function(preload_objects name)
+    foreach(variant ${preload_variants})
+        string(REPLACE / "" variant ${variant})
+        add_library(${name}${variant} OBJECT ${ARGN})
+        target_compile_options(${name}${variant} PRIVATE -UNDEBUG ${options${variant}})
     endforeach()
 endfunction()
-# And both libraries as a whole, with ASan and UBSan, for tests/engine/sanitized.
-if(preload_variants)
+# preload_test(NAME SOURCE|OBJECTS...)
+function(preload_test name)
+    foreach(variant ${preload_variants})
+        string(REPLACE / "" variant ${variant})
+        set(test ${name}${variant})
+        if(variant)
+            add_executable(${test} tests/unit/${name}.c)
+            set_target_properties(${test} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+            target_compile_options(${test} PRIVATE ${options${variant}})
+            target_link_options(${test} PRIVATE ${options${variant}})
+            target_link_libraries(${test} PRIVATE fixtures trace base PkgConfig::CMOCKA ${CMAKE_DL_LIBS})
+        endif()
+        foreach(source ${ARGN})
+            if(TARGET ${source})
+                set(source $<TARGET_OBJECTS:${source}${variant}>)
+            endif()
+            target_sources(${test} PRIVATE ${source})
+        endforeach()
+    endforeach()
+endfunction()
+# Both libraries as a whole with ASan and UBSan, for tests/engine/sanitized.
+if(NOT preload_variants STREQUAL /)
     add_library(fault-asan SHARED tests/engine/library-with-fault.c)
     foreach(name capture stream)
         get_target_property(sources ggscope-${name} SOURCES)
         add_library(${name}-asan SHARED ${sources})
     endforeach()
     foreach(name capture stream fault)
-        target_compile_options(${name}-asan PRIVATE -O1 -ftls-model=initial-exec -fno-semantic-interposition
-            -fsanitize=address,undefined -fno-sanitize-recover=all)
+        target_compile_options(${name}-asan PRIVATE ${options-asan} -ftls-model=initial-exec -fno-semantic-interposition)
         target_link_options(${name}-asan PRIVATE -fsanitize=address,undefined)
         target_link_libraries(${name}-asan PRIVATE ${CMAKE_DL_LIBS})
         set_target_properties(${name}-asan PROPERTIES OUTPUT_NAME ggscope-${name}
@@ -55,46 +71,44 @@ if(preload_variants)
     endforeach()
 endif()
 preload_test(test-slots src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
-preload_test(test-values src/capture/values/kernel.c)
+preload_test(test-values src/capture/values/row-summary.c src/capture/values/half-floats.c)
 preload_test(test-journal src/capture/slots.c src/capture/segment.c src/capture/journal.c src/capture/losses.c
     tests/unit/no-sandbox.c)
 preload_test(test-ops src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c src/capture/journal.c
     src/capture/segment.c src/capture/window.c tests/unit/no-sandbox.c)
-# Without sanitizers: they keep libraries that are closed.
+# Without sanitizers, because these keep closed libraries loaded.
 add_library(resolve-caller MODULE tests/unit/resolve-caller.c)
-target_compile_options(resolve-caller PRIVATE -fno-sanitize=all)
-target_link_options(resolve-caller PRIVATE -fno-sanitize=all)
-set_target_properties(resolve-caller PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-add_dependencies(test-resolve resolve-caller)
+add_library(resolve-wrapper MODULE tests/unit/resolve-caller.c)
+target_compile_definitions(resolve-wrapper PRIVATE resolve_caller=getppid)
+foreach(library resolve-caller resolve-wrapper)
+    target_compile_options(${library} PRIVATE -fno-sanitize=all)
+    target_link_options(${library} PRIVATE -fno-sanitize=all)
+    set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    add_dependencies(test-resolve ${library})
+endforeach()
 target_sources(test-resolve PRIVATE src/preload/resolve.c src/preload/objects.c src/preload/environment.c)
 target_compile_definitions(test-resolve PRIVATE GGSCOPE_TESTS="${CMAKE_BINARY_DIR}/tests")
-target_sources(test-code PRIVATE src/capture/inside/island.c)
+target_sources(test-code PRIVATE src/capture/inside/island.c src/capture/inside/way-aarch64.c src/capture/inside/way-x86-64.c)
 preload_test(test-batches src/capture/batches.c src/capture/decodes.c src/capture/outputs.c)
 preload_test(test-buffers src/capture/memory/buffers.c)
 preload_test(test-graphs src/capture/graphs.c)
-preload_test(test-device src/capture/device/device.c src/capture/device/backends.c src/capture/device/backend-kinds.c
+preload_test(test-device src/capture/device/device.c src/capture/device/backends.c src/capture/device/backend-kinds.c src/base/backend-traits.c
     src/capture/device/kernels.c)
-preload_test(test-vulkan src/capture/device/device.c src/capture/device/backends.c src/capture/device/backend-kinds.c
+preload_test(test-vulkan src/capture/device/device.c src/capture/device/backends.c src/capture/device/backend-kinds.c src/base/backend-traits.c
     src/capture/device/device-hooks.c src/capture/device/vulkan.c
     tests/unit/vulkan-stand-in.c)
-set(stream_parts src/base/system/cache.c src/base/system/disk-speed.c src/stream/disk/pool.c src/stream/disk/speed.c src/stream/memory/limits.c
-    src/stream/memory/kernel.c src/stream/memory/pages.c src/stream/memory/pressure.c)
-preload_test(test-stream ${stream_parts} src/stream/memory/engine-buffers.c)
-preload_test(test-stream-pool src/stream/disk/pool.c)
-# The core of streaming, with its assertions.
-set(stream_core ${stream_parts} src/stream/arrival.c src/stream/budget.c src/stream/disk/files.c src/stream/weights/divide.c
-    src/stream/weights/experts.c src/stream/weights/fill.c src/stream/weights/history.c src/stream/weights/give.c src/stream/memory/engine-buffers.c src/stream/weights/predict.c
-    src/stream/weights/ring.c src/stream/weights/routers.c src/stream/run.c src/stream/weights/spares.c src/stream/stream.c src/stream/tell.c src/stream/uses.c
+set(stream_parts src/base/system/cache.c src/base/system/disk-speed.c src/stream/disk/pool.c src/stream/disk/model-disk-speed.c src/stream/memory/available-memory.c
+    src/stream/memory/machine-memory.c src/stream/memory/pages.c src/stream/memory/pressure.c)
+preload_objects(stream-parts ${stream_parts} src/stream/memory/engine-buffers.c)
+preload_objects(stream-core src/stream/arrival.c src/stream/budget.c src/stream/disk/mapped-files.c src/stream/weights/divide.c
+    src/stream/weights/expert-slots.c src/stream/weights/fill.c src/stream/weights/history.c src/stream/weights/shrink.c src/stream/weights/predict.c
+    src/stream/weights/ring.c src/stream/weights/routers.c src/stream/stream-run.c src/stream/weights/spares.c src/stream/stream.c src/stream/messages.c src/stream/weight-uses.c
     src/stream/watch.c src/stream/weights/weights.c tests/unit/stream-world.c)
-foreach(name test-stream-core test-stream-random)
-    preload_test(${name} ${stream_core})
-    foreach(variant ${name} ${name}-asan ${name}-tsan)
-        if(TARGET ${variant})
-            target_compile_options(${variant} PRIVATE -UNDEBUG)
-        endif()
-    endforeach()
-endforeach()
-# CUPTI and the driver are looked for by these names, and found in the process already.
+preload_test(test-stream stream-parts)
+preload_test(test-stream-pool src/stream/disk/pool.c)
+preload_test(test-stream-core stream-parts stream-core)
+preload_test(test-stream-random stream-parts stream-core)
+# The tests look for CUPTI and the driver by these names, and find them in the process.
 preload_test(test-cuda src/capture/device/cuda.c src/preload/objects.c)
 if(TARGET test-cuda)
     add_library(cupti-stand-in SHARED tests/unit/cupti-stand-in.c)
@@ -118,7 +132,7 @@ if(TARGET test-gguf-names)
     target_include_directories(test-gguf-names SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
 endif()
 
-# What the engine's own reader says of a GGUF file.
+# Prints what the engine's own reader finds in a GGUF file.
 if(EXISTS ${PROJECT_SOURCE_DIR}/tests/engine/gguf-oracle.c)
     add_executable(gguf-oracle tests/engine/gguf-oracle.c)
     set_target_properties(gguf-oracle PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
@@ -133,7 +147,7 @@ add_executable(bench-recorder tests/bench/bench-recorder.c src/capture/cpu/ops.c
                src/capture/journal.c src/capture/segment.c src/capture/window.c src/base/array.c src/base/system/room.c src/base/system/ticks.c tests/unit/no-sandbox.c)
 target_compile_options(bench-recorder PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-recorder PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-# Switches a recording on and off from within the program that is recorded: tests/bench/toggle.mjs.
+# Switches a recording on and off from within the recorded program: tests/bench/toggle.mjs.
 add_library(alternate SHARED tests/bench/alternate.c)
 target_include_directories(alternate PRIVATE include)
 target_compile_options(alternate PRIVATE -fno-sanitize=all)
@@ -141,20 +155,22 @@ target_link_options(alternate PRIVATE -fno-sanitize=all)
 target_link_libraries(alternate PRIVATE ${CMAKE_DL_LIBS})
 set_target_properties(alternate PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-vulkan tests/bench/bench-vulkan.c tests/unit/vulkan-stand-in.c src/capture/device/device.c
-               src/capture/device/backends.c src/capture/device/backend-kinds.c src/base/array.c src/base/map.c src/capture/device/device-hooks.c
+               src/capture/device/backends.c src/capture/device/backend-kinds.c src/base/backend-traits.c src/base/array.c src/base/map.c src/capture/device/device-hooks.c
                src/capture/device/vulkan.c src/base/system/ticks.c)
 target_include_directories(bench-vulkan PRIVATE tests/unit)
 target_compile_options(bench-vulkan PRIVATE -O3 -ftls-model=initial-exec)
 set_target_properties(bench-vulkan PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-# ggscope prove with one prediction that is off by a page: a test sees that it is caught.
+# ggscope prove with one prediction shifted by a page, to test that it is detected.
 add_executable(prove-shifted src/analyze/machine/prove.c)
 target_compile_definitions(prove-shifted PRIVATE GGS_PROVE_SHIFT=4096)
 target_link_libraries(prove-shifted PRIVATE cli)
 set_target_properties(prove-shifted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-# Programs that use the engine in odd ways and as servers do, bound as ggscope-engine is (see CMakeLists.txt) and written for the pinned
-# release; and one that shows the rows of a trace. Another release's names are in older-releases.h; GGSCOPE_TEST_HOSTS says which it has.
+# Programs that use the engine in unusual ways, and like servers do. They are linked like
+# ggscope-engine (CMakeLists.txt) and written for the pinned release; older-releases.h maps the
+# names of other releases. One program prints the rows of a trace. GGSCOPE_TEST_HOSTS lists the
+# programs that a release supports.
 set(GGSCOPE_TEST_HOSTS "" CACHE STRING "OLDER_... definitions: build the test hosts for another llama.cpp")
 if(NOT GGSCOPE_ENGINE OR GGSCOPE_TEST_HOSTS)
     foreach(name host server-host plant-host)
@@ -167,7 +183,7 @@ if(NOT GGSCOPE_ENGINE OR GGSCOPE_TEST_HOSTS)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     endforeach()
 
-    # Programs on ggml alone: one that loads its backends, one that is linked with the CPU's.
+    # Programs on ggml alone: one loads its backends, one is linked with the CPU backend.
     foreach(name whisper-host diffusion-host)
         file(GLOB plain ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-x64.so ${GGSCOPE_ENGINE_LIBRARY_DIR}/libggml-cpu-armv8.0*.so)
         if(name STREQUAL diffusion-host AND NOT plain)
@@ -201,7 +217,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND TARGET gguf-oracle)
     set_target_properties(tiles PROPERTIES OUTPUT_NAME ggml-tile LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endif()
 if(TARGET gguf-oracle)
-    # Their hooks end in jumps: the capture library must see the engine as their caller.
+    # Their hooks end in jumps, so that the capture library sees the engine as its caller.
     foreach(name plant plant-vulkan)
         add_library(${name} SHARED tests/engine/${name}.c)
         target_include_directories(${name} SYSTEM PRIVATE ${GGSCOPE_ENGINE_INCLUDES})
@@ -220,6 +236,9 @@ set_target_properties(trace-dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BIN
 
 add_executable(bench-disk tests/bench/bench-disk.c ${stream_parts} src/base/array.c)
 set_target_properties(bench-disk PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+add_executable(bench-stream-simulation tests/bench/bench-stream-simulation.c $<TARGET_OBJECTS:stream-core> $<TARGET_OBJECTS:stream-parts>)
+target_link_libraries(bench-stream-simulation PRIVATE base PkgConfig::CMOCKA m)
+set_target_properties(bench-stream-simulation PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_executable(bench-seal tests/bench/bench-seal.c)
 target_link_libraries(bench-seal PRIVATE trace base)
 set_target_properties(bench-seal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -235,13 +254,13 @@ foreach(name bench-decode bench-json)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
-# Traces with wrong values and right checksums, for tests/attack.
+# Makes traces with wrong values and valid checksums, for tests/attack.
 add_executable(mutate-trace tests/attack/mutate-trace.c)
 target_link_libraries(mutate-trace PRIVATE trace)
 set_target_properties(mutate-trace PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
-# Attaching: a program that loads a library into a process as ggscope attach does, a process that notices if anything of it
-# has changed, and one that kills a program at its Nth system call.
+# Attaching: a program that loads a library into a process like ggscope attach, a process that
+# detects changes to itself, and one that kills a program at its Nth system call.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     add_executable(load-library tests/attack/load-library.c)
     target_link_libraries(load-library PRIVATE attach base)

@@ -1,4 +1,5 @@
-# The page: ui/ is built with npm into build/ui, packed and built into the program. Without ui/ a small page stands in for it.
+# The page: npm builds ui/ into build/ui, which is compressed and built into the program. Without
+# ui/ a small page replaces it.
 add_executable(embed cmake/embed.c)
 target_link_libraries(embed PRIVATE PkgConfig::XXHASH PkgConfig::ZLIB)
 target_compile_options(embed PRIVATE -fno-sanitize=all)
@@ -15,7 +16,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/ui/package.json)
         message(FATAL_ERROR "The page's packages are not installed: run scripts/bootstrap build, which does so by ui/package-lock.json.")
     endif()
     file(GLOB_RECURSE ui_sources CONFIGURE_DEPENDS ui/src/*)
-    list(REMOVE_ITEM ui_sources ${PROJECT_SOURCE_DIR}/ui/src/api.ts) # written by the build: cmake/contract.cmake
+    list(REMOVE_ITEM ui_sources ${PROJECT_SOURCE_DIR}/ui/src/api.ts) # generated: cmake/contract.cmake
     file(GLOB ui_files CONFIGURE_DEPENDS ui/*.json ui/*.mjs ui/*.html)
     set(ui_folder ${CMAKE_BINARY_DIR}/ui)
     add_custom_command(OUTPUT ${ui_assets}

@@ -29,7 +29,7 @@ class Error(Exception):
 
 
 class Incomplete(UserWarning):
-    """The recording is not whole: every figure is of a part."""
+    """The recording is incomplete: every figure covers the intact part."""
 
 
 class _Error(ctypes.Structure):

@@ -1,6 +1,7 @@
-// Runs one program for AArch64 in the emulator; scripts/cross-root registers it with the kernel for a whole tree of them. Linked statically, so
-// that what is preloaded into the program is not preloaded into this and the emulator, which are of another machine.
-//     emulate PATH ARGV0 ARGS...          the folder of the program's libraries is in QEMU_LD_PREFIX
+// Runs one program for AArch64 in the emulator; scripts/cross-root registers it with the kernel.
+// Linked statically: libraries preloaded into the program are for another machine, and must not be
+// preloaded into this one or the emulator.
+//     emulate PATH ARGV0 ARGS...          QEMU_LD_PREFIX names the folder of the program's libraries
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

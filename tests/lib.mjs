@@ -2,7 +2,7 @@
 //     node tests/engine/run.test.mjs
 // Each file is a node:test program; tests/run turns its TAP into the summary line.
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,6 +16,10 @@ export function leaveEngineAlone() {
     if (given === undefined) delete process.env.GGSCOPE_ENGINE;
     else process.env.GGSCOPE_ENGINE = given;
 }
+
+// Threads of an engine spin while they wait for each other, and test files run side by side:
+// without -t an engine computes with one thread.
+process.env.LLAMA_ARG_THREADS = "1";
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 export const build = resolve(process.env.GGSCOPE_BUILD ?? join(root, "build"));
@@ -56,6 +60,24 @@ export function scratch(name = "") {
     return join(scratchDirectory, name);
 }
 
+// The same library at a path that LD_PRELOAD can name: blanks and colons separate its entries.
+const links = [];
+process.on("exit", () => links.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+export function preloadable(path) {
+    if (!/[\s:]/.test(path)) return path;
+    links.push(mkdtempSync("/tmp/ggscope-preload-"));
+    symlinkSync(path, join(links.at(-1), basename(path)));
+    return join(links.at(-1), basename(path));
+}
+
+// The same file at a path without blanks, which fio cannot read.
+export function withoutBlanks(path) {
+    if (!/\s/.test(path)) return path;
+    const copy = scratch(basename(path));
+    if (!existsSync(copy)) copyFileSync(path, copy);
+    return copy;
+}
+
 // The path of a synthetic model, made on first use and shared by all test files.
 //     model("tiny")     model("tiny", "--arch", "gpt2")
 export function model(preset, ...options) {
@@ -74,10 +96,11 @@ export function model(preset, ...options) {
 // Why the engine cannot run a model on this CPU variant, even without ggscope: "" if it can. Some
 // weight layouts lack operations that some architectures need.
 const tried = new Map();
-export function engineFails(path, ...options) {
-    const words = ["run", "-m", path, "-p", "Once", "-n", "1", "-t", "1", ...options], key = words.join(" ");
+export const engineFails = (path, ...options) => engineFailsIn(process.env, path, ...options);
+export function engineFailsIn(env, path, ...options) {
+    const words = ["run", "-m", path, "-p", "Once", "-n", "1", "-t", "1", ...options], key = [env.GGSCOPE_ENGINE, ...words].join(" ");
     if (!tried.has(key)) {
-        const { status, signal, stderr } = run(engine, words);
+        const { status, signal, stderr } = run(engine, words, { env });
         const said = /^.*GGML_ASSERT.*$/m.exec(stderr)?.[0] ?? stderr.trim().split("\n").at(-1);
         tried.set(key, status === 0 ? "" : `the engine itself ends with ${signal ?? status}: ${said}`);
     }

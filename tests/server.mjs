@@ -6,7 +6,18 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { ggscope } from "./lib.mjs";
+
+// A port of 127.0.0.1 that is free at the moment.
+export async function freePort() {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address();
+    server.close();
+    await once(server, "close");
+    return port;
+}
 
 // Starts it and returns { process, address }: all paths are below its address.
 export async function serve(...args) {

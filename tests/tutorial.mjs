@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { build, root, run, scratch } from "./lib.mjs";
+import { freePort } from "./server.mjs";
 
 const page = readFileSync(join(root, "docs", "tutorial.md"), "utf8");
 // [{ title, parts: [{ kind: "sh" | "text" | "prose", text }] }]
@@ -18,15 +18,6 @@ export const sections = page.split(/^## /m).slice(1).map((section) => ({
         return { kind, text };
     }),
 }));
-
-async function freePort() {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address();
-    server.close();
-    await once(server, "close");
-    return port;
-}
 
 // Commands that run until Ctrl-C, and their ready messages.
 const until = [[/^ggscope serve /, /http:\/\/\S+\/\s/], [/ llama-server /, /listening on http/]];

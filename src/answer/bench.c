@@ -36,8 +36,8 @@ static const struct ggs_field figure_fields[] = {
     GGS_TEXT("figure", name_of, ""),
     GGS_FIELD_OR_NULL(struct ggs_bench_figure, a, "a", "median of the baseline; null: not seen"),
     GGS_FIELD_OR_NULL(struct ggs_bench_figure, b, "b", "median of the program"),
-    GGS_OBJECT(struct ggs_bench_figure, ratio, "change", &ratio, "B by A"),
-    GGS_OBJECT(struct ggs_bench_figure, control, "control", &ratio, "the baseline by itself"),
+    GGS_OBJECT(struct ggs_bench_figure, ratio, "change", &ratio, "B / A"),
+    GGS_OBJECT(struct ggs_bench_figure, control, "control", &ratio, "the baseline / itself"),
     FIGURE(differs, "differs", "by more than noise"),
     {0},
 };
@@ -62,10 +62,10 @@ static const struct ggs_field fields[] = {
     GGS_ROWS(struct ggs_bench_answer, figures, n_figures, "figures", &figure),
     GGS_TEXT_OR_NULL(
         "decides", decides_of,
-        "whether tokens are faster: token_ns or token_quiet_ns, whichever differs less between the baseline "
-        "and itself"),
+        "figure that decides whether tokens are faster: token_ns or token_quiet_ns, whichever differs less between the baseline and itself"),
     GGS_MEMBERS_VIEW(causes_of, &causes),
-    GGS_ROWS(struct ggs_bench_answer, judgements, n_judgements, "conditions", &ggs_judgement_object, "of --fail-if"),
+    GGS_ROWS(struct ggs_bench_answer, judgements, n_judgements, "conditions", &ggs_judgement_object,
+             "conditions of --fail-if"),
     {0},
 };
 const struct ggs_object ggs_bench_object = {

@@ -200,10 +200,10 @@ GGS_GET(bool, wants_transfers, struct ggs_buffers, it->transfers)
 
 static const struct ggs_field fields[] = {
     GGS_ABOUT,
-    GGS_COUNT("count", count_of, "buffers"),
-    OCCUPANCY(peak_bytes, "peak_bytes", "the most that all took together; mapped files do not count"),
-    OCCUPANCY(peak_ns, "peak_ns", "when"),
-    OCCUPANCY(mapped_bytes, "bytes_mapped", "of buffers that lie in mapped files"),
+    GGS_COUNT("count", count_of, "number of buffers"),
+    OCCUPANCY(peak_bytes, "peak_bytes", "largest sum of all buffers at one time; mapped files do not count"),
+    OCCUPANCY(peak_ns, "peak_ns", "time of that peak"),
+    OCCUPANCY(mapped_bytes, "bytes_mapped", "bytes of buffers that lie in mapped files"),
     GGS_EACH("by_class", next_class, &class_),
     GGS_EACH("buffers", next_buffer, &buffer),
     GGS_COLUMNS(struct ggs_buffers, residents, n_residents, "tensors", &tensors,
@@ -215,7 +215,7 @@ static const struct ggs_field fields[] = {
 };
 const struct ggs_object ggs_buffers_object = {
     .name   = "Buffers",
-    .text   = "Runtime buffers, what lives in them, how much they took when, and what was moved.",
+    .text   = "Runtime buffers, their contents, their sizes over time, and transfers.",
     .fields = fields,
     .lines  = true,
 };

@@ -13,7 +13,7 @@ static const char * verdict_word(uint64_t verdict) {
                                          [GGS_FEWER_STALLS] = "fewer stalls"};
     return verdict < sizeof(words) / sizeof(words[0]) ? words[verdict] : NULL;
 }
-#define VERDICT "B against A; stalls: by sum, because a few were held up"
+#define VERDICT "B against A; stalls: the sum differs because a few ops were stalled"
 
 // ---- totals ----
 
@@ -79,7 +79,7 @@ GGS_GET_VIEW(generate_of, struct ggs_diff, it->generate.a.n + it->generate.b.n >
 #define SIDE(member, key, ...) GGS_FIELD(struct ggs_diff_side, member, key, __VA_ARGS__)
 
 static const struct ggs_field side_fields[] = {
-    SIDE(ops, "ops", "that were compared"),
+    SIDE(ops, "ops", "ops that were compared"),
     SIDE(only, "ops_only", "ops that the other one does not have"),
     SIDE(read, "bytes_read"),
     SIDE(written, "bytes_written"),
@@ -99,7 +99,7 @@ static const struct ggs_field change_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_diff_item, layer, "layer"),
     GGS_FIELD(struct ggs_diff_item, op, "op"),
     GGS_FIELD(struct ggs_diff_item, tensor, "name",
-              "result, without the layer's number if all layers are meant; empty if it has no name of its own"),
+              "name of the result, without the layer's number if all layers are meant; empty if it has no name"),
     GGS_FIELD_WORD(struct ggs_diff_item, verdict, "verdict", verdict_word, VERDICT),
     GGS_FIELD(struct ggs_diff_item, bytes_differ, "ops_bytes_differ"),
     GGS_OBJECT(struct ggs_diff_item, a, "a", &side),
@@ -149,16 +149,18 @@ static const struct ggs_field diff_fields[] = {
     DIFF(tokens, "tokens", "token steps that were compared"),
     DIFF(tokens_only_a, "tokens_only_a"),
     DIFF(tokens_only_b, "tokens_only_b"),
-    GGS_FIELD_OR_NULL(struct ggs_diff, parted, "token_parted", "first step that was fed other tokens"),
-    DIFF(ops, "ops", "that were compared"),
-    DIFF(fused, "ops_fused", "ops of one that the other computed as part of another op; compared as part of that"),
+    GGS_FIELD_OR_NULL(struct ggs_diff, parted, "token_parted", "first step whose input tokens differ"),
+    DIFF(ops, "ops", "ops that were compared"),
+    DIFF(
+        fused, "ops_fused",
+        "ops that only one recording computed on their own; the other fused them, and they are compared as part of the fused op"),
     DIFF(only_a, "ops_only_a"),
     DIFF(only_b, "ops_only_b"),
     DIFF(bytes_differ, "ops_bytes_differ"),
     DIFF(choices, "expert_ops", "ops on experts that were compared"),
-    DIFF(choices_differ, "expert_ops_differ", "of these, with other experts"),
-    DIFF(shift, "shift", "B's time over A's of the typical kind of op"),
-    GGS_PAIRS(struct ggs_diff, a, b, "totals", &totals, "of each recording"),
+    DIFF(choices_differ, "expert_ops_differ", "of these, ops that used other experts"),
+    DIFF(shift, "shift", "B's time / A's time for the typical kind of op"),
+    GGS_PAIRS(struct ggs_diff, a, b, "totals", &totals, "totals of each recording"),
     GGS_OBJECT_OR_NULL("prompt", prompt_of, &steps, "prompt steps"),
     GGS_OBJECT_OR_NULL("generate", generate_of, &steps, "steps that generate"),
     GGS_ROWS(struct ggs_diff, items, n_items, "changes", &change, "most time first"),
@@ -171,11 +173,11 @@ GGS_GET_VIEW(diff_of, struct ggs_diff_answer, it->diff)
 GGS_GET(bool, has_conditions, struct ggs_diff_answer, it->n_judgements > 0)
 
 static const struct ggs_field fields[] = {
-    GGS_OBJECT_OF("experiment_ids", &ids, "of A and B"),
+    GGS_OBJECT_OF("experiment_ids", &ids, "ids of A and B"),
     GGS_TRUE("partial", GGS_PARTIAL_TEXT, .asked = is_partial),
     GGS_MEMBERS_VIEW(diff_of, &diff),
-    GGS_ROWS(struct ggs_diff_answer, judgements, n_judgements, "conditions", &ggs_judgement_object, "with --fail-if",
-             .asked = has_conditions),
+    GGS_ROWS(struct ggs_diff_answer, judgements, n_judgements, "conditions", &ggs_judgement_object,
+             "conditions of --fail-if", .asked = has_conditions),
     {0},
 };
 const struct ggs_object ggs_diff_object = {

@@ -73,7 +73,7 @@ static const struct ggs_field pair_fields[] = {
     PAIR(a, "a", "domain, from 0"),
     PAIR(b, "b", "domain, from 0"),
     GGS_FIELD_OR_NULL(struct ggs_domains_pair, overlap, "overlap",
-                      "part of choices in common, mean over layers: 1 if they choose alike"),
+                      "share of choices in common, mean over layers: 1 if both choose alike"),
     {0},
 };
 static const struct ggs_object pair = {.fields = pair_fields};
@@ -90,7 +90,7 @@ static const struct ggs_field specialist_fields[] = {
 static const struct ggs_object specialist = {.fields = specialist_fields};
 
 static const struct ggs_field rest_fields[] = {
-    GGS_ROWS(struct ggs_domains, pairs, n_pairs, "pairs", &pair, "of domains", .inside = true),
+    GGS_ROWS(struct ggs_domains, pairs, n_pairs, "pairs", &pair, "pairs of domains", .inside = true),
     GGS_ROWS(struct ggs_domains, list, n_list, "specialists", &specialist,
              "experts with at least twice the share in one domain that they have in any other, largest share first"),
     GGS_ROWS(struct ggs_domains, layers, n_layers, "by_layer", &layer),

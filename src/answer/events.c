@@ -52,7 +52,7 @@ GGS_GET_VIEW(row_of, struct event, it->row)
 
 static const struct ggs_field fault_head_fields[] = {
     FAULT(begin_ns),
-    FAULT(duration_ns, "how long the thread was held up"),
+    FAULT(duration_ns, "time that the thread was stalled"),
     GGS_FIELD_WORD(struct ggs_fault, kind, "kind", ggs_fault_kind_name, "open: the end was not seen"),
     {0},
 };

@@ -21,7 +21,7 @@ static const struct ggs_object time_ = {.name = "Prefetch", .fields = time_field
 
 #define PREFETCH(type)                                      \
     GGS_OBJECT_OR_NULL("prefetch", type##_prefetch, &time_, \
-                       "from the router's result to the first byte of an expert; null if it was not seen")
+                       "time from the router's result to the first byte of an expert; null if not seen")
 
 GGS_GET_VIEW(layer_prefetch, struct ggs_experts_layer, it->prefetch.n > 0 ? &it->prefetch : NULL)
 GGS_GET_VIEW(matrix_prefetch, struct ggs_experts_matrix, it->prefetch.n > 0 ? &it->prefetch : NULL)
@@ -44,9 +44,9 @@ static const struct ggs_field layer_fields[] = {
     LAYER(distinct, "distinct", "experts that were chosen at least once"),
     LAYER(follows, "follows", "tokens whose predecessor is known"),
     LAYER(chosen, "chosen", "experts that they chose"),
-    LAYER(reused, "reused", "of these, chosen by the predecessor too"),
-    LAYER(all_predicted, "all_predicted", "of follows: the predecessor chose the same experts"),
-    LAYER(none_predicted, "none_predicted", "of follows: the predecessor chose others"),
+    LAYER(reused, "reused", "of these, those that the predecessor chose too"),
+    LAYER(all_predicted, "all_predicted", "of follows: tokens whose predecessor chose the same experts"),
+    LAYER(none_predicted, "none_predicted", "of follows: tokens whose predecessor chose none of them"),
     GGS_REAL("imbalance", imbalance_of, "busiest expert against the mean: 1 is even"),
     GGS_REAL_OR_NULL("reuse_share", layer_reuse, "reused / chosen"),
     PREFETCH(layer),
@@ -94,8 +94,8 @@ static const struct ggs_field pair_fields[] = {
     PAIR(layer),
     PAIR(a, "an expert"),
     PAIR(b, "another one"),
-    PAIR(times, "chosen together"),
-    PAIR(expected, "times, if choices did not depend on each other"),
+    PAIR(times, "how often they were chosen together"),
+    PAIR(expected, "how often, if choices were independent"),
     {0},
 };
 static const struct ggs_object pair = {.fields = pair_fields};
@@ -110,9 +110,9 @@ GGS_GET(double, sums_chance, struct ggs_experts_sums, it->chosen == 0 ? share(0,
 static const struct ggs_field reuse_fields[] = {
     SUM(follows, "follows", "tokens whose predecessor is known, over all layers"),
     SUM(chosen, "chosen", "experts that they chose"),
-    SUM(reused, "reused", "of these, chosen by the predecessor too"),
-    SUM(all_predicted, "all_predicted", "of follows: the predecessor chose the same experts"),
-    SUM(none_predicted, "none_predicted", "of follows: the predecessor chose others"),
+    SUM(reused, "reused", "of these, those that the predecessor chose too"),
+    SUM(all_predicted, "all_predicted", "of follows: tokens whose predecessor chose the same experts"),
+    SUM(none_predicted, "none_predicted", "of follows: tokens whose predecessor chose none of them"),
     GGS_REAL_OR_NULL("by_chance", sums_chance, "share that would be reused if each token chose at random"),
     GGS_REAL_OR_NULL("share", sums_reuse, "reused / chosen"),
     {0},
@@ -120,9 +120,9 @@ static const struct ggs_field reuse_fields[] = {
 static const struct ggs_object reuse = {.fields = reuse_fields};
 
 static const struct ggs_field sums_fields[] = {
-    SUM(experts, "experts", "of all layers"),
-    SUM(used, "chosen_per_token", "the most of any layer"),
-    SUM(bytes, "bytes", "of all experts"),
+    SUM(experts, "experts", "experts of all layers"),
+    SUM(used, "chosen_per_token", "experts chosen per token, in the layer with the most"),
+    SUM(bytes, "bytes", "bytes of all experts"),
     SUM(distinct, "distinct", "experts that were chosen at least once"),
     SUM(distinct_bytes, "distinct_bytes"),
     SUM(activations, "activations", "choices"),
@@ -150,7 +150,7 @@ static const struct ggs_field fields[] = {
     GGS_ROWS(struct ggs_experts, matrices, n_matrices, "by_component", &matrix,
              "kinds of matrices that experts consist of", .inside = true),
     GGS_ROWS(struct ggs_experts, sets, n_sets, "working_sets", &set,
-             "different experts that so many consecutive tokens need", .inside = true),
+             "distinct experts that a window of consecutive tokens needs", .inside = true),
     GGS_ROWS(struct ggs_experts, pairs, n_pairs, "pairs", &pair, "experts that were chosen together most often",
              .inside = true),
     {0},

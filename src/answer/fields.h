@@ -53,7 +53,7 @@ const char * ggs_answer_string(const void * trace, uint64_t number);
 // about a recording.
 extern const struct ggs_object ggs_answer_about;
 #define GGS_ABOUT        GGS_MEMBERS_OF(&ggs_answer_about)
-#define GGS_PARTIAL_TEXT "the trace is not whole: every figure is of what is intact"
+#define GGS_PARTIAL_TEXT "the trace is incomplete: every figure covers the intact part"
 // "step_kind"
 extern const struct ggs_object ggs_answer_step_kind;
 #define GGS_STEP_KIND GGS_MEMBERS_OF(&ggs_answer_step_kind)

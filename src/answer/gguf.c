@@ -77,8 +77,8 @@ static const struct ggs_field line_fields[] = {
     LINE_NULL(parts.layer, "layer_id"),
     GGS_FIELD_WORD(struct ggs_gguf_line, parts.category, "category", category_word),
     GGS_TEXT("component", line_component, "query, key, value, output, gate, up, down, norm or other"),
-    GGS_TEXT("component_type", line_component_type, "for people"),
-    LINE(expert, "expert_id", "only of experts: readers recognise them by this key", .asked = is_expert,
+    GGS_TEXT("component_type", line_component_type, "component, in words for people"),
+    LINE(expert, "expert_id", "present only for experts: readers recognise them by this key", .asked = is_expert,
          .from_0 = true),
     LINE(file, "file"),
     LINE(size_known, "size_known", "false: the type is not known, and the extent reaches to the next tensor"),
@@ -148,7 +148,8 @@ static const struct ggs_field metadata_fields[] = {
     GGS_NATURAL("n_embd", embd_of, ""),
     GGS_NATURAL("n_heads", heads_of, ""),
     GGS_FIELD(struct metadata, n_tensors, "n_tensors"),
-    GGS_TEXT("source", source_of, "trace: the file is gone, and this is what ops used", .words = sources),
+    GGS_TEXT("source", source_of, "trace: the file is gone, and only tensors that ops used are listed",
+             .words = sources),
     {0},
 };
 static const struct ggs_object metadata = {.fields = metadata_fields, .lines = true};

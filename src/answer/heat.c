@@ -46,7 +46,7 @@ static const struct ggs_field place_fields[] = {
     PLACE_NULL(layer, "layer"),
     PLACE(component, "component", "what the weight is for"),
     PLACE(category, "category"),
-    PLACE(experts, "experts", "equal parts that it consists of; 0: it holds no experts"),
+    PLACE(experts, "experts", "number of experts in it, equal parts; 0: none"),
     PLACE(copied, "copied", "the engine read it from a copy of its own"),
     GGS_LIST(struct ggs_model_place, ne, n_dims, "shape", "", .inside = true),
     {0},
@@ -58,7 +58,7 @@ static const struct ggs_field map_fields[] = {
     GGS_MEMBERS_OF(&ggs_model_files_object),
     GGS_FIELD(struct ggs_model_map, from_trace, "from_trace",
               "files that are gone or have changed: of these, only tensors that ops used are known"),
-    GGS_COLUMNS(struct ggs_model_map, places, n, "tensors", &place, "places by file and offset, no byte left out"),
+    GGS_COLUMNS(struct ggs_model_map, places, n, "tensors", &place, "places by file and offset; they cover every byte"),
     {0},
 };
 const struct ggs_object ggs_map_object = {
@@ -71,7 +71,7 @@ GGS_GET_TEXT(last_op_of, struct ggs_heat_place, it->last_run == 0 ? NULL : ggs_t
 
 static const struct ggs_field heat_place_fields[] = {
     GGS_FIELD(struct ggs_heat_place, reads, "reads"),
-    GGS_FIELD(struct ggs_heat_place, bytes, "bytes_read", "bytes that are read again count again"),
+    GGS_FIELD(struct ggs_heat_place, bytes, "bytes_read", "every read counts, also of the same bytes"),
     GGS_FIELD(struct ggs_heat_place, disk, "bytes_disk",
               "of these, from the mapped file; the rest from copies made at load"),
     GGS_FIELD_OR_NULL(struct ggs_heat_place, last_run, "last_run", "op that touched it last"),
@@ -86,7 +86,7 @@ static const struct ggs_object heat_place = {.fields = heat_place_fields};
 static const struct ggs_field model_fields[] = {
     MODEL(model_bytes, "bytes"),
     MODEL(touched_bytes, "bytes_touched"),
-    MODEL(unknown_bytes, "bytes_unknown", "besides, read in part: which rows or experts was not seen"),
+    MODEL(unknown_bytes, "bytes_unknown", "bytes besides, read in part: which rows or experts was not seen"),
     {0},
 };
 static const struct ggs_object model = {.fields = model_fields};
@@ -233,7 +233,7 @@ static const struct ggs_object buffer_heat = {.fields = buffer_heat_fields};
 static const struct ggs_field buffers_fields[] = {
     GGS_COLUMNS(struct buffer_columns, recorded, n, NULL, &buffer_number),
     GGS_COLUMNS(struct buffer_columns, heat, n, NULL, &buffer_heat),
-    GGS_LIST(struct buffer_columns, touched, n, "bytes_touched", "at all"),
+    GGS_LIST(struct buffer_columns, touched, n, "bytes_touched", "bytes touched at least once"),
     {0},
 };
 static const struct ggs_object buffers = {.fields = buffers_fields, .lines = true};
@@ -248,8 +248,9 @@ static const void * buffers_of(const void * at, const void * trace, void * room)
 static const struct ggs_field buffer_stretch_fields[] = {
     GGS_FIELD(struct ggs_buffer_stretch, buffer, "buffer"),
     GGS_FIELD(struct ggs_buffer_stretch, offset, "buffer_offset"),
-    GGS_FIELD(struct ggs_buffer_stretch, touched, "bytes_touched", "at all"),
-    GGS_FIELD(struct ggs_buffer_stretch, bytes, "bytes", "read and written; those that are touched again count again"),
+    GGS_FIELD(struct ggs_buffer_stretch, touched, "bytes_touched", "bytes touched at least once"),
+    GGS_FIELD(struct ggs_buffer_stretch, bytes, "bytes",
+              "read and written; every access counts, also of the same bytes"),
     {0},
 };
 static const struct ggs_object buffer_stretch = {.fields = buffer_stretch_fields};

@@ -51,22 +51,23 @@ GGS_GET(bool, does_stream, struct cost_row, it->budget->streams)
 #define COSTS                                                                                                       \
     GGS_COUNT("load_bytes", load_of, "read at load"), GGS_COUNT("prompt_bytes", prompt_of, "read in prompt steps"), \
         GGS_COUNT("generate_bytes", generate_of, "read in steps that generate"),                                    \
-        GGS_COUNT("bytes_per_token", per_token_of, "of generated tokens"),                                          \
-        GGS_REAL("miss_ratio", miss_ratio_of, "pages read against pages asked for")
+        GGS_COUNT("bytes_per_token", per_token_of, "bytes read per generated token"),                               \
+        GGS_REAL("miss_ratio", miss_ratio_of, "pages read / pages asked for")
 
 static const struct ggs_field cost_fields[]  = {COSTS, {0}};
 static const struct ggs_field linux_fields[] = {
     COSTS,
-    GGS_COUNT("least_bytes_per_token", least_of, "of runs with slightly more or less memory"),
+    GGS_COUNT("least_bytes_per_token", least_of, "least of runs with slightly more or less memory"),
     GGS_COUNT("most_bytes_per_token", most_of, ""),
-    GGS_TEST("known", is_known,
-             "false: these runs differ by more than a token asks for, and more than fourfold; none is a prediction"),
+    GGS_TEST(
+        "known", is_known,
+        "false: runs with slightly more or less memory differ more than fourfold and by more than a token asks for; none is a prediction"),
     {0},
 };
 static const struct ggs_field stream_fields[] = {
     COSTS,
     GGS_TEST("streams", does_stream,
-             "false: the model fits, or memory is too little to stream with; the bytes are those of lru"),
+             "false: the model fits, or memory is too small for streaming; the bytes are those of lru"),
     {0},
 };
 static const struct ggs_object cost   = {.name = "PagingCost", .text = "What a policy reads.", .fields = cost_fields},
@@ -114,7 +115,7 @@ GGS_GET(int64_t, pinned_of, struct budget_row, (int64_t) it->budget->pins.bytes)
 GGS_GET(int64_t, streamed_of, struct budget_row, (int64_t) it->budget->pins.stream)
 
 static const struct ggs_field pins_fields[] = {
-    GGS_COUNT("bytes", pinned_of, "of their pages"),
+    GGS_COUNT("bytes", pinned_of, "bytes of their pages"),
     GGS_COUNT("stream_bytes", streamed_of, "memory for all others"),
     GGS_EACH("weights", next_weight, &weight),
     {0},
@@ -139,9 +140,9 @@ POLICY(stream, GGS_PAGING_STREAM)
 
 static const struct ggs_field policy_fields[] = {
     GGS_OBJECT_VIEW("lru", lru_of, &cost, "least recently used", .asked = wants_lru),
-    GGS_OBJECT_VIEW("linux", linux__of, &linux_, "what Linux does", .asked = wants_linux_),
+    GGS_OBJECT_VIEW("linux", linux__of, &linux_, "the page cache of Linux", .asked = wants_linux_),
     GGS_OBJECT_VIEW("pin-hot", pin_hot_of, &cost, "weights that are read most stay in memory", .asked = wants_pin_hot),
-    GGS_OBJECT_VIEW("opt", opt_of, &cost, "the least that is possible", .asked = wants_opt),
+    GGS_OBJECT_VIEW("opt", opt_of, &cost, "the optimum: fewest possible reads", .asked = wants_opt),
     GGS_OBJECT_VIEW("stream", stream_of, &stream, "what ggscope stream would read; only if it is asked for by name",
                     .asked = wants_stream),
     {0},
@@ -152,7 +153,7 @@ GGS_GET(int64_t, memory_of, struct budget_row, (int64_t) it->budget->memory)
 
 static const struct ggs_field budget_fields[] = {
     GGS_COUNT("memory_bytes", memory_of, ""),
-    GGS_OBJECT_OF("policies", &policies, "those of --policy"),
+    GGS_OBJECT_OF("policies", &policies, "the policies of --policy"),
     GGS_OBJECT_OF("pins", &pins, "weights that pin-hot keeps in memory", .asked = wants_pin_hot),
     GGS_FIELD_OR_NULL(struct budget_row, suggest, "suggest",
                       "with pins: the lines of ggscope paging --suggest for this budget, to paste into command lines",
@@ -219,17 +220,19 @@ static const struct ggs_field fact_fields[] = {
     GGS_TEXT("readahead_from", readahead_from_of, "", .words = readahead_words),
     PAGING(cold, "cold", "the cache is empty at first"),
     PAGING(model_bytes, "model_bytes"),
-    PAGING(touched_bytes, "touched_bytes", "that ops read, in whole pages"),
-    PAGING(facts.copied, "copied_bytes", "read of weights that were copied at load"),
+    PAGING(touched_bytes, "touched_bytes", "bytes that ops read, in whole pages"),
+    PAGING(facts.copied, "copied_bytes", "bytes read of weights that were copied at load"),
     PAGING(facts.unknown, "unknown_ops", "ops whose rows or experts were not recorded"),
     PAGING(facts.steps[GGS_READ_PROMPT], "prompt_steps"),
     PAGING(facts.steps[GGS_READ_GENERATE], "generate_steps"),
-    GGS_COUNT("demand_bytes_per_token", demand_of, "with no memory at all"),
-    GGS_REAL_OR_NULL("disk_bytes_per_second", disk_speed_of,
-                     "of the model's files, while some request was in progress; null if requests were not recorded"),
-    GGS_NATURAL("ns_per_token", token_ns_of, "of steps that generate, as recorded; null if there are none"),
-    GGS_NATURAL("compute_ns_per_token", compute_ns_of, "of these, not waiting for the disk; null if not known"),
-    GGS_NATURAL("memory_limit", limit_of, "bytes, of the recording; null if there was none"),
+    GGS_COUNT("demand_bytes_per_token", demand_of, "bytes that a token reads if nothing stays in memory"),
+    GGS_REAL_OR_NULL(
+        "disk_bytes_per_second", disk_speed_of,
+        "rate of reads of the model's files while a request was in progress; null if requests were not recorded"),
+    GGS_NATURAL("ns_per_token", token_ns_of, "time of a step that generates, as recorded; null if there are none"),
+    GGS_NATURAL("compute_ns_per_token", compute_ns_of,
+                "of that, the time not spent waiting for the disk; null if not known"),
+    GGS_NATURAL("memory_limit", limit_of, "memory limit of the recording, in bytes; null if there was none"),
     {0},
 };
 static const struct ggs_object facts = {.fields = fact_fields};
@@ -240,7 +243,7 @@ static const struct ggs_field fields[] = {
     GGS_ABOUT,
     GGS_STEP_KIND,
     GGS_MEMBERS_VIEW(paging_of, &facts),
-    GGS_EACH("budgets", next_budget, &budget, "by memory"),
+    GGS_EACH("budgets", next_budget, &budget, "one entry per size of memory"),
     GGS_EACH("lru_curve", next_size, &size, "sizes of memory at which lru reads noticeably less"),
     {0},
 };

@@ -14,12 +14,12 @@ static const struct ggs_field bin_fields[] = {
     BIN(stalled, "stalled_ns", "by page faults; part of busy_ns"),
     BIN(disk_wait, "disk_wait_ns", "for streamed weights; part of busy_ns"),
     BIN(count, "count", "op runs that begin in the bin"),
-    BIN(longest_ns, "longest_ns", "of the longest of these"),
+    BIN(longest_ns, "longest_ns", "duration of the longest of these"),
     BIN(longest_op, "longest_op", "ops[] of the header; 65535: not known"),
     BIN(longest_run, "longest_run"),
     BIN(longest_node, "longest_node"),
     BIN(longest_layer, "longest_layer", "-1: none"),
-    BIN(fits, "fits_ns", "of busy_ns: in ops that the parameters ask for; all of it without any"),
+    BIN(fits, "fits_ns", "part of busy_ns in ops that the parameters ask for; all of it without parameters"),
     {0},
 };
 const struct ggs_object ggs_timeline_bins = {.fields = bin_fields};
@@ -40,7 +40,7 @@ static const struct ggs_field op_fields[] = {
     OP(disk_wait, "disk_wait_ns"),
     OP(token, "token", "-1: none"),
     OP(label, "label", "labels[] of the header; 65535: none"),
-    OP(fits, "fits", "1: one that the parameters ask for"),
+    OP(fits, "fits", "1: the parameters ask for it"),
     OP(flags, "flags", "bits: 1 it did not end, 2 fused, 4 computed by an extra buffer type"),
     {0},
 };
@@ -147,7 +147,7 @@ const struct ggs_object ggs_tokens_object = {.name = "Tokens",
 
 static const struct ggs_field choice_fields[] = {
     CHOICE(token, "-1: none"),
-    CHOICE(input, "which token of the step: a prompt has many"),
+    CHOICE(input, "index of the token in its step: a prompt has many"),
     CHOICE(rank, "0 is the first choice"),
     CHOICE(expert),
     CHOICE(weight, "multiplies the expert's output; NaN: not seen"),
@@ -160,7 +160,7 @@ const struct ggs_object ggs_choices_columns = {.fields = choice_fields};
 static const struct ggs_field choices_fields[] = {
     GGS_COLUMNS_HEAD,
     GGS_FIELD(struct ggs_choices_header, layer, "layer", "", .from_0 = true),
-    GGS_FIELD(struct ggs_choices_header, total, "total", "choices of the layer; the first 40,000 are sent"),
+    GGS_FIELD(struct ggs_choices_header, total, "total", "choices in the layer; the first 40,000 are sent"),
     GGS_COLUMNS_LIST(&ggs_choices_columns),
     {0},
 };
@@ -180,10 +180,10 @@ const struct ggs_object ggs_access_columns = {.fields = cell_fields};
 #define SUM(number, key, text) GGS_FIELD(struct ggs_access_map, sums[number], key, text, .from_0 = true)
 
 static const struct ggs_field sums_fields[] = {
-    SUM(GGS_ACCESS_MAPPED, "bytes_mapped", "that ops read from mapped files"),
-    SUM(GGS_ACCESS_COPIES, "bytes_copied", "that ops read from copies"),
+    SUM(GGS_ACCESS_MAPPED, "bytes_mapped", "bytes that ops read from mapped files"),
+    SUM(GGS_ACCESS_COPIES, "bytes_copied", "bytes that ops read from copies"),
     SUM(GGS_ACCESS_FAULTS, "faults", "page faults"),
-    SUM(GGS_ACCESS_DISK, "bytes_requested", "that the disk was asked for"),
+    SUM(GGS_ACCESS_DISK, "bytes_requested", "bytes requested from the disk"),
     {0},
 };
 static const struct ggs_object sums = {.fields = sums_fields};
@@ -191,12 +191,12 @@ static const struct ggs_object sums = {.fields = sums_fields};
 static const struct ggs_field map_fields[] = {
     MAP(begin_ns, "begin_ns"),
     MAP(end_ns, "end_ns"),
-    MAP(first_byte, "first_byte", "of the axis: the model's files one after the other"),
+    MAP(first_byte, "first_byte", "first byte shown, on an axis of all the model's files one after the other"),
     MAP(end_byte, "end_byte"),
-    MAP(axis_bytes, "axis_bytes", "all of it"),
-    MAP(columns, "n_columns", "of the grid, over time"),
-    MAP(rows, "n_rows", "of the grid, over bytes"),
-    GGS_OBJECT_OF("sums", &sums, "of the cells"),
+    MAP(axis_bytes, "axis_bytes", "length of the whole axis"),
+    MAP(columns, "n_columns", "columns of the grid: time"),
+    MAP(rows, "n_rows", "rows of the grid: bytes"),
+    GGS_OBJECT_OF("sums", &sums, "totals over all cells"),
     {0},
 };
 static const struct ggs_object map = {.fields = map_fields};
@@ -249,8 +249,8 @@ static const struct ggs_field curve_fields[] = {
     CURVE("bytes_disk", "read from mapped files"),
     CURVE("faults", "page faults, if recorded"),
     CURVE("stalled_ns", "by page faults, if recorded"),
-    CURVE("bytes_requested", "of the disk, if recorded"),
-    CURVE("disk_wait_ns", "for streamed weights, if recorded"),
+    CURVE("bytes_requested", "requested from the disk, if recorded"),
+    CURVE("disk_wait_ns", "waiting for streamed weights, if recorded"),
     CURVE("bytes_to_devices", "if there are devices"),
     CURVE("bytes_from_devices", "if there are devices"),
     {0},

@@ -7,7 +7,7 @@
 #define NAME ROW(process, "number, from 1", .least = 1), TOTAL(name, "program and number"), TOTAL(host)
 #define CLOCK                                                                            \
     GGS_FIELD_WORD(struct ggs_process_totals, row.clock, "clock", ggs_clock_source_name, \
-                   "how its times came onto the common clock")
+                   "how its times were mapped to the common clock")
 #define ERROR                                                              \
     GGS_FIELD_OR_NULL(struct ggs_process_totals, row.error_ns, "error_ns", \
                       "how far its times may be off on the common clock; null if not known")
@@ -19,14 +19,14 @@ static const struct ggs_field process_fields[] = {
     NAME,
     ROW(pid, "the operating system's number"),
     CLOCK,
-    ROW(offset_ns, "added to its times, at its first graph run that both sides have"),
-    ROW(drift_ppb, "ns that are added more for each second after it"),
+    ROW(offset_ns, "offset added to its times, at the first graph run that both sides recorded"),
+    ROW(drift_ppb, "ns that the offset grows per second after that"),
     ERROR,
-    ROW(pairs, "graph runs that this was found from"),
+    ROW(pairs, "graph runs that the offset was computed from"),
     GGS_FIELD_FLAG(struct ggs_process_totals, row.ended, "ended", "it left main or called exit; false: it was killed"),
     TOTAL(runs, "graph runs"),
-    TOTAL(matched_runs, "of these, also recorded by another process"),
-    TOTAL(compute_ns, "graph runs of its own, those on servers left out"),
+    TOTAL(matched_runs, "of these, runs that another process recorded too"),
+    TOTAL(compute_ns, "time of its own graph runs, without those on servers"),
     {0},
 };
 static const struct ggs_object process = {.fields = process_fields};
@@ -38,14 +38,14 @@ static const struct ggs_field link_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_process_link, server, "server", "process; null if it was not recorded", .least = 1),
     LINK(backend),
     LINK(runs, "graph runs that were sent"),
-    LINK(matched_runs, "of these, recorded by the server too"),
-    LINK(round_trip_ns, "of matched runs, from begin to results"),
-    LINK(server_ns, "of these, while the server computed"),
-    LINK(bytes_sent, "of tensors"),
-    LINK(bytes_loaded, "of these, before the first token step"),
-    LINK(bytes_received, "of tensors"),
+    LINK(matched_runs, "of these, runs that the server recorded too"),
+    LINK(round_trip_ns, "time of matched runs, from begin to results"),
+    LINK(server_ns, "of that, the time in which the server computed"),
+    LINK(bytes_sent, "bytes of tensors sent"),
+    LINK(bytes_loaded, "of these, bytes sent before the first token step"),
+    LINK(bytes_received, "bytes of tensors received"),
     LINK(transfers, "calls that moved them"),
-    LINK(transfer_ns, "in these calls"),
+    LINK(transfer_ns, "time in these calls"),
     {0},
 };
 static const struct ggs_object link_ = {.fields = link_fields};
@@ -68,7 +68,7 @@ static const struct ggs_field fields[] = {
     GGS_ROWS(struct ggs_process_list, process, n, "by_process", &process),
     GGS_ROWS(struct ggs_process_list, link, n_links, "links", &link_, "who sent graphs to whom"),
     GGS_OBJECT_OF("time", &time_,
-                  "from the first token step to the last: each moment is the first of these that is true"),
+                  "time from the first token step to the last; each moment counts for the first of these that holds"),
     {0},
 };
 const struct ggs_object ggs_processes_object = {.name = "Processes", .fields = fields, .lines = true};

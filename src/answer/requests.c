@@ -1,5 +1,8 @@
 #include "answer/requests.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
 
@@ -24,14 +27,15 @@ static const struct ggs_field request_fields[] = {
                    "scoring: outputs of many tokens, none generated; draft: of a context that drafts for another"),
     ROW(begin_ns, "begin of its first decode"),
     ROW(end_ns, "end of its last decode"),
-    NULL_(first_output_ns, "end of the decode that gave its first output; null if it gave none"),
+    ROW(begun_before, "true: it was under way when recording began"),
+    NULL_(first_output_ns, "end of the decode that gave its first output; null if it gave none, or begun_before"),
     ROW(duration_ns, "begin to end", .from_0 = true),
     NULL_(time_to_first_ns, "begin to first output"),
-    NULL_(ns_per_token, "of generated tokens after the first; null for fewer than two"),
+    NULL_(ns_per_token, "time per generated token after the first; null for fewer than two"),
     ROW(compute_ns, "of the decodes that it took part in"),
     ROW(wait_ns, "between these decodes"),
-    ROW(prompt_tokens, "prompt tokens that were computed"),
-    ROW(cached_tokens, "prompt tokens that were in memory already"),
+    NULL_(prompt_tokens, "prompt tokens that were computed; null if begun_before, like the next"),
+    NULL_(cached_tokens, "prompt tokens that were in memory already"),
     ROW(generated_tokens, "tokens sampled from its outputs"),
     ROW(decoded_tokens, "generated tokens that were fed back: mostly one less"),
     NULL_(unused_tokens, "decoded tokens whose output the program never read; null if reading was not seen"),
@@ -40,7 +44,7 @@ static const struct ggs_field request_fields[] = {
     ROW(unsettled_tokens, "drafted tokens whose fate was not seen"),
     ROW(steps, "token steps that it took part in"),
     ROW(decodes),
-    ROW(cells_peak, "the most cells of the context's memory that it had at once"),
+    NULL_(cells_peak, "the most cells of the context's memory that it had at once; null if begun_before"),
     ROW(changes_seen, "false: positions went back and no call that changes sequences was seen"),
     GGS_OBJECT_OF("estimated", &costs, "its share of the batches, by tokens (--costs)", .asked = has_costs),
     {0},
@@ -55,17 +59,18 @@ static const struct ggs_object request = {.name = "Request", .fields = request_f
 static const struct ggs_field context_fields[] = {
     CONTEXT(context),
     CONTEXT_NULL(target, "context that it drafts tokens for; null for none"),
-    CONTEXT(requests, "without warm-up"),
-    CONTEXT(prompt_tokens),
-    CONTEXT(cached_tokens),
-    CONTEXT(generated_tokens, "of a context that drafts: drafted"),
+    CONTEXT(requests, "requests, without warm-up"),
+    CONTEXT(begun_before, "of these, under way when recording began"),
+    CONTEXT(prompt_tokens, "of the requests that began later"),
+    CONTEXT(cached_tokens, "likewise"),
+    CONTEXT(generated_tokens, "generated tokens; in a context that drafts, drafted tokens"),
     CONTEXT(decoded_tokens, "generated tokens that were fed back"),
     CONTEXT_NULL(unused_tokens, "decoded tokens whose output the program never read; null if reading was not seen"),
     CONTEXT(accepted_tokens),
     CONTEXT(rejected_tokens),
     CONTEXT_NULL(acceptance, "share of drafted tokens that were accepted; null if there were none"),
     CONTEXT(steps),
-    CONTEXT(compute_ns, "of its decodes"),
+    CONTEXT(compute_ns, "time of its decodes"),
     CONTEXT(changes_seen),
     CONTEXT(removed, "calls that removed cells of sequences"),
     CONTEXT(copied, "calls that copied cells"),
@@ -75,7 +80,8 @@ static const struct ggs_field context_fields[] = {
     CONTEXT(copied_cells, "cells that sequences got from others"),
     CONTEXT(moved_cells, "cells whose positions were moved"),
     CONTEXT(cleared_cells, "cells in use when everything was dropped"),
-    CONTEXT(cells_peak, "the most cells in use at once; a shared cell counts once"),
+    CONTEXT_NULL(cells_peak,
+                 "the most cells in use at once; a shared cell counts once; null if requests had begun before"),
     CONTEXT_NULL(cells_peak_ns, "when"),
     CONTEXT(sequences_peak, "the most sequences with cells at once"),
     CONTEXT_NULL(ns_per_drafted_token,
@@ -113,10 +119,10 @@ static const struct ggs_field use_fields[] = {
     USE(time_ns, "end of the decode after which it holds"),
     USE_NULL(token, "null for warm-up"),
     USE(context),
-    USE(cells, "of all sequences; a shared cell counts once"),
+    USE(cells, "cells of all sequences; a shared cell counts once"),
     USE(sequences, "sequences that have cells"),
     USE_NULL(up_to, "cells up to the last one in use, over all streams; null if it was not seen which are"),
-    USE_NULL(holes, "of these, not in use"),
+    USE_NULL(holes, "of these, cells not in use"),
     USE_NULL(attended, "cells that attention went over: up to the last one in use, rounded up by the engine",
              .least = 1),
     USE_NULL(attended_in_use,
@@ -133,9 +139,9 @@ static const struct ggs_field peak_fields[] = {
     PEAK_NULL(capacity, "capacity", "cells that it has; null if that was not seen", .least = 1),
     PEAK_NULL(streams, "streams", "1: sequences share its cells; more: each sequence has as many of its own",
               .least = 1),
-    GGS_FIELD(struct ggs_cell_peak, cells, "cells_peak", "the most in use at once"),
-    PEAK_NULL(up_to, "up_to_peak", "the most up to the last one in use; null if it was not seen which are"),
-    PEAK_NULL(holes, "holes_peak", "the most of these that were not in use"),
+    GGS_FIELD(struct ggs_cell_peak, cells, "cells_peak", "most cells in use at once"),
+    PEAK_NULL(up_to, "up_to_peak", "most cells up to the last one in use; null if it was not seen which are in use"),
+    PEAK_NULL(holes, "holes_peak", "most of these that were not in use"),
     PEAK_NULL(holes_ns, "holes_peak_ns", "when"),
     {0},
 };
@@ -144,11 +150,16 @@ static const struct ggs_object peak = {.fields = peak_fields};
 #define CHANGE(member, ...)      GGS_FIELD(struct ggs_cell_change, member, #member, __VA_ARGS__)
 #define CHANGE_NULL(member, ...) GGS_FIELD_OR_NULL(struct ggs_cell_change, member, #member, __VA_ARGS__)
 
+// Setting a sampler changes no cells and is in no row.
+static const char * word_cell_change(uint64_t kind) {
+    return kind == GGS_MEMORY_SAMPLER ? "" : ggs_word_memory_change(kind);
+}
+
 static const struct ggs_field change_fields[] = {
     CHANGE(begin_ns, "of the first call"),
     CHANGE(end_ns, "of the last call"),
     CHANGE(context),
-    GGS_FIELD_WORD(struct ggs_cell_change, kind, "kind", ggs_word_memory_change,
+    GGS_FIELD_WORD(struct ggs_cell_change, kind, "kind", word_cell_change,
                    "clear: everything is dropped; remove, copy: cells of the sequence; keep: all but the sequence are "
                    "dropped; add, divide: positions are moved; load: a state was loaded into the sequence"),
     CHANGE_NULL(sequence, "null for all, and where calls differ"),
@@ -172,7 +183,7 @@ static const struct ggs_field batch_fields[] = {
     BATCH(prompt_tokens, "tokens of prompts"),
     BATCH(generate_tokens, "generated tokens, fed one at a time"),
     BATCH(verify_tokens, "drafted tokens, fed to check them"),
-    BATCH(requests, "the most in one decode"),
+    BATCH(requests, "most requests in one decode"),
     {0},
 };
 static const struct ggs_object batch = {.fields = batch_fields};
@@ -180,6 +191,7 @@ static const struct ggs_object batch = {.fields = batch_fields};
 // ---- the answer ----
 
 GGS_GET(bool, wants_cells, struct ggs_requests_answer, it->options.cells)
+GGS_GET(bool, has_window, struct ggs_requests_answer, it->options.count > 0)
 GGS_GET(bool, wants_batches, struct ggs_requests_answer, it->options.batches)
 
 #define ANSWER(list, member, count, key, object, ...) \
@@ -188,6 +200,8 @@ GGS_GET(bool, wants_batches, struct ggs_requests_answer, it->options.batches)
 static const struct ggs_field answer_fields[] = {
     GGS_ABOUT,
     ANSWER(list, request, n, "requests", &request),
+    GGS_FIELD(struct ggs_requests_answer, total, "total", "requests of the recording, in the requested window or not",
+              .asked = has_window),
     GGS_MEMBERS(struct ggs_requests_answer, list, &ggs_request_contexts),
     ANSWER(cells, peak, n_peaks, "memories", &peak, "the memory of each context in the whole recording (--cells)",
            .asked = wants_cells),
@@ -223,6 +237,54 @@ static void keep_one(struct ggs_requests * list, uint64_t number) {
     list->n = is_there;
 }
 
+struct sorted {
+    int64_t  key;
+    uint64_t at;
+};
+
+static int by_key(const void * a, const void * b) {
+    const struct sorted *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+// The numbers of a request are int64_t or uint64_t; -1 for none comes first.
+static int find_key(const char * name, size_t * offset, struct ggs_error * error) {
+    for (const struct ggs_field * field = request_fields; !ggs_field_ends(field); field++) {
+        *offset        = field->offset;
+        bool is_number = field->type == GGS_FIELD_U64 || field->type == GGS_FIELD_I64;
+        if (is_number && strcmp(field->key, name) == 0) return 0;
+    }
+    return ggs_fail(error, GGS_USAGE, "there is no column '%.40s' to sort by", name);
+}
+
+// Keeps the window that was asked for, in its order.
+static int keep_window(struct ggs_requests * list, const struct ggs_requests_options * options,
+                       struct ggs_error * error) {
+    size_t offset;
+    int    status = find_key(options->sort ? options->sort : "request", &offset, error);
+    if (status < 0 || list->n == 0) return status;
+    uint64_t             from = options->from < list->n ? options->from : list->n, rest = list->n - from;
+    uint64_t             n     = options->count < rest ? options->count : rest;
+    struct sorted *      order = calloc(list->n, sizeof(*order));
+    struct ggs_request * kept  = calloc(n + 1, sizeof(*kept));
+    if (order == NULL || kept == NULL) status = ggs_fail_memory(error);
+    for (uint64_t i = 0; status == 0 && i < list->n; i++) {
+        memcpy(&order[i].key, (const char *) &list->request[i] + offset, sizeof(order[i].key));
+        order[i].at = i;
+    }
+    if (status == 0) qsort(order, list->n, sizeof(*order), by_key);
+    for (uint64_t i = 0; status == 0 && i < n; i++)
+        kept[i] = list->request[order[options->descending ? list->n - 1 - from - i : from + i].at];
+    if (status == 0) {
+        memcpy(list->request, kept, n * sizeof(*kept));
+        list->n = n;
+    }
+    free(order);
+    free(kept);
+    return status;
+}
+
 int ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs_trace * trace,
                                 const struct ggs_requests_options * options, struct ggs_error * error) {
     *answer    = (struct ggs_requests_answer){.trace = trace, .options = *options};
@@ -230,7 +292,11 @@ int ggs_requests_answer_compute(struct ggs_requests_answer * answer, struct ggs_
     if (status == 0 && options->cells) status = ggs_cell_uses_compute(&answer->cells, trace, options->most, error);
     if (status == 0 && options->batches)
         status = ggs_compositions_compute(&answer->batches, trace, options->most, error);
-    if (status == 0 && options->request > 0) keep_one(&answer->list, options->request);
+    answer->total = answer->list.n;
+    if (status == 0 && options->request > 0)
+        keep_one(&answer->list, options->request);
+    else if (status == 0 && options->count > 0)
+        status = keep_window(&answer->list, options, error);
     if (status < 0) ggs_requests_answer_release(answer);
     return status;
 }
@@ -260,7 +326,7 @@ static const struct ggs_field piece_fields[] = {
     PIECE(tokens_ns, "in decodes of generated tokens"),
     PIECE(request, "the first one"),
     PIECE(requests, "more than 1 if requests share a pixel"),
-    PIECE(others, "the most other requests in one of its decodes"),
+    PIECE(others, "most other requests in one of its decodes"),
     {0},
 };
 static const struct ggs_object piece = {.fields = piece_fields};
@@ -276,11 +342,11 @@ static const struct ggs_field slot_request_fields[] = {
     OF_REQUEST_OR_NULL(first_output_ns),
     OF_REQUEST_OR_NULL(time_to_first_ns),
     OF_REQUEST(wait_ns, "between its decodes"),
-    OF_REQUEST(prompt_tokens),
+    OF_REQUEST_OR_NULL(prompt_tokens),
     OF_REQUEST(generated_tokens),
     SLOT_REQUEST(prompt_ns, "in decodes of its prompt"),
     SLOT_REQUEST(tokens_ns, "in decodes of its generated tokens"),
-    SLOT_REQUEST(others, "the most other requests in one of its decodes"),
+    SLOT_REQUEST(others, "most other requests in one of its decodes"),
     {0},
 };
 static const struct ggs_object slot_request = {.fields = slot_request_fields};

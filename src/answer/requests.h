@@ -4,7 +4,7 @@
 #include "analyze/requests/batches.h"
 #include "analyze/requests/cells.h"
 #include "analyze/requests/requests.h"
-#include "analyze/requests/slots.h"
+#include "analyze/requests/server-slots.h"
 #include "answer/fields.h"
 
 enum { GGS_MOMENTS_MOST = 512 }; // of an answer in JSON
@@ -13,12 +13,17 @@ struct ggs_requests_options {
     bool     costs, cells, batches; // requested in addition to the requests
     uint64_t most;                  // moments of cells and batches
     uint64_t request;               // only this one; 0: all
+    // A window of the list, in the order of a key of a request. `sort` NULL: in order of begin.
+    const char * sort;
+    bool         descending;
+    uint64_t     from, count; // count 0: all
 };
 
 struct ggs_requests_answer {
     const struct ggs_trace *    trace; // borrowed
     struct ggs_requests_options options;
     struct ggs_requests         list;
+    uint64_t                    total; // requests, in the window or not
     struct ggs_cell_uses        cells;
     struct ggs_compositions     batches;
 };

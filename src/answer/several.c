@@ -38,7 +38,7 @@ static const void * next_side(const void * at, const void * context, uint64_t * 
 
 static const struct ggs_field condition_fields[] = {
     CONDITION(name, "condition"),
-    GGS_LIST(struct ggs_several_condition, values, n, "values", "one for each recording", .inside = true),
+    GGS_LIST(struct ggs_several_condition, values, n, "values", "one value per recording", .inside = true),
     {0},
 };
 static const struct ggs_object condition = {.fields = condition_fields};
@@ -49,11 +49,11 @@ GGS_GET_TEXT(unit_of, struct ggs_several_figure, it->figure->unit)
 static const struct ggs_field figure_fields[] = {
     GGS_TEXT("figure", name_of, ""),
     GGS_TEXT("unit", unit_of, "ns, bytes, /s; empty for a count"),
-    GGS_LIST(struct ggs_several_figure, values, n, "values", "one for each recording; null: not seen", .inside = true,
+    GGS_LIST(struct ggs_several_figure, values, n, "values", "one value per recording; null: not seen", .inside = true,
              .or_null = true),
-    GGS_FIELD_OR_NULL(struct ggs_several_figure, noise, "noise",
-                      "largest difference between recordings with the same conditions, by their mean; null: there are "
-                      "none"),
+    GGS_FIELD_OR_NULL(
+        struct ggs_several_figure, noise, "noise",
+        "largest difference between recordings with the same conditions / their mean; null: there are none"),
     GGS_FIELD(struct ggs_several_figure, differs, "differs", "by more than that; false for a time without repeats"),
     {0},
 };

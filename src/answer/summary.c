@@ -64,9 +64,11 @@ GGS_NEXT(next_word) {
 HOST_TEXT(ggml_version, engine)
 HOST_TEXT(llama_version, engine)
 HOST_TEXT(ggml_commit, engine)
+HOST_TEXT(cpu_library, engine)
 HOST_TEXT(cpu, host)
 HOST_TEXT(kernel, host)
 GGS_GET(int64_t, cores_of, struct facts, number_of(value_of(it, "host", "cores")))
+GGS_GET(int64_t, usable_of, struct facts, number_of(value_of(it, "host", "usable_cores")))
 GGS_GET(int64_t, memory_of, struct facts, number_of(value_of(it, "host", "memory_bytes")))
 GGS_GET_TEXT(start_of, struct facts, text_of(it, ggs_json_member(it->root, "start_utc")))
 
@@ -74,11 +76,13 @@ static const struct ggs_field engine_fields[] = {
     GGS_TEXT_OR_NULL("ggml_version", engine_ggml_version, ""),
     GGS_TEXT_OR_NULL("llama_version", engine_llama_version, ""),
     GGS_TEXT_OR_NULL("ggml_commit", engine_ggml_commit, ""),
+    GGS_TEXT_OR_NULL("cpu_library", engine_cpu_library, "library with the CPU's kernels"),
     {0},
 };
 static const struct ggs_field host_fields[] = {
     GGS_TEXT_OR_NULL("cpu", host_cpu, ""),
     GGS_NATURAL("cores", cores_of, ""),
+    GGS_NATURAL("usable_cores", usable_of, "by affinity; null if not recorded"),
     GGS_NATURAL("memory_bytes", memory_of, ""),
     GGS_TEXT_OR_NULL("kernel", host_kernel, ""),
     {0},
@@ -88,16 +92,18 @@ static const struct ggs_object engine = {.name = "Engine", .fields = engine_fiel
 
 #define MACHINE                                                                                                  \
     GGS_LIST_EACH(STRING, "command", next_word), GGS_OBJECT_OF("engine", &engine), GGS_OBJECT_OF("host", &host), \
-        GGS_TEXT_OR_NULL("start_utc", start_of, "what 0 ns is, ISO 8601")
+        GGS_TEXT_OR_NULL("start_utc", start_of, "UTC of 0 ns, ISO 8601")
 
 GGS_GET(bool, is_distorted, struct facts, ggs_json_is_true(value_of(it, "settings", "prove")))
 GGS_GET(int64_t, limit_of, struct facts, number_of(value_of(it, "machine", "memory_limit")))
+GGS_GET(int64_t, read_of, struct facts, number_of(value_of(it, "machine", "read_bytes")))
 GGS_GET(bool, is_cold, struct facts, ggs_json_is_there(value_of(it, "machine", "cold")))
 
-#define CONDITIONS                                                            \
-    GGS_TEST("times_distorted", is_distorted, "recorded with --prove"),       \
-        GGS_NATURAL("memory_limit", limit_of, "bytes; null without a limit"), \
-        GGS_TEST("cold", is_cold, "the model was dropped from the page cache first")
+#define CONDITIONS                                                             \
+    GGS_TEST("times_distorted", is_distorted, "recorded with --prove"),        \
+        GGS_NATURAL("memory_limit", limit_of, "bytes; null without a limit"),  \
+        GGS_NATURAL("read_bytes", read_of, "from disk; null if not recorded"), \
+        GGS_TEST("cold", is_cold, "the model was dropped from the page cache before the start")
 
 // ---- the prompt ----
 
@@ -184,7 +190,7 @@ static const struct ggs_object map_counts = {.fields = map_fields};
 static const struct ggs_field model_fields[] = {
     GGS_TEXT("name", name_of, ""),
     GGS_TEXT_OR_NULL("architecture", architecture_of, ""),
-    GGS_TEXT_OR_NULL("quantization", quantization_of_model, "type that most bytes are of"),
+    GGS_TEXT_OR_NULL("quantization", quantization_of_model, "tensor type of most bytes"),
     GGS_MEMBERS_VIEW(map_of, &map_counts),
     GGS_FIELD(struct facts, model_bytes, "bytes"),
     GGS_MEMBERS_OF(&ggs_model_files_object),
@@ -193,7 +199,7 @@ static const struct ggs_field model_fields[] = {
 static const struct ggs_object model = {.fields = model_fields, .lines = true};
 
 static const struct ggs_field short_model_fields[] = {
-    GGS_FIELD(struct facts, model, "name", "of its first file"),
+    GGS_FIELD(struct facts, model, "name", "name of its first file"),
     GGS_FIELD(struct facts, model_bytes, "bytes"),
     {0},
 };
@@ -216,7 +222,7 @@ GGS_GET(double, speed_of, struct ggs_overview, ggs_answer_speed(it->decoded_toke
 GGS_GET(bool, has_slowest, struct ggs_overview, it->slowest_step >= 0)
 
 static const struct ggs_field count_fields[] = {
-    OVERVIEW(threads, "threads", "the most that computed any op"),
+    OVERVIEW(threads, "threads", "most threads that computed one op"),
     OVERVIEW(steps, "tokens", "token steps, without warm-up"),
     OVERVIEW(warmup_steps, "warmup_steps"),
     OVERVIEW(prompt_tokens, "prompt_tokens", "tokens that were fed as prompt"),
@@ -230,9 +236,10 @@ static const struct ggs_field count_fields[] = {
     OVERVIEW(runs_without_waits, "runs_without_waits",
              "graph runs whose waits were not seen: the engine's barrier is inside its compute loop"),
     OVERVIEW(runs_of_first_thread, "runs_of_first_thread",
-             "of these, graph runs of which only the first thread was seen: the engine has no symbols"),
-    GGS_REAL_OR_NULL("tokens_per_second", speed_of, "of generated tokens, as the user gets them"),
-    GGS_OBJECT_OF("slowest_token", &slowest, "of those that generate; null if there is none", .known = has_slowest),
+             "of these, graph runs of which only the first thread was seen: the engine's functions were not found"),
+    GGS_REAL_OR_NULL("tokens_per_second", speed_of, "generated tokens per second, as the user gets them"),
+    GGS_OBJECT_OF("slowest_token", &slowest, "slowest token step that generates; null if there is none",
+                  .known = has_slowest),
     {0},
 };
 static const struct ggs_field  span_fields[] = {OVERVIEW(begin_ns, "begin_ns"), OVERVIEW(end_ns, "end_ns"), {0}};
@@ -348,16 +355,16 @@ static const struct ggs_field fields[] = {
     GGS_MEMBERS_VIEW(summary_of, &given),
     WARNING,
     MACHINE,
-    GGS_OBJECT_OF("model", &model, "null if none was opened", .known = has_model),
+    GGS_OBJECT_OF("model", &model, "the model; null if none was opened", .known = has_model),
     PROMPT,
     SPAN,
     GGS_STEP_KIND,
     GGS_OBJECT(struct facts, windows, "windows", &ggs_windows_object, GGS_WINDOWS_TEXT, .known = has_windows),
-    GGS_FIELD(struct facts, page_bytes, "page_bytes", "of a page of memory where it was recorded"),
+    GGS_FIELD(struct facts, page_bytes, "page_bytes", "page size of the recorded machine"),
     COUNTS,
     GGS_EACH("lanes", next_lane, &lane),
     GGS_ROWS(struct facts, processes.process, processes.n, "processes", &ggs_process_name_object,
-             "of a joined experiment, by number; empty if there is one"),
+             "processes of a joined experiment, by number; empty if there is one"),
     GGS_LIST_OF(U64, "level_ns", levels_of, "widths of the bins of a timeline"),
     GGS_OBJECT_OF("has", &has, "what was recorded"),
     CONDITIONS,
@@ -372,7 +379,7 @@ static const struct ggs_field entry_fields[] = {
     GGS_FIELD(struct facts, index, "index", "N in /api/x/N"),
     WARNING,
     MACHINE,
-    GGS_OBJECT_OF("model", &short_model, "null if none was opened", .known = has_model),
+    GGS_OBJECT_OF("model", &short_model, "the model; null if none was opened", .known = has_model),
     PROMPT,
     SPAN,
     GGS_STEP_KIND,

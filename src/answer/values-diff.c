@@ -22,10 +22,10 @@ const char * ggs_value_rule_text(enum ggs_value_rule rule) {
 }
 
 const char * ggs_value_key(const struct ggs_value_node * node, char * room, size_t size) {
-    if (node->count > 1)
-        snprintf(room, size, "%s:%s~%u", node->op, node->name, node->count);
-    else
-        snprintf(room, size, "%s:%s", node->op, node->name);
+    char count[16] = "", model[16] = "";
+    if (node->count > 1) snprintf(count, sizeof(count), "~%u", node->count);
+    if (node->model > 1) snprintf(model, sizeof(model), "@%u", node->model);
+    snprintf(room, size, "%s:%s%s%s", node->op, node->name, count, model);
     return room;
 }
 
@@ -57,13 +57,13 @@ static const struct ggs_field event_fields[] = {
     GGS_FIELD(struct ggs_value_event, position, "position", "", .from_0 = true),
     GGS_FIELD_OR_NULL(struct ggs_value_event, sequence, "sequence"),
     GGS_FIELD(struct ggs_value_event, error, "error",
-              "of this token's output, or of the weight, in terms of the length of A's", .least = 0),
+              "error of this token's output, or of the weight, relative to A's length", .least = 0),
     GGS_FIELD(struct ggs_value_event, inputs, "inputs", "largest error of an input", .least = 0),
     GGS_REAL_OR_NULL("allowed", allowed_of,
                      "what the inputs and rounding explain, with slack; null if it reads other rows or experts"),
     GGS_FIELD(struct ggs_value_event, nan, "not_finite", "elements that are NaN or infinite, and are not in A"),
-    GGS_FIELD(struct ggs_value_event, run, "run", "of B"),
-    GGS_FIELD(struct ggs_value_event, node, "node", "of that run's graph"),
+    GGS_FIELD(struct ggs_value_event, run, "run", "graph run of B"),
+    GGS_FIELD(struct ggs_value_event, node, "node", "node of that run's graph"),
     {0},
 };
 static const struct ggs_object event = {.name = "ValuesEvent", .fields = event_fields};
@@ -78,12 +78,12 @@ static const struct ggs_field op_fields[] = {
     GGS_FIELD_WORD(struct ggs_value_compared, verdict, "verdict", ggs_value_verdict_word,
                    "rounding: no more than that; other meaning: what is computed from it is right",
                    .words = verdict_words),
-    OP(tokens, "tokens", "that were compared; 0: B has no such op"),
+    OP(tokens, "tokens", "tokens that were compared; 0: B has no such op"),
     OP(equal, "tokens_equal", "bit by bit"),
     OP(error, "error", "over all tokens", .least = 0),
     OP(inputs, "inputs", "error of the inputs, over all tokens", .least = 0),
     OP(worst, "worst", "largest error of a token", .least = 0),
-    OP(ratio, "ratio", "largest error of a token in terms of what is allowed", .least = 0),
+    OP(ratio, "ratio", "largest error of a token / allowed error", .least = 0),
     OP(bias, "bias", "change of the output's length"),
     OP(bias_allowed, "bias_allowed", "", .least = 0),
     OP(sigmas, "sigmas", "robust standard deviations above the same op of other layers; 0 if one of them is higher",
@@ -91,12 +91,12 @@ static const struct ggs_field op_fields[] = {
     GGS_FIELD_WORD(struct ggs_value_compared, rule, "rule", rule_word, "why it is wrong", .words = rule_words,
                    .asked = is_wrong),
     GGS_TEXT("why", why_of, "the rule in words", .asked = is_wrong),
-    GGS_TEXT_OR_NULL("weight", weight_of, "that differs; null unless the rule is weight", .asked = is_wrong),
+    GGS_TEXT_OR_NULL("weight", weight_of, "weight that differs; null unless the rule is weight", .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.n, "wrong_tokens", "", .asked = is_wrong),
-    GGS_FIELD(struct ggs_value_compared, found.least, "first_position", "least that is wrong", .from_0 = true,
+    GGS_FIELD(struct ggs_value_compared, found.least, "first_position", "least position that is wrong", .from_0 = true,
               .asked = is_wrong),
     GGS_FIELD(struct ggs_value_compared, found.most, "last_position", "", .from_0 = true, .asked = is_wrong),
-    GGS_OBJECT(struct ggs_value_compared, found.first, "first", &event, "token that is wrong first", .asked = is_wrong),
+    GGS_OBJECT(struct ggs_value_compared, found.first, "first", &event, "first wrong token", .asked = is_wrong),
     {0},
 };
 static const struct ggs_object op = {.name = "ValuesCompared", .fields = op_fields};
@@ -111,19 +111,19 @@ GGS_GET(bool, is_full, struct ggs_value_diff, !it->brief)
 
 static const struct ggs_field diff_fields[] = {
     DIFF(tokens, "tokens", "that were compared"),
-    DIFF(tokens_only_a, "tokens_only_a", "of A that B does not have, or that follow another text"),
+    DIFF(tokens_only_a, "tokens_only_a", "tokens of A that B lacks, or that follow another text"),
     GGS_FIELD_OR_NULL(struct ggs_value_diff, parted, "parted_position",
-                      "first one at which the texts differ: nothing from there on is compared"),
+                      "first position at which the texts differ: nothing from there on is compared"),
     GGS_FIELD_OR_NULL(struct ggs_value_diff, parted_sequence, "parted_sequence"),
-    DIFF(matched, "ops", "that both have"),
+    DIFF(matched, "ops", "ops that both recordings have"),
     DIFF(only_a, "ops_only_a"),
     DIFF(only_b, "ops_only_b"),
     DIFF(other_meaning, "ops_other_meaning", "ops that differ, but what is computed from them does not"),
-    DIFF(outputs, "outputs", "of ops and tokens that were compared"),
-    DIFF(equal, "outputs_equal", "bit by bit"),
+    DIFF(outputs, "outputs", "outputs of ops and tokens that were compared"),
+    DIFF(equal, "outputs_equal", "outputs that are equal bit by bit"),
     DIFF(other_choices, "tokens_other_experts", "tokens that go to other experts somewhere"),
     DIFF(n_wrong, "wrong_ops"),
-    GGS_EACH("wrong", next_wrong, &op, "the first one first: its inputs agree, its output does not"),
+    GGS_EACH("wrong", next_wrong, &op, "wrong ops in order of computation: inputs agree, the output does not"),
     GGS_LIST(struct ggs_value_diff, common, n_common, "common", "what they have in common", .inside = true),
     GGS_ROWS(struct ggs_value_diff, ops, n_ops, "by_op", &op,
              "in order of computation; the server leaves it out, and of \"wrong\" all but the first 64",
@@ -142,7 +142,7 @@ static const struct ggs_field  ids_fields[] = {GGS_TEXT("", a_id, ""), GGS_TEXT(
 static const struct ggs_object ids          = {.fields = ids_fields, .tuple = true};
 
 static const struct ggs_field fields[] = {
-    GGS_OBJECT_OF("experiment_ids", &ids, "of A and B"),
+    GGS_OBJECT_OF("experiment_ids", &ids, "ids of A and B"),
     GGS_TRUE("partial", GGS_PARTIAL_TEXT, .asked = is_partial),
     GGS_MEMBERS_VIEW(diff_of, &diff),
     GGS_ROWS(struct ggs_values_diff_answer, judgements, n_judgements, "conditions", &ggs_judgement_object,

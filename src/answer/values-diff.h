@@ -17,5 +17,6 @@ extern const struct ggs_object ggs_values_diff_object;                   // of a
 
 // "more than rounding explains"; "" for an invalid rule.
 const char * ggs_value_rule_text(enum ggs_value_rule rule);
-// "MUL_MAT:ffn_out-3", and "MUL:(x)~2" for the second of several.
+// "MUL_MAT:ffn_out-3", "MUL:(x)~2" for the second of several, "MUL_MAT:ffn_out-3@2" in the second
+// model of a program, such as a draft model.
 const char * ggs_value_key(const struct ggs_value_node * node, char * room, size_t size);

@@ -7,7 +7,7 @@
 
 static const struct ggs_field cell_fields[] = {
     CELL(value, "the largest one, or the worst error, of the outputs that share the cell"),
-    CELL(allowed, "of an error: what inputs and rounding explain; infinite if that is not known"),
+    CELL(allowed, "for an error: the size that inputs and rounding explain; infinite if not known"),
     CELL(run, "that computed it"),
     CELL(node, "of that run's graph"),
     CELL(marks, "bits: 1 recorded, 2 has NaN, 4 has infinities, 8 wrong"),
@@ -26,12 +26,12 @@ GGS_GET(int64_t, layer_of, struct ggs_value_line, it->node->layer)
 GGS_GET(bool, is_compared, struct ggs_value_line, it->compared != NULL)
 
 static const struct ggs_field line_fields[] = {
-    GGS_TEXT("op", op_of, "of the first op, if several share the line"),
+    GGS_TEXT("op", op_of, "op; the first one, if several share the line"),
     GGS_TEXT("name", name_of, ""),
     GGS_TEXT("key", key_of, "kind and name, and a count for the second of several"),
     GGS_NATURAL("layer", layer_of, ""),
-    GGS_FIELD(struct ggs_value_line, ops, "ops", "that share the line"),
-    GGS_TEXT("verdict", verdict_of, "of two recordings: the worst of these ops", .asked = is_compared),
+    GGS_FIELD(struct ggs_value_line, ops, "ops", "ops that share the line"),
+    GGS_TEXT("verdict", verdict_of, "for two recordings: the worst of these ops", .asked = is_compared),
     {0},
 };
 static const struct ggs_object line = {.name = "ValuesLine", .fields = line_fields};
@@ -45,7 +45,7 @@ static const struct ggs_field column_fields[] = {
     COLUMN(last_token),
     COLUMN(position),
     COLUMN(last_position),
-    GGS_FIELD(struct ggs_value_column, tokens, "tokens", "that share it"),
+    GGS_FIELD(struct ggs_value_column, tokens, "tokens", "tokens that share it"),
     {0},
 };
 static const struct ggs_object column = {.name = "ValuesColumn", .fields = column_fields};
@@ -56,11 +56,11 @@ GGS_GET_VIEW(grid_of, struct ggs_values_header, it->grid)
 GGS_GET_TEXT(by_of, struct ggs_value_grid, it->by_layer ? "layer" : "op")
 
 static const struct ggs_field grid_fields[] = {
-    GGS_TEXT("by", by_of, "what a line is; layers if there are more than 1024 ops",
+    GGS_TEXT("by", by_of, "what a line stands for; layers if there are more than 1024 ops",
              .words = (const char * const[]){"op", "layer", NULL}),
-    GGS_FIELD(struct ggs_value_grid, tokens, "tokens", "of the token steps, in the window or not"),
+    GGS_FIELD(struct ggs_value_grid, tokens, "tokens", "tokens of all token steps, in the window or not"),
     GGS_FIELD(struct ggs_value_grid, n_columns, "n_columns"),
-    GGS_ROWS(struct ggs_value_grid, column, n_columns, "places", &column, "of the columns"),
+    GGS_ROWS(struct ggs_value_grid, column, n_columns, "places", &column, "what each column stands for"),
     GGS_ROWS(struct ggs_value_grid, line, n_lines, "lines", &line, "layers in order"),
     {0},
 };
@@ -68,7 +68,7 @@ static const struct ggs_object grid = {.fields = grid_fields};
 
 static const struct ggs_field fields[] = {
     GGS_COLUMNS_HEAD,
-    GGS_FIELD(struct ggs_values_header, of, "of", "what value is",
+    GGS_FIELD(struct ggs_values_header, of, "of", "what column value holds",
               .words = (const char * const[]){"rms", "largest", "error", NULL}),
     GGS_MEMBERS_VIEW(grid_of, &grid),
     GGS_COLUMNS_LIST(&ggs_values_map_columns),

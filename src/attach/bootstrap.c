@@ -29,12 +29,14 @@
 static const uint64_t PATIENCE_NS = 2000000000;
 
 // The region, from low to high: code, struct ggs_stub, the library's image, the bootstrap's stack,
-// its thread-local variables and its thread block.
+// its thread-local variables and its thread block. The last two are kept for the next bootstrap,
+// whose region is without them.
 enum { PAGE = 4096, STACK = 256 << 10, VARIABLES = 4 << 20, BLOCK = 16 << 10 };
 
 struct layout {
     struct ggs_stub_region region;
     uint64_t               stub, image, stack_end, block;
+    uint64_t               kept_size; // 0 if the block exists
 };
 
 static uint64_t pages(uint64_t bytes) {
@@ -58,15 +60,25 @@ static bool choose_place(const struct ggs_tracee * tracee, uint64_t size, uint64
     return false;
 }
 
+// The thread block of an earlier bootstrap; 0 if there is none.
+static uint64_t find_block(const struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee) {
+    uint64_t block = 0, self = 0;
+    if (bootstrap->block_at == 0 || !ggs_tracee_read(tracee, bootstrap->block_at, &block, sizeof(block)) || block == 0)
+        return 0;
+    return ggs_tracee_read(tracee, block, &self, sizeof(self)) && self == block ? block : 0;
+}
+
 static bool lay_out(struct layout * layout, const struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee) {
     uint64_t image = PAGE + pages(sizeof(struct ggs_stub)), stack = image + pages(bootstrap->image_size);
-    uint64_t size = stack + STACK + VARIABLES + BLOCK;
+    layout->block     = find_block(bootstrap, tracee);
+    layout->kept_size = layout->block != 0 ? 0 : VARIABLES + BLOCK;
+    uint64_t size     = stack + STACK + layout->kept_size;
     if (!choose_place(tracee, size, &layout->region.start)) return false;
     layout->region.size = size;
     layout->stub        = layout->region.start + PAGE;
     layout->image       = layout->region.start + image;
     layout->stack_end   = layout->region.start + stack + STACK;
-    layout->block       = layout->stack_end + VARIABLES;
+    if (layout->block == 0) layout->block = layout->region.start + size - BLOCK;
     return true;
 }
 
@@ -160,21 +172,45 @@ static bool find_number(const struct start * start, uint64_t * offset) {
     return false;
 }
 
-// Writes the thread block: pointers to itself, the process's canary and pointer guard, and the
-// thread's id; the rest is zero. The block must say that there are several threads, because malloc
+// Writes the thread block: pointers to itself, the process's canary and pointer guard, the thread's
+// id, and a table of modules (dtv) without entries: the C library fills in those of variables that
+// it looks up. The rest is zero. The block must say that there are several threads, because malloc
 // skips its locks in a single-threaded process.
 static bool write_block(const struct start * start) {
-    enum { SELF = 0, SELF_AGAIN = 0x10, SEVERAL = 0x18, GUARDS = 0x28 };
+    enum { SELF = 0, MODULES = 8, SELF_AGAIN = 0x10, SEVERAL = 0x18, GUARDS = 0x28, TABLE = BLOCK / 2 };
+    struct {
+        uint64_t value, to_free;
+    } table[(BLOCK - TABLE) / 16]    = {{.value = (BLOCK - TABLE) / 16 - 2}}; // their number, the generation, entries
     const struct ggs_tracee * tracee = start->tracee;
-    uint64_t                  block  = start->layout.block, guards[2], number;
-    int32_t                   one = 1, inside = start->borrowed.inside;
-    return find_number(start, &number) &&
-           ggs_tracee_read(tracee, start->borrowed.thread_area + GUARDS, guards, sizeof(guards)) &&
+    uint64_t                  block = start->layout.block, modules = block + TABLE + sizeof(table[0]), guards[2];
+    int32_t                   one = 1;
+    for (size_t i = 2; i < sizeof(table) / sizeof(table[0]); i++) table[i].value = UINT64_MAX; // not allocated
+    return ggs_tracee_read(tracee, start->borrowed.thread_area + GUARDS, guards, sizeof(guards)) &&
            ggs_tracee_write(tracee, block + GUARDS, guards, sizeof(guards)) &&
+           ggs_tracee_write(tracee, block + TABLE, table, sizeof(table)) &&
+           ggs_tracee_write(tracee, block + MODULES, &modules, sizeof(modules)) &&
            ggs_tracee_write(tracee, block + SELF, &block, sizeof(block)) &&
            ggs_tracee_write(tracee, block + SELF_AGAIN, &block, sizeof(block)) &&
-           ggs_tracee_write(tracee, block + SEVERAL, &one, sizeof(one)) &&
-           ggs_tracee_write(tracee, block + number, &inside, sizeof(inside));
+           ggs_tracee_write(tracee, block + SEVERAL, &one, sizeof(one));
+}
+
+static bool write_number(const struct start * start) {
+    uint64_t number;
+    int32_t  inside = start->borrowed.inside;
+    return find_number(start, &number) &&
+           ggs_tracee_write(start->tracee, start->layout.block + number, &inside, sizeof(inside));
+}
+
+// The distance of a module's variables below the borrowed thread's block, which is the same for all
+// threads; 0 if the C library allocates them for each thread.
+static uint64_t module_distance(const struct start * start, uint64_t module) {
+    enum { MODULES = 8, ENTRY = 16 };
+    uint64_t area = start->borrowed.thread_area, table, most, place;
+    if (!ggs_tracee_read(start->tracee, area + MODULES, &table, sizeof(table)) ||
+        !ggs_tracee_read(start->tracee, table - ENTRY, &most, sizeof(most)) || module > most ||
+        !ggs_tracee_read(start->tracee, table + ENTRY * module, &place, sizeof(place)))
+        return 0;
+    return area - place <= VARIABLES ? area - place : 0;
 }
 
 static bool write_variables(const struct start * start) {
@@ -182,11 +218,12 @@ static bool write_variables(const struct start * start) {
     bool good = true;
     for (size_t i = 0; good && i < start->library->n_variables; i++) {
         const struct ggs_variables * variables = &start->library->variables[i];
-        if (variables->size > LARGEST || variables->distance > VARIABLES || variables->size > variables->distance)
-            return false;
+        uint64_t distance = variables->distance != 0 ? variables->distance : module_distance(start, variables->module);
+        if (distance == 0) continue;
+        if (variables->size > LARGEST || distance > VARIABLES || variables->size > distance) return false;
         uint8_t * values = malloc(variables->size);
         good             = values != NULL && ggs_tracee_read(start->tracee, variables->from, values, variables->size) &&
-               ggs_tracee_write(start->tracee, start->layout.block - variables->distance, values, variables->size);
+               ggs_tracee_write(start->tracee, start->layout.block - distance, values, variables->size);
         free(values);
     }
     return good;
@@ -211,13 +248,17 @@ static bool write_stub(const struct start * start) {
     POINTER(region, start->layout.region.start);
     POINTER(unused, library->unused);
     POINTER(image, bootstrap->image == NULL ? 0 : start->layout.image);
+    POINTER(block_at, bootstrap->block_at);
 #undef POINTER
     stub->region_size     = start->layout.region.size;
+    stub->kept_size       = start->layout.kept_size;
+    stub->block           = start->layout.block;
     stub->unused_bytes    = GGS_UNUSED_BYTES;
     stub->image_size      = bootstrap->image_size;
     stub->bootstrap_lives = 1;
     snprintf(stub->path, sizeof(stub->path), "%s", bootstrap->image != NULL ? "/proc/self/fd/" : bootstrap->path);
     snprintf(stub->symbol, sizeof(stub->symbol), "ggscope_attach");
+    snprintf(stub->block_symbol, sizeof(stub->block_symbol), "ggscope_attach_block");
     snprintf(stub->request, sizeof(stub->request), "%s", bootstrap->request);
     bool good = ggs_tracee_write(start->tracee, start->layout.stub, stub, sizeof(*stub));
     free(stub);
@@ -232,7 +273,7 @@ static bool fill_region(const struct start * start) {
            write_stub(start) &&
            (bootstrap->image == NULL ||
             ggs_tracee_write(start->tracee, start->layout.image, bootstrap->image, bootstrap->image_size)) &&
-           write_variables(start) && write_block(start);
+           (start->layout.kept_size == 0 || (write_variables(start) && write_block(start))) && write_number(start);
 }
 
 // ---- the tracer ----
@@ -341,18 +382,27 @@ int ggs_bootstrap_finish(const struct ggs_bootstrap * bootstrap, const struct gg
                     tracee->name, text);
 }
 
+int ggs_bootstrap_check(struct ggs_error * error) {
+    (void) error;
+    return 0;
+}
+
 #else
+
+int ggs_bootstrap_check(struct ggs_error * error) {
+    return ggs_fail(error, GGS_UNSUPPORTED, "ggscope attach is made for x86-64: start the program with ggscope record");
+}
 
 int ggs_bootstrap_start(struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee,
                         const struct ggs_c_library * library, struct ggs_error * error) {
     (void) bootstrap, (void) tracee, (void) library;
-    return ggs_fail(error, GGS_UNSUPPORTED, "ggscope attach is made for x86-64: start the program with ggscope record");
+    return ggs_bootstrap_check(error);
 }
 
 int ggs_bootstrap_finish(const struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee, uint64_t patience_ns,
                          int * result, struct ggs_error * error) {
     (void) bootstrap, (void) tracee, (void) patience_ns, (void) result;
-    return ggs_fail(error, GGS_UNSUPPORTED, "ggscope attach is made for x86-64: start the program with ggscope record");
+    return ggs_bootstrap_check(error);
 }
 
 #endif

@@ -14,13 +14,16 @@ struct ggs_bootstrap {
     const char *    path;  // of the library, as seen by the process; unused with `image` or `entry`
     const uint8_t * image; // contents of the library; NULL: the process can open the file
     size_t          image_size;
-    uint64_t        entry;   // address of ggscope_attach if the library is already loaded, else 0
-    const char *    request; // for ggscope_attach
+    uint64_t        entry;    // address of ggscope_attach if the library is already loaded, else 0
+    uint64_t        block_at; // address of its ggscope_attach_block, else 0
+    const char *    request;  // for ggscope_attach
     // results
     uint64_t stub;     // address of struct ggs_stub in the process, until acknowledged
     uint64_t stood_ns; // time for which a thread of the program was stopped
 };
 
+// Fails on machines that attaching is not made for.
+int ggs_bootstrap_check(struct ggs_error * error);
 // Starts the thread. On return nothing of the process is traced or stopped. If it fails, or if
 // ggscope is killed meanwhile, the process is unchanged.
 int ggs_bootstrap_start(struct ggs_bootstrap * bootstrap, const struct ggs_tracee * tracee,

@@ -43,8 +43,11 @@ int ggs_trace_wait(pid_t thread, uint64_t patience_ns) {
     }
 }
 
-int ggs_trace_stop(pid_t thread, uint64_t patience_ns) {
-    if (ptrace(PTRACE_SEIZE, thread, 0, 0) != 0 || ptrace(PTRACE_INTERRUPT, thread, 0, 0) != 0) return -1;
+int ggs_trace_interrupt(pid_t thread) {
+    return ptrace(PTRACE_SEIZE, thread, 0, 0) == 0 && ptrace(PTRACE_INTERRUPT, thread, 0, 0) == 0 ? 0 : -1;
+}
+
+int ggs_trace_await_stop(pid_t thread, uint64_t patience_ns) {
     for (;;) {
         int status = ggs_trace_wait(thread, patience_ns);
         if (status < 0) {
@@ -60,6 +63,10 @@ int ggs_trace_stop(pid_t thread, uint64_t patience_ns) {
         // A signal came first: deliver it; the stop follows.
         if (ptrace(PTRACE_CONT, thread, 0, (void *) (long) WSTOPSIG(status)) != 0) return -1;
     }
+}
+
+int ggs_trace_stop(pid_t thread, uint64_t patience_ns) {
+    return ggs_trace_interrupt(thread) == 0 ? ggs_trace_await_stop(thread, patience_ns) : -1;
 }
 
 // ---- the borrowed thread ----

@@ -46,3 +46,6 @@ int ggs_trace_wait(pid_t thread, uint64_t patience_ns);
 // Stops a thread that is not traced yet. Returns 0, or -1 with errno (EPERM, ESRCH; ETIMEDOUT: it
 // does not stop; EBUSY: the whole process is being stopped, and the thread was released).
 int ggs_trace_stop(pid_t thread, uint64_t patience_ns);
+// The same in two parts, for several threads at once.
+int ggs_trace_interrupt(pid_t thread);
+int ggs_trace_await_stop(pid_t thread, uint64_t patience_ns);

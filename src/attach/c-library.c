@@ -22,6 +22,14 @@ static bool has_map_named(const struct ggs_tracee * tracee, const char * name) {
     return false;
 }
 
+static bool has_musl(const struct ggs_tracee * tracee) {
+    for (size_t i = 0; i < tracee->n_maps; i++) {
+        const char * path = tracee->maps[i].path;
+        if (strstr(path, "-linux-musl/") != NULL && strcmp(ggs_file_name(path), "libc.so") == 0) return true;
+    }
+    return has_map_named(tracee, "ld-musl") || has_map_named(tracee, "libc.musl");
+}
+
 static uint64_t find_function(const struct ggs_tracee * tracee, const char * name) {
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         struct ggs_image image;
@@ -131,10 +139,11 @@ static void find_variables(struct ggs_c_library * library, const struct ggs_trac
     enum { MOST = sizeof(library->variables) / sizeof(library->variables[0]) };
     struct ggs_image image;
     for (size_t next = 0; library->n_variables < MOST && ggs_image_find(&image, tracee, "", &next);) {
-        uint64_t distance = ggs_image_variables_distance(&image);
-        if (distance == 0 || image.variables_size == 0) continue;
+        uint64_t distance, module;
+        ggs_image_variables_place(&image, &distance, &module);
+        if ((distance == 0 && module == 0) || image.variables_size == 0) continue;
         library->variables[library->n_variables++] =
-            (struct ggs_variables){image.variables, image.variables_size, distance};
+            (struct ggs_variables){image.variables, image.variables_size, distance, module};
     }
 }
 
@@ -159,16 +168,26 @@ static int await_linker(struct ggs_tracee * tracee, struct ggs_error * error) {
                     (int) tracee->pid, tracee->name);
 }
 
+// Processes that attaching is not made for, whatever their C library.
+static int check_kind(const struct ggs_tracee * tracee, struct ggs_error * error) {
+    const char * why = NULL;
+    if (has_map_named(tracee, "ld-linux.so.2"))
+        why = "it is a 32-bit program";
+    else if (has_map_named(tracee, "vgpreload_"))
+        why = "it runs in Valgrind, which simulates its threads";
+    else if (has_musl(tracee))
+        why = "its C library is musl, in which a thread cannot be made from outside; start the program with ggscope "
+              "record instead";
+    if (why == NULL) return 0;
+    return ggs_fail(error, GGS_UNSUPPORTED, "cannot attach to process %d (%s): %s", (int) tracee->pid, tracee->name,
+                    why);
+}
+
 int ggs_c_library_find(struct ggs_c_library * library, struct ggs_tracee * tracee, struct ggs_error * error) {
     *library   = (struct ggs_c_library){0};
-    int status = await_linker(tracee, error);
+    int status = check_kind(tracee, error);
+    if (status == 0) status = await_linker(tracee, error);
     if (status != 0) return status;
-    if (has_map_named(tracee, "ld-musl") || has_map_named(tracee, "libc.musl"))
-        return ggs_fail(
-            error, GGS_UNSUPPORTED,
-            "cannot attach to process %d (%s): its C library is musl, in which a thread cannot be made from "
-            "outside; start the program with ggscope record instead",
-            (int) tracee->pid, tracee->name);
     if (!has_map_named(tracee, "libc.so") && !has_map_named(tracee, "libc-2"))
         return ggs_fail(
             error, GGS_UNSUPPORTED,

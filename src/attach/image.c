@@ -51,6 +51,7 @@ static void read_segments(struct ggs_image * image, const Elf64_Phdr * segments,
     for (unsigned i = 0; i < n; i++) {
         uint64_t start = image->bias + segments[i].p_vaddr;
         if (segments[i].p_type == PT_DYNAMIC) read_dynamic(image, start, segments[i].p_memsz);
+        if (segments[i].p_type == PT_INTERP) image->interpreted = true;
         if (segments[i].p_type == PT_TLS) image->variables = start, image->variables_size = segments[i].p_filesz;
     }
 }
@@ -106,7 +107,8 @@ static uint64_t search_chain(const struct ggs_image * image, uint64_t chain, uin
         if (!get(image, chain + 4 * (uint64_t) (index - first), &link, sizeof(link))) return older;
         if ((link | 1) == (hash | 1) &&
             get(image, image->symbols + index * (uint64_t) sizeof(symbol), &symbol, sizeof(symbol)) &&
-            symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            symbol.st_shndx != SHN_UNDEF &&
+            (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC || ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT) &&
             is_named(image, &symbol, name)) {
             if (image->versions != 0) get(image, image->versions + 2 * (uint64_t) index, &version, sizeof(version));
             older = image->bias + symbol.st_value;
@@ -132,27 +134,30 @@ uint64_t ggs_image_symbol(const struct ggs_image * image, const char * name) {
 
 // ---- thread-local variables ----
 
-// The dynamic linker has stored the offset of one variable in the object's relocations, which gives
-// the offset of the first one.
-uint64_t ggs_image_variables_distance(const struct ggs_image * image) {
+// The dynamic linker has stored the offset of one variable, or the object's number, where a
+// relocation says. The program itself needs none: it is module 1.
+void ggs_image_variables_place(const struct ggs_image * image, uint64_t * distance, uint64_t * module) {
     enum { BLOCK = 1024 };
     Elf64_Rela entries[BLOCK];
     uint64_t   n = image->variables == 0 || image->relocations == 0 ? 0 : image->relocations_size / sizeof(entries[0]);
+    *distance = *module = 0;
     for (uint64_t done = 0; done < n; done += BLOCK) {
         size_t part = n - done < BLOCK ? (size_t) (n - done) : BLOCK;
-        if (!get(image, image->relocations + done * sizeof(entries[0]), entries, part * sizeof(entries[0]))) return 0;
+        if (!get(image, image->relocations + done * sizeof(entries[0]), entries, part * sizeof(entries[0]))) return;
         for (size_t i = 0; i < part; i++) {
             Elf64_Sym symbol = {0};
-            uint64_t  number = ELF64_R_SYM(entries[i].r_info), distance;
-            if (ELF64_R_TYPE(entries[i].r_info) != R_X86_64_TPOFF64) continue;
+            uint64_t  number = ELF64_R_SYM(entries[i].r_info), type = ELF64_R_TYPE(entries[i].r_info), stored;
+            if (type != R_X86_64_TPOFF64 && type != R_X86_64_DTPMOD64) continue;
             if (number != 0 && (!get(image, image->symbols + number * sizeof(symbol), &symbol, sizeof(symbol)) ||
                                 symbol.st_shndx == SHN_UNDEF))
                 continue;
-            if (!get(image, image->bias + entries[i].r_offset, &distance, sizeof(distance))) return 0;
-            return symbol.st_value + (uint64_t) entries[i].r_addend - distance;
+            if (!get(image, image->bias + entries[i].r_offset, &stored, sizeof(stored))) return;
+            if (type == R_X86_64_DTPMOD64) *module = stored;
+            if (type == R_X86_64_TPOFF64) *distance = symbol.st_value + (uint64_t) entries[i].r_addend - stored;
+            if (*distance != 0) return;
         }
     }
-    return 0;
+    if (*module == 0 && image->interpreted) *module = 1;
 }
 
 // ---- code ----

@@ -1,5 +1,6 @@
 #include "attach/quiesce.h"
 
+#include "attach/bootstrap.h"
 #include "base/error.h"
 
 #if defined(__x86_64__)
@@ -38,24 +39,39 @@ static void let_go(struct stopped * stopped) {
     while (stopped->n > 0) ptrace(PTRACE_DETACH, stopped->threads[--stopped->n], 0, 0);
 }
 
+// Interrupts the threads that are not stopped yet, all of them ahead of the first wait: a thread
+// that waits for a processor stops as soon as it has one, and leaves it to the next. Returns how
+// many there are; -1 with errno if one cannot be stopped.
+static int stop_new(struct stopped * stopped, const struct ggs_tracee * tracee) {
+    static struct ggs_tracee_thread threads[THREADS_MOST]; // one thread attaches
+    size_t                          n = ggs_tracee_threads(tracee, threads, THREADS_MOST), first = stopped->n;
+    if (n == THREADS_MOST) errno = E2BIG;
+    if (n == 0 || n == THREADS_MOST) return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (is_stopped(stopped, threads[i].id) || threads[i].state == 'Z' || threads[i].state == 'X') continue;
+        if (ggs_trace_interrupt(threads[i].id) == 0)
+            stopped->threads[stopped->n++] = threads[i].id;
+        else if (errno != ESRCH) // it has ended
+            return -1;
+    }
+    size_t seized = stopped->n;
+    stopped->n    = first;
+    for (size_t i = first; i < seized; i++) {
+        pid_t thread = stopped->threads[i];
+        if (ggs_trace_await_stop(thread, patience_ns) == 0)
+            stopped->threads[stopped->n++] = thread;
+        else if (errno != ESRCH)
+            return -1;
+    }
+    return (int) (seized - first);
+}
+
 // Running threads make new ones, so it repeats until there are no others.
 static bool stop_all(struct stopped * stopped, const struct ggs_tracee * tracee) {
-    static struct ggs_tracee_thread threads[THREADS_MOST]; // one thread attaches
-    for (bool found = true; found;) {
-        size_t n = ggs_tracee_threads(tracee, threads, THREADS_MOST);
-        found    = false;
-        if (n == THREADS_MOST) errno = E2BIG;
-        if (n == 0 || n == THREADS_MOST) return false;
-        for (size_t i = 0; i < n; i++) {
-            if (is_stopped(stopped, threads[i].id) || threads[i].state == 'Z' || threads[i].state == 'X') continue;
-            if (ggs_trace_stop(threads[i].id, patience_ns) == 0)
-                stopped->threads[stopped->n++] = threads[i].id;
-            else if (errno != ESRCH) // it has ended
-                return false;
-            found = true;
-        }
-    }
-    return true;
+    int n;
+    do n = stop_new(stopped, tracee);
+    while (n > 0);
+    return n == 0;
 }
 
 // ---- positions of threads ----
@@ -93,7 +109,7 @@ static bool any_between(const struct ggs_tracee * tracee, const struct stopped *
 
 static bool is_code(const struct ggs_tracee * tracee, const struct ggs_code_place * place) {
     const struct ggs_tracee_map * map = ggs_tracee_map_at(tracee, place->at);
-    return map != NULL && map->executable && !map->writable && map->inode != 0 && place->length >= GGS_JUMP_LENGTH &&
+    return map != NULL && map->executable && !map->writable && map->inode != 0 && place->length >= GGS_JUMP_MOST &&
            place->length <= LENGTH_MOST && place->length <= map->end - place->at;
 }
 
@@ -102,7 +118,7 @@ static size_t write_all(const struct ggs_tracee * tracee, const struct ggs_code_
     for (size_t i = 0; i < n; i++) {
         const uint8_t *from = back ? places[i].after : places[i].before,
                       *to   = back ? places[i].before : places[i].after;
-        uint8_t there[GGS_JUMP_LENGTH];
+        uint8_t there[GGS_JUMP_MOST];
         if (!ggs_tracee_read(tracee, places[i].at, there, sizeof(there))) continue;
         if (memcmp(there, to, sizeof(there)) == 0)
             written++;
@@ -112,12 +128,26 @@ static size_t write_all(const struct ggs_tracee * tracee, const struct ggs_code_
     return written;
 }
 
+static const char * explain_stop(int why) {
+    switch (why) {
+        case EBUSY:
+            return "it is being stopped by others";
+        case E2BIG:
+            return "there are more than 4,096";
+        case ETIMEDOUT:
+            return "one waits in the kernel";
+        case EAGAIN:
+            return "one is always in the code that is to be changed";
+        default:
+            return strerror(why);
+    }
+}
+
 static int fail_stop(const struct ggs_tracee * tracee, struct ggs_error * error) {
     return ggs_fail(error, GGS_IO,
                     "the threads of process %d (%s) cannot be stopped for a moment (%s), so the ggml inside it is not "
                     "recorded",
-                    (int) tracee->pid, tracee->name,
-                    errno == EBUSY ? "it is being stopped by others" : strerror(errno));
+                    (int) tracee->pid, tracee->name, explain_stop(errno));
 }
 
 struct work {
@@ -180,7 +210,7 @@ int ggs_quiesce(struct ggs_quiesced * result, struct ggs_tracee * tracee, const 
                 size_t n, bool back, struct ggs_error * error) {
     (void) tracee, (void) places, (void) n, (void) back;
     *result = (struct ggs_quiesced){0};
-    return ggs_fail(error, GGS_UNSUPPORTED, "ggscope attach is made for x86-64: start the program with ggscope record");
+    return ggs_bootstrap_check(error);
 }
 
 #endif

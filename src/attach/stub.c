@@ -3,6 +3,8 @@
 // section.
 #include "attach/stub.h"
 
+#include "attach/c-library.h"
+
 #if defined(__x86_64__)
 
 #include <sys/syscall.h>
@@ -78,6 +80,7 @@ STUB static void load(struct ggs_stub * stub) {
     void * found = library == NULL ? NULL : stub->dlsym(library, stub->symbol);
     if (found == NULL) copy_text(stub->error, sizeof(stub->error), stub->dlerror());
     *(void **) &stub->entry = found;
+    if (found != NULL) stub->block_at = stub->dlsym(library, stub->block_symbol);
 }
 
 STUB void * ggs_stub_thread(void * argument);
@@ -88,9 +91,10 @@ STUB void * ggs_stub_thread(void * argument) {
     while (__atomic_load_n(&stub->bootstrap_lives, __ATOMIC_ACQUIRE) != 0) sleep_ms();
     for (uint64_t i = 0; i < stub->unused_bytes / 8; i++) ((volatile uint64_t *) stub->unused)[i] = 0;
     if (stub->entry == NULL) load(stub);
+    if (stub->block_at != NULL) *stub->block_at = stub->block;
     if (stub->entry != NULL) stub->result = stub->entry(stub->request);
     finish(stub, stub->entry != NULL ? GGS_STUB_DONE : GGS_STUB_FAILED);
-    return stub->munmap(stub->region, stub->region_size); // a tail call: this code is unmapped
+    return stub->munmap(stub->region, stub->region_size - stub->kept_size); // a tail call: this code is unmapped
 }
 
 STUB void ggs_stub_bootstrap(struct ggs_stub * stub);
@@ -102,6 +106,7 @@ STUB void ggs_stub_bootstrap(struct ggs_stub * stub) {
         for (;;) call(SYS_exit, 0, 0, 0, 0);
     finish(stub, GGS_STUB_FAILED);
     // The exit path there unmaps the region, with this code, and ends the thread.
+    stub->unused[GGS_UNUSED_SIZE] -= stub->kept_size;
     __asm__ volatile("mov %0, %%rsp; ret" : : "r"(stub->unused));
     __builtin_unreachable();
 }

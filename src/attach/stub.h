@@ -5,7 +5,9 @@
 //                 of zeros, calls pthread_create and ends.
 //     thread      made by pthread_create: an ordinary thread. It waits for locks of the dynamic
 //                 linker and malloc like any other, while the program runs. At its end it unmaps
-//                 all of this.
+//                 all of this but the bootstrap's thread-local variables: pthread_create calls
+//                 malloc, and jemalloc keeps a list of such variables. The next bootstrap of the
+//                 process uses them again.
 //
 // Both need no further help: ggscope may be killed at any time.
 #pragma once
@@ -31,8 +33,10 @@ struct ggs_stub {
     void * (*thread)(void * stub);
     int (*entry)(const char * request); // of a loaded library; NULL: load it first
     uint8_t *       region;
-    uint64_t        region_size;
-    uint64_t *      unused; // place of the bootstrap's exit path; zeroed when it has ended
+    uint64_t        region_size, kept_size; // kept: at its end, the variables and the thread block
+    uint64_t        block;                  // the bootstrap's thread block
+    uint64_t *      block_at;               // where the library stores it; NULL: find `block_symbol` first
+    uint64_t *      unused;                 // place of the bootstrap's exit path; zeroed when it has ended
     uint64_t        unused_bytes;
     const uint8_t * image; // the library if its file cannot be opened there; NULL: load `path`
     uint64_t        image_size;
@@ -41,7 +45,7 @@ struct ggs_stub {
     uint32_t        acknowledged;    // ggscope has read the result
     int32_t         result;
     int32_t         thread_id; // of the ordinary thread, inside the process's PID namespace
-    char            path[4096], symbol[64], request[12288], error[512];
+    char            path[4096], symbol[64], block_symbol[64], request[12288], error[512];
 };
 
 // Returns the code, with the offsets of its two functions.

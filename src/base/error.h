@@ -6,8 +6,7 @@
 // Library code never prints and never exits; only the command line programs do.
 //
 //     int ggs_thing_open(struct ggs_thing * thing, const char * path, struct ggs_error * error) {
-//         if (!good) return ggs_fail(error, GGS_FORMAT, "%s: not a thing: bad magic at offset 0",
-//             path);
+//         if (!good) return ggs_fail(error, GGS_FORMAT, "%s: bad magic at offset 0", path);
 //         ...
 //     }
 #pragma once

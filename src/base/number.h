@@ -1,4 +1,4 @@
-// Numbers for people: "1.21 MiB", "34.5 us", "1,234,567", and back again from the command line.
+// Formats numbers as "1.21 MiB", "34.5 us", "1,234,567", and parses those of the command line.
 #pragma once
 
 #include <stdbool.h>

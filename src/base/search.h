@@ -1,7 +1,7 @@
 // Binary search in sorted arrays:
 //
-//     uint64_t i = ggs_search(n, at, rows[at].begin < begin); // the first row that begins at
-//         `begin` or behind it; n if there is none
+//     // the first row that begins at `begin` or later; n if there is none
+//     uint64_t i = ggs_search(n, at, rows[at].begin < begin);
 //
 // The condition uses the index `at`. It must hold for the front of the array and not for the rest;
 // the result is the first index for which it does not hold.

@@ -57,8 +57,26 @@ static bool divide(struct ggs_stream_plan * plan, uint64_t budget, uint64_t leas
     return true;
 }
 
+// Estimates what a token reads: dense weights that are not kept, and experts without a slot. A few
+// slots hold about twice their share, because tokens choose some experts more often.
+static double bytes_per_token(const struct ggs_stream_plan * plan) {
+    double dense = (double) (dense_above(plan, 0) - dense_above(plan, plan->mapped_above)), kept = (double) plan->kept;
+    double slots = plan->slots == 0 ? 0 : (double) plan->slots + (kept > dense ? kept - dense : 0);
+    double read  = kept < dense ? dense - kept : 0;
+    if (2 * slots < (double) plan->all_slots)
+        read += (double) plan->least_slots * (1 - 2 * slots / (double) plan->all_slots);
+    return read;
+}
+
+// Few slots hold few of the experts that a token chooses. Where they displace dense weights, which
+// every token reads, memory is better used without them.
 static bool divide_somehow(struct ggs_stream_plan * plan, uint64_t budget) {
-    return divide(plan, budget, plan->least_slots) || (plan->least_slots > 0 && divide(plan, budget, 0));
+    struct ggs_stream_plan without = *plan;
+    bool                   slots   = divide(plan, budget, plan->least_slots);
+    if (plan->least_slots == 0 || (slots && plan->ring == 0)) return slots;
+    if (!divide(&without, budget, 0) || (slots && bytes_per_token(plan) <= bytes_per_token(&without))) return slots;
+    *plan = without;
+    return true;
 }
 
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {

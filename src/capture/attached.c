@@ -20,6 +20,7 @@
 #include "capture/capture.h"
 #include "capture/cpu/ops.h"
 #include "capture/existing.h"
+#include "capture/forks.h"
 #include "capture/inside/inside.h"
 #include "capture/window.h"
 #include "preload/hook.h"
@@ -128,7 +129,24 @@ static void restore(void) {
     change_code(GGS_ATTACH_CODE_BACK, ggs_capture_is_watched);
 }
 
+// The last message. With a text it says what went wrong.
+static void leave(void) {
+    struct ggs_spool_attach * state = words;
+    words                           = NULL;
+    set_state(state, state->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
+    munmap(state, sizeof(*state));
+    busy = false;
+}
+
+// Ends ahead of the recording, with the text.
+static void * refuse(void * unused) {
+    ggs_redirect_end();
+    leave();
+    return unused;
+}
+
 static void * record(void * unused) {
+    if (ggs_capture_watch_forks()) ggs_forks_await(); // a child must know that it is one before it has hooks
     ggs_resolve_refresh();
     ggs_ops_list_threads();
     ggs_existing_begin();
@@ -142,7 +160,16 @@ static void * record(void * unused) {
     const struct ggs_code_place * places;
     words->n_places = (uint32_t) ggs_inside_attach(&places);
     words->places   = (uint64_t) (uintptr_t) places;
+    if (words->n_places == 0 && ggs_inside_problem() != NULL && !ggs_resolve_has_engine()) {
+        snprintf(words->text, sizeof(words->text), "its ggml has no functions to record single ops by, and %s",
+                 ggs_inside_problem());
+        return refuse(unused);
+    }
     change_code(GGS_ATTACH_CODE, is_parent_watched); // no spool has our mark yet
+    if (words->stopped != 0) {
+        snprintf(words->text, sizeof(words->text), "its code cannot be changed");
+        return refuse(unused);
+    }
     ggs_capture_begin();
     if (!request.quiet)
         ggs_capture_warn("process %d is being recorded%s%s, prompts included", (int) getpid(),
@@ -152,11 +179,7 @@ static void * record(void * unused) {
     set_state(words, GGS_ATTACH_ENDING);
     ggs_capture_end(restore);
     snprintf(words->text, sizeof(words->text), "%s", ggs_capture_problem());
-    struct ggs_spool_attach * told = words;
-    words                          = NULL;
-    set_state(told, told->text[0] == '\0' ? GGS_ATTACH_DETACHED : GGS_ATTACH_FAILED);
-    munmap(told, sizeof(*told));
-    busy = false;
+    leave();
     return unused;
 }
 
@@ -207,6 +230,10 @@ void ggs_attached_records(void) {
     if (is_child && words != NULL && !__atomic_exchange_n(&busy, true, __ATOMIC_ACQ_REL) && !start_thread(record_child))
         busy = false;
 }
+
+// The thread block of attach/stub.h's bootstrap, kept for the next one.
+extern uint64_t ggscope_attach_block;
+EXPORT uint64_t ggscope_attach_block;
 
 // Called by ggscope's thread in this process with all signals blocked. Threads it makes inherit
 // that.

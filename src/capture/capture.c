@@ -26,9 +26,9 @@
 #include "capture/losses.h"
 #include "capture/memory/buffers.h"
 #include "capture/memory/mapped-files.h"
-#include "capture/memory/prove.h"
 #include "capture/memory/reads.h"
 #include "capture/memory/residency.h"
+#include "capture/memory/touched-pages.h"
 #include "capture/sandbox.h"
 #include "capture/segment.h"
 #include "capture/slots.h"
@@ -56,7 +56,7 @@ static void set_state(int state) {
     __atomic_store_n(&ggs_capture_state, state, __ATOMIC_RELEASE);
 }
 
-static void say(const char * format, va_list arguments) {
+static void print_message(const char * format, va_list arguments) {
     if (!ggs_sandboxed()) ggs_message(format, arguments);
 }
 
@@ -80,14 +80,14 @@ void ggs_capture_disable(const char * format, ...) {
     vsnprintf(problem, sizeof(problem), format, arguments);
     va_end(arguments);
     va_start(arguments, format);
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
 }
 
 void ggs_capture_warn(const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    print_message(format, arguments);
     va_end(arguments);
 }
 
@@ -202,7 +202,7 @@ static void child_of_fork(void) {
     ggs_attached_forked();
     ggs_op_set_opened(NULL);
     ggs_ops_forget_threads();
-    ggs_prove_forget();
+    ggs_touched_pages_forget();
     ggs_reads_forget();
     ggs_losses_forget();
     ggs_resolve_unlock();
@@ -220,21 +220,26 @@ static void configure_segments(void) {
     ggs_segment_configure(&settings);
 }
 
+bool ggs_capture_watch_forks(void) {
+    static bool watches;
+    if (watches) return false;
+    watches = pthread_atfork(ggs_objects_before_fork, ggs_objects_in_parent, child_of_fork) == 0;
+    return watches;
+}
+
 void ggs_capture_begin(void) {
-    static bool watches_forks;
     if (waiting || forked) reset();
     memcpy(output, ggs_capture.output, sizeof(output));
     memcpy(spool, ggs_capture.spool, sizeof(spool));
-    spool_is_set         = ggs_capture.spool_is_set;
-    ggs_prove_wanted     = ggs_capture.prove;
-    ggs_residency_wanted = ggs_capture.residency;
-    problem[0]           = '\0';
+    spool_is_set             = ggs_capture.spool_is_set;
+    ggs_touched_pages_wanted = ggs_capture.prove;
+    ggs_residency_wanted     = ggs_capture.residency;
+    problem[0]               = '\0';
     configure_segments();
     ggs_window_reset(ggs_capture.attached);
     ggs_window_begin(ggs_capture.spool);
     hold_spool(false);
-    if (!watches_forks)
-        watches_forks = pthread_atfork(ggs_objects_before_fork, ggs_objects_in_parent, child_of_fork) == 0;
+    ggs_capture_watch_forks();
     set_state(GGS_CAPTURE_ASLEEP);
     ggs_window_open();
 }

@@ -37,6 +37,9 @@ struct ggs_capture_settings {
 
 extern struct ggs_capture_settings ggs_capture; // of the recording; set before it begins
 
+// Registers what forked children do first. False if that was done before, or is impossible.
+bool ggs_capture_watch_forks(void);
+
 // Begins a recording with the settings of ggs_capture once an engine is found.
 void ggs_capture_begin(void);
 // Ends the recording while the program runs on. Closes the window, waits for graph runs in

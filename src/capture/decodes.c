@@ -37,9 +37,10 @@ static bool enter(const void * caller, uint32_t n_tokens) {
     return true;
 }
 
-static void leave(int status) {
+// `kept`: if it failed, how many of its tokens are in the memory nevertheless, from the first on.
+static void leave(int status, uint64_t kept) {
     if (ggs_in.decode != 0 && ggs_capture_recording())
-        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, 0, 0, NULL);
+        ggs_journal_numbers(GGS_JOURNAL_DECODE_END, ggs_in.decode, (uint64_t) (int64_t) status, kept, 0, NULL);
     ggs_in.decode = 0;
     ggs_window_leave();
 }
@@ -47,26 +48,44 @@ static void leave(int status) {
 // ---- batches that the program fills itself ----
 
 // The same in releases without memory objects, where 0 means the first token or none.
-static int32_t older_last_position(void * context, const void * caller) {
+static int32_t older_last_position(void * context, int32_t sequence, const void * caller) {
     static const char * const names[] = {"llama_kv_self_seq_pos_max", "llama_kv_cache_seq_pos_max"};
     int32_t (*last)(void *, int32_t)  = NULL;
     for (size_t i = 0; last == NULL && i < sizeof(names) / sizeof(names[0]); i++)
         last = (int32_t(*)(void *, int32_t)) ggs_resolve_name(names[i], caller);
-    int32_t found = last == NULL ? 0 : last(context, 0);
+    int32_t found = last == NULL ? 0 : last(context, sequence);
     return found > 0 ? found : -2;
 }
 
-// The last position of sequence 0 in a context: the engine continues from it if a program sets no
-// positions. -2 if unknown.
-static int32_t last_position(void * context, const void * caller) {
+// The last position of a sequence in a context. -2 if unknown.
+static int32_t last_position(void * context, int32_t sequence, const void * caller) {
     // Called for each recorded token: bound like hooks, so they are resolved once.
     static struct ggs_hook get_memory_of = GGS_HOOK(get_memory_of, "llama_get_memory");
     static struct ggs_hook last_of       = GGS_HOOK(last_of, "llama_memory_seq_pos_max");
     void * (*get_memory)(void *)         = (void * (*) (void *) ) ggs_resolve(&get_memory_of, caller);
     int32_t (*last)(void *, int32_t)     = (int32_t(*)(void *, int32_t)) ggs_resolve(&last_of, caller);
-    if (get_memory == NULL || last == NULL) return older_last_position(context, caller);
+    if (get_memory == NULL || last == NULL) return older_last_position(context, sequence, caller);
     void * memory = get_memory(context);
-    return memory == NULL ? -2 : last(memory, 0);
+    return memory == NULL ? -2 : last(memory, sequence);
+}
+
+// True if a decode failed after it had computed. One that was refused may have a batch that no
+// function of the engine accepts.
+static bool failed_midway(int status, bool encode) {
+    return status != 0 && !encode && ggs_in.decode != 0 && ggs_in.ran == ggs_in.decode;
+}
+
+// If a decode fails midway, the engine removes the cells of its current part and keeps those of
+// earlier ones.
+static uint64_t count_kept(void * context, const struct ggs_batch * batch, const void * caller) {
+    uint64_t kept = 0;
+    int32_t  last = -2;
+    for (; kept < batch->n; kept++) {
+        if (kept == 0 || batch->sequence[kept] != batch->sequence[kept - 1])
+            last = last_position(context, batch->sequence[kept], caller);
+        if (batch->position[kept] > last) break;
+    }
+    return kept;
 }
 
 enum { MORE_SEQUENCES_MAX = 1 << 20 };
@@ -89,14 +108,22 @@ static uint64_t emit_batch(void * context, const struct abi_batch * batch, bool 
     uint32_t         has =
         (batch->token != NULL ? GGS_DECODE_HAS_TOKENS : 0u) | (batch->pos != NULL ? GGS_DECODE_HAS_POSITIONS : 0u) |
         (batch->seq_id != NULL ? GGS_DECODE_HAS_SEQUENCES : 0u) | (batch->logits != NULL ? GGS_DECODE_HAS_OUTPUTS : 0u);
-    // The journal lacks decodes outside of windows, so positions cannot be continued from it.
+    // The engine continues from the last position if a program sets none. The journal lacks decodes
+    // outside of windows.
     int32_t first = -1;
     if (batch->pos == NULL && !encode && atomic_load_explicit(&ggs_window_gaps, memory_order_relaxed))
-        first = last_position(context, caller) + 1;
+        first = last_position(context, 0, caller) + 1;
     if (first >= 0) has |= GGS_DECODE_HAS_POSITIONS;
     uint64_t decode = read_batch(&b, batch, first) ? emit_decode(context, &b, has, encode) : 0;
     ggs_batch_release(&b);
     return decode;
+}
+
+static uint64_t count_kept_of(void * context, const struct abi_batch * batch, const void * caller) {
+    struct ggs_batch b    = {0};
+    uint64_t         kept = batch->pos != NULL && read_batch(&b, batch, -1) ? count_kept(context, &b, caller) : 0;
+    ggs_batch_release(&b);
+    return kept;
 }
 
 // What llama_decode and llama_encode have in common.
@@ -107,8 +134,9 @@ static int decode(int (*real)(void *, union abi_by_value), void * context, union
     bool recorded = ggs_window_enter();
     ggs_outputs_decode(recorded);
     if (recorded) ggs_in.decode = emit_batch(context, &batch->batch, encode, caller);
-    int status = real(context, *batch);
-    leave(status);
+    int      status = real(context, *batch);
+    uint64_t kept   = failed_midway(status, encode) ? count_kept_of(context, &batch->batch, caller) : 0;
+    leave(status, kept);
     return status;
 }
 
@@ -141,7 +169,7 @@ EXPORT int llama_process(void * context, int type, void * batch) {
     ggs_outputs_decode(recorded);
     if (recorded && seen != NULL) ggs_in.decode = emit_tracked(context, seen, type == ENCODE);
     int status = real(context, type, batch);
-    leave(status);
+    leave(status, seen != NULL && failed_midway(status, type == ENCODE) ? count_kept(context, seen, CALLER) : 0);
     return status;
 }
 

@@ -1,8 +1,10 @@
 #include "capture/describe.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/code/unoptimised.h"
 #include "base/secrets.h"
 #include "base/system/ticks.h"
+#include "capture/capture.h"
 #include "capture/journal.h"
 #include "preload/ggml-abi.h"
 #include "preload/objects.h"
@@ -139,6 +143,30 @@ static const char * beginning(void) {
     return text.data;
 }
 
+// Sanitizers make an engine several times slower. Their runtimes are found by a function that each
+// has.
+static void add_build(struct text * text) {
+    static const struct {
+        const char *name, *function;
+    } sanitizers[] = {{"address", "__asan_init"}, {"thread", "__tsan_init"}, {"memory", "__msan_init"}};
+    for (size_t i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]); i++)
+        if (dlsym(RTLD_DEFAULT, sanitizers[i].function) != NULL) add(text, "sanitizer=%s\n", sanitizers[i].name);
+    enum { LOOKED_AT = 24 };
+    const uint8_t * code = ggs_abi_find("ggml_nbytes");
+    if (code != NULL && ggs_code_is_unoptimised(code, LOOKED_AT)) add(text, "optimised=no\n");
+}
+
+// CPUs that the program may use: it may have been started by taskset or numactl. OpenMP may bind
+// the main thread to one of several, and the engine may do so later: read once.
+static void add_usable_cores(struct text * text) {
+    static int cores = -1; // 0: unknown
+    cpu_set_t  usable;
+    bool bound = getenv("OMP_PROC_BIND") != NULL || getenv("OMP_PLACES") != NULL || getenv("GOMP_CPU_AFFINITY") != NULL;
+    if (cores < 0 && (bound || ggs_capture.attached)) cores = 0;
+    if (cores < 0) cores = sched_getaffinity(getpid(), sizeof(usable), &usable) == 0 ? CPU_COUNT(&usable) : 0;
+    if (cores > 0) add(text, "usable_cores=%d\n", cores);
+}
+
 void ggs_describe_engine(void) {
     static struct text text; // one thread at a time
     text.used = 0;
@@ -147,6 +175,8 @@ void ggs_describe_engine(void) {
     add(&text, "ggml_commit=%s\n", ggs_engine.commit == NULL ? "unknown" : ggs_engine.commit());
     const char * (*llama_version)(void) = (const char * (*) (void) ) ggs_abi_find("llama_version");
     if (llama_version != NULL) add(&text, "llama_version=%s\n", llama_version());
+    add_build(&text);
+    add_usable_cores(&text);
     ggs_objects_visit(add_library, &text);
     add(&text, "%s", beginning());
     ggs_journal_text(GGS_JOURNAL_ENGINE, text.data);

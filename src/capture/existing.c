@@ -15,8 +15,8 @@
 #include "base/system/maps.h"
 #include "capture/capture.h"
 #include "capture/journal.h"
-#include "capture/memory/files.h"
 #include "capture/memory/mapped-files.h"
+#include "capture/memory/opened-files.h"
 #include "capture/sandbox.h"
 #include "preload/ggml-abi.h"
 #include "preload/resolve.h"
@@ -27,12 +27,12 @@ enum { CONTEXTS_MOST = 64, FILES_MOST = 64 };
 static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(const void *) contexts[CONTEXTS_MOST]; // contexts that are in the journal
 static void *                last_model;
-static _Atomic bool          files_told;
+static _Atomic bool          files_written;
 
 void ggs_existing_begin(void) {
     memset(contexts, 0, sizeof(contexts));
-    last_model = NULL;
-    files_told = false;
+    last_model    = NULL;
+    files_written = false;
 }
 
 // ---- contexts ----
@@ -54,17 +54,29 @@ static void emit_context(void * context, const void * caller) {
     ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) last_model, (uint64_t) memory, 1, NULL);
 }
 
+// The caller holds the lock.
+static void remember(const void * context) {
+    for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
+        if (contexts[i] != NULL) continue;
+        contexts[i] = context;
+        return;
+    }
+}
+
 void ggs_existing_context(void * context, const void * caller) {
     if (!ggs_capture.attached || is_emitted(context)) return;
     pthread_mutex_lock(&lock);
     if (!is_emitted(context)) {
         emit_context(context, caller);
-        for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
-            if (contexts[i] != NULL) continue;
-            contexts[i] = context;
-            break;
-        }
+        remember(context);
     }
+    pthread_mutex_unlock(&lock);
+}
+
+void ggs_existing_skip(const void * context) {
+    if (!ggs_capture.attached || is_emitted(context)) return;
+    pthread_mutex_lock(&lock);
+    if (!is_emitted(context)) remember(context);
     pthread_mutex_unlock(&lock);
 }
 
@@ -76,18 +88,10 @@ struct found {
     unsigned n;
 };
 
-static bool is_model(int fd) {
-    char magic[4];
-    return pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) && memcmp(magic, "GGUF", sizeof(magic)) == 0;
-}
-
 // Adds a file once if it is a model. `path` opens it, `name` is its name in the recording.
 static void add_file(struct found * found, const char * path, const char * name) {
     struct stat info;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return;
-    bool wanted = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && is_model(fd);
-    close(fd);
+    bool        wanted = ggs_file_is_gguf(path, &info);
     for (unsigned i = 0; wanted && i < found->n; i++)
         wanted = found->devices[i] != info.st_dev || found->inodes[i] != info.st_ino;
     char * copy = wanted && found->n < FILES_MOST ? strdup(name) : NULL;
@@ -155,9 +159,9 @@ static void emit_files(const struct found * found) {
 }
 
 void ggs_existing_files(void) {
-    if (files_told || ggs_sandboxed()) return;
+    if (files_written || ggs_sandboxed()) return;
     pthread_mutex_lock(&lock);
-    if (!files_told) {
+    if (!files_written) {
         struct found found = {.n = 0};
         if (ggs_capture.model[0] != '\0') add_file(&found, ggs_capture.model, ggs_capture.model);
         add_mapped(&found);
@@ -165,7 +169,7 @@ void ggs_existing_files(void) {
         if (found.n == 0) add_arguments(&found);
         if (found.n > 0) emit_files(&found);
         for (unsigned i = 0; i < found.n; i++) free(found.paths[i]);
-        files_told = true;
+        files_written = true;
     }
     pthread_mutex_unlock(&lock);
 }

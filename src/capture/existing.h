@@ -8,8 +8,10 @@ struct abi_graph;
 // Begins the search in an attached program.
 void ggs_existing_begin(void);
 
-// Records the context of a decode, and its model, once.
+// Records a context that is used, and its model, once.
 void ggs_existing_context(void * context, const void * caller);
+// The context was made while attached, and is recorded.
+void ggs_existing_skip(const void * context);
 
 // Records the model files once, before the first graph. Also for engines whose functions that open
 // files are not hooked.

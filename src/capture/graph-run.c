@@ -9,9 +9,9 @@
 #include "capture/existing.h"
 #include "capture/journal.h"
 #include "capture/losses.h"
-#include "capture/memory/prove.h"
 #include "capture/memory/reads.h"
 #include "capture/memory/residency.h"
+#include "capture/memory/touched-pages.h"
 #include "capture/thread.h"
 #include "capture/values/values.h"
 #include "capture/window.h"
@@ -35,7 +35,7 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
     ggs_in.run     = 0;
     ggs_in.flags   = 0;
     ggs_in.guessed = false;
-    if (ggs_prove_wanted) ggs_prove_enter();
+    if (ggs_touched_pages_wanted) ggs_touched_pages_enter();
     bool awake = ggs_capture_wake(caller); // maps the window
     if (!awake) ggs_capture_count_unrecorded();
     if (!ggs_window_enter() || !awake || graph == NULL || graph->n_nodes <= 0) return;
@@ -72,11 +72,12 @@ void ggs_graph_run_enter(const struct abi_graph * graph, void * backend, const v
         return;
     }
     ggs_in.run = run.run;
+    ggs_in.ran = run.decode;
 }
 
 void ggs_graph_run_leave(const struct abi_graph * graph, int64_t status) {
     if (--ggs_in.depth > 0) return;
-    if (ggs_prove_wanted) ggs_prove_leave();
+    if (ggs_touched_pages_wanted) ggs_touched_pages_leave();
     if (ggs_in.run == 0) { // not recorded; ends of recorded runs are written even into a full spool
         ggs_window_leave();
         return;

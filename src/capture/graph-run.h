@@ -17,6 +17,7 @@ struct ggs_nesting {
     bool                              guessed; // the graph is a guess until the run ends
     uint32_t                          flags;   // enum ggs_run_flags, written at the run's end
     uint64_t                          schedule, decode;
+    uint64_t                          ran; // the newest decode with a graph run
     unsigned                          transfer_depth;
     unsigned                          alloc_depth;
     unsigned                          outer;         // calls that windows decide about (window.h)

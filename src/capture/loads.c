@@ -1,14 +1,16 @@
 // Model files, models and contexts as the engine opens them.
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "capture/capture.h"
+#include "capture/existing.h"
 #include "capture/journal.h"
-#include "capture/memory/files.h"
 #include "capture/memory/mapped-files.h"
+#include "capture/memory/opened-files.h"
 #include "capture/memory/reads.h"
 #include "capture/memory/residency.h"
 #include "capture/sandbox.h"
@@ -36,17 +38,34 @@ static char * absolute_path(const char * path) {
     return NULL;
 }
 
+static void add_model_file(const char * path) {
+    char * absolute = absolute_path(path);
+    ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
+    ggs_files_add(absolute == NULL ? path : absolute);
+    ggs_mapped_files_expect_load();
+    ggs_reads_expect();
+    free(absolute);
+}
+
 EXPORT void * gguf_init_from_file(const char * path, struct gguf_params params) {
     REAL(gguf_init_from_file);
-    if (path != NULL && ggs_capture_wake(CALLER)) {
-        char * absolute = absolute_path(path);
-        ggs_journal_text(GGS_JOURNAL_FILE, absolute == NULL ? path : absolute);
-        ggs_files_add(absolute == NULL ? path : absolute);
-        ggs_mapped_files_expect_load();
-        ggs_reads_expect();
-        free(absolute);
-    }
+    if (path != NULL && ggs_capture_wake(CALLER)) add_model_file(path);
     return real(path, params);
+}
+
+// The path of a stream, as a link to it; "" if the stream has no file.
+static void path_of_stream(FILE * stream, char path[32]) {
+    int fd  = stream == NULL ? -1 : fileno(stream);
+    path[0] = '\0';
+    if (fd >= 0) snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+EXPORT void * gguf_init_from_file_ptr(FILE * stream, struct gguf_params params) {
+    REAL(gguf_init_from_file_ptr);
+    char path[32];
+    path_of_stream(stream, path);
+    if (path[0] != '\0' && ggs_capture_wake(CALLER)) add_model_file(path);
+    return real(stream, params);
 }
 
 // ---- models, contexts ----
@@ -76,6 +95,18 @@ EXPORT void * llama_model_load_from_file(const char * path, union abi_by_value p
     return model;
 }
 
+EXPORT void * llama_model_load_from_file_ptr(FILE * stream, union abi_by_value params) {
+    REAL(llama_model_load_from_file_ptr);
+    char path[32];
+    path_of_stream(stream, path);
+    char *   absolute = path[0] == '\0' ? NULL : absolute_path(path);
+    uint64_t load     = ggs_capture_wake(CALLER) ? emit_load(absolute == NULL ? "" : absolute) : 0;
+    free(absolute);
+    void * model = real(stream, params);
+    emit_load_end(load, model);
+    return model;
+}
+
 EXPORT void * llama_model_load_from_splits(const char ** paths, size_t n_paths, union abi_by_value params) {
     REAL(llama_model_load_from_splits);
     uint64_t load  = ggs_capture_wake(CALLER) ? emit_load(n_paths > 0 ? paths[0] : "") : 0;
@@ -91,6 +122,7 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
         void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", CALLER);
         void * memory                = get_memory == NULL ? context : get_memory(context);
         ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
+        ggs_existing_skip(context);
     }
     return context;
 }

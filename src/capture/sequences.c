@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
+#include "capture/existing.h"
 #include "capture/graph-run.h"
 #include "capture/journal.h"
 #include "preload/hook.h"
@@ -100,6 +101,8 @@ EXPORT void llama_kv_cache_clear(void * context) {
 EXPORT bool llama_set_sampler(void * context, int32_t sequence, void * sampler) {
     REAL(llama_set_sampler);
     bool done = real(context, sequence, sampler);
+    // In an attached program this may be the first call that is seen.
+    if (ggs_capture.attached && ggs_capture_wake(CALLER)) ggs_existing_context(context, CALLER);
     emit_change(GGS_MEMORY_SAMPLER, context, sequence, -1, -1, -1, 0);
     return done;
 }

@@ -48,30 +48,47 @@ struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t number)
     return lane != NULL && make_room(slot, lane, number, bytes) ? lane : NULL;
 }
 
-bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * head, const void * payload) {
+// Makes room in the lane of values and writes the unit's head, but not its type.
+static struct ggs_spool_values * begin_payload(struct ggs_slot * slot, const struct ggs_spool_values * head) {
     struct ggs_slot_lane * lane  = make_lane(&slot->values_lane);
     uint64_t               whole = (sizeof(*head) + (uint64_t) head->bytes + GGS_SPOOL_UNIT - 1) / GGS_SPOOL_UNIT;
-    if (lane == NULL || !make_room(slot, lane, GGS_SPOOL_VALUES, whole * GGS_SPOOL_UNIT)) return false;
+    if (lane == NULL || !make_room(slot, lane, GGS_SPOOL_VALUES, whole * GGS_SPOOL_UNIT)) return NULL;
     struct ggs_spool_values * unit = (struct ggs_spool_values *) lane->next;
     memcpy((char *) unit + 1, (const char *) head + 1, sizeof(*head) - 1);
     unit->run = atomic_load_explicit(&slot->number, memory_order_relaxed);
+    lane->next += whole;
+    return unit;
+}
+
+bool ggs_slot_payload(struct ggs_slot * slot, const struct ggs_spool_values * head, const void * payload) {
+    struct ggs_spool_values * unit = begin_payload(slot, head);
+    if (unit == NULL) return false;
     memcpy(unit + 1, payload, head->bytes);
     __atomic_store_n(&unit->type, head->type, __ATOMIC_RELEASE);
-    lane->next += whole;
     return true;
+}
+
+struct ggs_spool_values * ggs_slot_values_begin(struct ggs_slot * slot, uint32_t node, unsigned source, bool input,
+                                                uint64_t elements, uint32_t n_rows) {
+    struct ggs_spool_values head = {
+        .source = (uint8_t) source, .input = input, .node = node, .elements = elements, .rows = n_rows};
+    if (n_rows > UINT32_MAX / sizeof(struct ggs_spool_value)) return NULL;
+    head.bytes = n_rows * (uint32_t) sizeof(struct ggs_spool_value);
+    return begin_payload(slot, &head);
+}
+
+void ggs_slot_values_end(struct ggs_spool_values * unit, bool filled) {
+    if (!filled) unit->rows = 0;
+    __atomic_store_n(&unit->type, GGS_UNIT_VALUES, __ATOMIC_RELEASE);
 }
 
 bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, bool input, uint64_t elements,
                      const struct ggs_spool_value * rows, uint32_t n_rows) {
-    struct ggs_spool_values head = {.type     = GGS_UNIT_VALUES,
-                                    .source   = (uint8_t) source,
-                                    .input    = input,
-                                    .node     = node,
-                                    .elements = elements,
-                                    .rows     = n_rows};
-    if (n_rows > UINT32_MAX / sizeof(*rows)) return false;
-    head.bytes = n_rows * (uint32_t) sizeof(*rows);
-    return ggs_slot_payload(slot, &head, rows);
+    struct ggs_spool_values * unit = ggs_slot_values_begin(slot, node, source, input, elements, n_rows);
+    if (unit == NULL) return false;
+    memcpy(unit + 1, rows, unit->bytes);
+    ggs_slot_values_end(unit, true);
+    return true;
 }
 
 // Writes a unit that is not an op. Returns false if there is no room.

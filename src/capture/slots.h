@@ -4,7 +4,7 @@
 //     ggs_slot_find     finds the index of a node in the run's graph, from the last one on
 //     ggs_lane_begin    an op run begins: its unit is written
 //     ggs_lane_end      it ends: the unit is completed in place, again at a later barrier
-//     ggs_slot_values   what an op computed, in a lane of its own
+//     ggs_slot_values   what an op computed, in a lane of its own; ggs_slot_values_begin: in place
 //     ggs_slot_close    all of its op runs are written
 //
 // One thread at a time writes to a lane. Nothing here locks, allocates or calls the kernel per op,
@@ -76,6 +76,13 @@ struct ggs_slot_lane * ggs_slot_provide(struct ggs_slot * slot, uint32_t lane);
 // `input` are as in struct ggs_spool_values. One thread at a time. False if there is no room.
 bool ggs_slot_values(struct ggs_slot * slot, uint32_t node, unsigned source, bool input, uint64_t elements,
                      const struct ggs_spool_value * rows, uint32_t n_rows);
+
+// The same in two steps: returns a unit whose rows, which follow it, several threads may fill, or
+// NULL if there is no room. It counts when it ends, with `n_rows` rows or none. Other units may be
+// written meanwhile.
+struct ggs_spool_values * ggs_slot_values_begin(struct ggs_slot * slot, uint32_t node, unsigned source, bool input,
+                                                uint64_t elements, uint32_t n_rows);
+void                      ggs_slot_values_end(struct ggs_spool_values * unit, bool filled);
 
 // The same for any unit with a payload whose head has the layout of struct ggs_spool_values. Sets
 // the run.

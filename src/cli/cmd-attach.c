@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 #include "record/recording.h"
 
@@ -32,10 +32,9 @@ static void choose(struct ggs_option * chosen, const struct ggs_option * options
 }
 
 int cmd_attach(int argc, char ** argv) {
-    static const struct ggs_option own[]             = {GGS_OPTION("model", 'm', "FILE",
-                                                                   "The model file, if it is not found by itself", 0,
-                                                                   AT(recording.model), ggs_set_path, "a file"),
-                                                        {0}};
+    static const struct ggs_option own[] = {GGS_OPTION("model", 'm', "FILE", "The model file, if it cannot be detected",
+                                                       0, AT(recording.model), ggs_set_path, "a file"),
+                                            {0}};
     static const char * const      recording_names[] = {"output",  "force", "max-size", "policy",   "follow", "spool",
                                                         "gpu-ops", "for",   "steps",    "requests", "quiet",  NULL};
     static const char * const      machine_names[]   = {"faults", "no-faults", "residency", "io", NULL};

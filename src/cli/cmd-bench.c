@@ -21,6 +21,7 @@
 #include "cli/scaffold/judgements.h"
 #include "cli/scaffold/verb.h"
 #include "record/recording.h"
+#include "trials/traffic.h"
 #include "trials/trials.h"
 
 enum { MOST_ROUNDS = 200, MOST_FIGURES = 32, MOST_WORDS = 512 };
@@ -353,6 +354,9 @@ static void check(const void * input, struct argp_state * state) {
     const struct arguments * arguments = input;
     if (arguments->input.n == 0)
         argp_error(state, "missing argument: the program to measure: ggscope bench [OPTIONS...] -- PROGRAM ARGS...");
+    if (ggs_traffic_is_server((const char * const *) arguments->input.paths, arguments->input.n))
+        argp_error(state, "llama-server does not end by itself, so its runs cannot be compared: ggscope tune --for "
+                          "server sends it requests");
     if (arguments->rounds < 2 || arguments->rounds > MOST_ROUNDS)
         argp_error(state, "-r takes 2 to %d rounds", MOST_ROUNDS);
     if (arguments->fail_if.n > 0 && arguments->baseline == NULL)

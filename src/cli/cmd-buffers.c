@@ -129,7 +129,7 @@ static void print_transfers(const struct ggs_occupancy * o, const struct ggs_tra
         ggs_table_cell(table, "%s", ggs_format_nanoseconds(number, t->ns));
     }
     if (o->n_transfers == 0) {
-        puts("\nno transfers were seen");
+        puts("\nno transfers were recorded");
         ggs_table_free(table);
         return;
     }
@@ -141,7 +141,7 @@ static void print_transfers(const struct ggs_occupancy * o, const struct ggs_tra
 
 static void print_text(const struct ggs_occupancy * o, const struct ggs_trace * trace) {
     if (trace->n_buffers == 0) {
-        puts("no buffers were seen");
+        puts("no buffers were recorded");
         return;
     }
     print_buffers(trace);

@@ -41,12 +41,18 @@ static bool set_gate(void * member, const char * text) {
     return end[strspn(end, " ")] == '\0';
 }
 
+// With the recording in the place of each DIR.
 static void print_query(const struct ggs_reason * finding, const char * directory) {
-    const char * at = strstr(finding->query, "DIR");
-    if (at == NULL)
-        printf("   see     %s\n", finding->query);
-    else
-        printf("   see     %.*s%s%s\n", (int) (at - finding->query), finding->query, directory, at + 3);
+    struct ggs_text text = {0};
+    const char *    at   = finding->query;
+    for (const char * next = strstr(at, "DIR"); next != NULL; next = strstr(at, "DIR")) {
+        ggs_text_append(&text, at, (size_t) (next - at));
+        ggs_invocation_quote(&text, directory);
+        at = next + 3;
+    }
+    ggs_text_puts(&text, at);
+    printf("   see     %s\n", ggs_text_string(&text));
+    ggs_text_release(&text);
 }
 
 static void print_finding(const struct ggs_explanation * explanation, unsigned i, const char * directory) {
@@ -54,11 +60,10 @@ static void print_finding(const struct ggs_explanation * explanation, unsigned i
     char                      gain[64];
     bool                      bold = ggs_terminal_colour(stdout);
     printf("%u  %s%-52s%s  %s\n", i + 1, bold ? "\x1b[1m" : "", finding->title, bold ? "\x1b[0m" : "",
-           ggs_explained_gain(gain, finding));
+           ggs_reason_gain(gain, finding));
     printf("   %s\n", finding->evidence);
-    if (finding->estimated) printf("   the bound is what is usual: measure it\n");
-    if (explanation->distorted && finding->timed && !finding->condition)
-        printf("   its times are distorted by what stands first\n");
+    if (finding->estimated) printf("   the bound is a typical one, not of this machine: measure it\n");
+    if (explanation->distorted && finding->timed && !finding->condition) printf("   its times are distorted, see 1\n");
     if (finding->remedy != NULL) printf("   try     %s\n", finding->remedy);
     if (finding->verify != NULL) printf("   verify  %s\n", finding->verify);
     print_query(finding, directory);

@@ -32,7 +32,7 @@ static struct ggs_word kind_words(unsigned i) {
     return kind == NULL ? (struct ggs_word){NULL, NULL} : (struct ggs_word){kind->name, kind->text};
 }
 
-GGS_WORDS(mark_words, {"faults", "page faults"}, {"disk", "what the disk was asked for (record --io)"})
+GGS_WORDS(mark_words, {"faults", "page faults"}, {"disk", "block requests (record --io)"})
 
 static bool set_kind(void * member, const char * text) {
     const struct ggs_figure_kind ** kind = member;
@@ -87,7 +87,7 @@ static const struct ggs_option options[] = {
                AT(options.readahead), ggs_set_size, "a size such as 128K"),
     GGS_OPTION_OF("marks", 0, "WHAT", "access-order: also draw these as dots", 2, AT(options.marks), set_marks,
                   mark_words),
-    GGS_OPTION("figure", 0, "NAME", "miss-curve: a figure of ggscope sweep (read_bytes)", 2, AT(figure), ggs_set_text,
+    GGS_OPTION("figure", 0, "NAME", "miss-curve: one of the figures of sweep (read_bytes)", 2, AT(figure), ggs_set_text,
                NULL),
     GGS_OPTIONS_SELECTION(2),
     GGS_OPTION("width", 0, "LENGTH", "Width of the figure, as 84mm, 17cm or 3.3in (120mm)", 3, AT(options.width),
@@ -118,7 +118,7 @@ static void check(const void * input, struct argp_state * state) {
         argp_error(state, "-o takes a file that ends in .svg or .pdf, not '%s'", a->output);
     if (kind == NULL) return;
     if (a->input.n > (kind->most == 0 ? 1 : kind->most))
-        argp_error(state, "--kind %s is of at most %u recording%s", kind->name, kind->most == 0 ? 1 : kind->most,
+        argp_error(state, "--kind %s shows at most %u recording%s", kind->name, kind->most == 0 ? 1 : kind->most,
                    kind->most == 0 ? "" : "s");
     if (strcmp(kind->name, "expert-domains") == 0 && a->input.n < 2)
         argp_error(state, "--kind expert-domains needs two recordings or more");
@@ -128,7 +128,7 @@ static void check(const void * input, struct argp_state * state) {
     if (kind == &miss_curve && (a->tokens[0] > 0 || a->tokens[1] < INT64_MAX || a->input.choice.request > 0 ||
                                 a->input.choice.sequence > 0 || a->input.choice.context > 0))
         argp_error(state,
-                   "--kind miss-curve is of whole recordings: leave out --token, --request, --sequence and --context");
+                   "--kind miss-curve shows whole recordings: omit --token, --request, --sequence and --context");
     if (a->options.layer >= 0 && !kind->takes_layer)
         argp_error(state, "--layer needs --kind experts, choices or expert-domains");
     if ((a->options.since_ns > INT64_MIN || a->options.until_ns < INT64_MAX) && !kind->takes_time)

@@ -114,7 +114,8 @@ static int note(void * input, struct ggs_trace * traces, struct ggs_error * erro
     const char *             directory = arguments->input.paths[0];
     (void) traces;
     if (!ggs_experiment_is_one(directory))
-        return ggs_fail(error, GGS_ABSENT, "%s is no experiment: notes are kept in the directory of one", directory);
+        return ggs_fail(error, GGS_ABSENT, "%s is not an experiment: notes are kept in an experiment's directory",
+                        directory);
     int status = arguments->input.n > 1 || arguments->remove > 0 ? change(arguments, error) : 0;
     if (status == 0 && (arguments->input.n == 1 || arguments->input.json)) status = show(arguments, error);
     return status;

@@ -88,10 +88,11 @@ static int print_text(const struct ggs_proof * proof, const struct ggs_trace * t
     print_surprises(proof, trace);
     print_copies(proof);
     if (proof->incomplete > 0)
-        printf("%" PRIu64
-               " ops touched more scattered pages than vm.max_map_count allows to tell; raise it for a whole proof\n",
-               proof->incomplete);
-    if (proof->lost > 0) printf("of %" PRIu64 " ops the pages were lost\n", proof->lost);
+        printf(
+            "%" PRIu64
+            " ops touched more scattered pages than vm.max_map_count allows to record; raise it for a complete proof\n",
+            proof->incomplete);
+    if (proof->lost > 0) printf("the pages of %" PRIu64 " ops were lost\n", proof->lost);
     return status;
 }
 

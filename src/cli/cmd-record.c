@@ -1,9 +1,10 @@
 // ggscope record -- PROGRAM ARGS...: records a program that uses ggml.
+#include <argp.h>
 #include <limits.h>
 
 #include "cli/commands.h"
-#include "cli/scaffold/exports.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
+#include "cli/scaffold/requested-exports.h"
 #include "cli/scaffold/verb.h"
 #include "record/recording.h"
 
@@ -13,13 +14,19 @@ struct arguments {
 };
 #define AT(member) offsetof(struct arguments, member)
 
+static void check(const void * input, struct argp_state * state) {
+    const struct arguments * arguments = input;
+    const char *             misuse    = ggs_recording_misuse(&arguments->recording);
+    if (misuse != NULL) argp_error(state, "%s", misuse);
+}
+
 static int record(void * input, struct ggs_trace * traces, struct ggs_error * error) {
     struct arguments * arguments           = input;
     char               directory[PATH_MAX] = "";
     (void) traces, (void) error;
     arguments->recording.command = arguments->input.paths;
     int result                   = ggs_recording_make(&arguments->recording, directory, sizeof(directory));
-    ggs_exports_environment(directory);
+    ggs_requested_exports_environment(directory);
     return result;
 }
 
@@ -33,6 +40,7 @@ int cmd_record(int argc, char ** argv) {
             .options  = none,
             .more     = {{"Recording:", ggs_recording_options, AT(recording)},
                          {"The machine:", ggs_machine_options, AT(recording)}},
+            .check    = check,
             .run      = record,
             .text     = "Run PROGRAM, which uses the shared libraries of ggml or llama.cpp, and record every operation "
                             "that it computes. Its input, output, signals and exit status are the same as without ggscope."};

@@ -8,7 +8,7 @@
 #include "base/system/terminal.h"
 #include "base/table.h"
 #include "cli/commands.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 
 enum { TEXT_MOMENTS = 24 };
@@ -107,8 +107,8 @@ static void print_requests(const struct ggs_requests * requests, bool several) {
         ggs_table_cell(table, "%s", ggs_request_kind_name(r->kind));
         ggs_table_cell(table, "%.3f s", (double) r->begin_ns / 1e9);
         time_cell(table, r->duration_ns);
-        ggs_table_cell(table, "%" PRIu64, r->prompt_tokens);
-        ggs_table_cell(table, "%" PRIu64, r->cached_tokens);
+        number_or_dash(table, r->prompt_tokens);
+        number_or_dash(table, r->cached_tokens);
         ggs_table_cell(table, "%" PRIu64, r->generated_tokens);
         if (columns.decoded) ggs_table_cell(table, "%" PRIu64, r->decoded_tokens);
         if (columns.unused) number_or_dash(table, r->unused_tokens);
@@ -133,16 +133,21 @@ static void print_requests(const struct ggs_requests * requests, bool several) {
 }
 
 static void print_context(const struct ggs_request_context * c) {
-    char number[GGS_NUMBER_LENGTH];
-    printf("context %-3" PRIu64 " %" PRIu64 " request%s, prompt %" PRIu64 ", cached %" PRIu64 ", %s %" PRIu64
-           ", %" PRIu64 " steps in %s\n",
-           c->context, c->requests, c->requests == 1 ? "" : "s", c->prompt_tokens, c->cached_tokens,
-           c->target >= 0 ? "drafted" : "generated", c->generated_tokens, c->steps,
-           ggs_format_nanoseconds(number, c->compute_ns));
+    char number[GGS_NUMBER_LENGTH], prompts[64] = "prompt not seen";
+    if (c->requests == 0 || c->begun_before < c->requests)
+        snprintf(prompts, sizeof(prompts), "prompt %" PRIu64 ", cached %" PRIu64, c->prompt_tokens, c->cached_tokens);
+    printf("context %-3" PRIu64 " %" PRIu64 " request%s, %s, %s %" PRIu64 ", %" PRIu64 " steps in %s\n", c->context,
+           c->requests, c->requests == 1 ? "" : "s", prompts, c->target >= 0 ? "drafted" : "generated",
+           c->generated_tokens, c->steps, ggs_format_nanoseconds(number, c->compute_ns));
     ggs_summary_drafts(c, "            ", stdout);
-    printf("            at most %" PRIu64 " cells of its memory at once, of %" PRIu64 " sequence%s\n", c->cells_peak,
-           c->sequences_peak, c->sequences_peak == 1 ? "" : "s");
-    printf("            calls: %" PRIu64 " remove (%" PRIu64 " cells), %" PRIu64 " copy (%" PRIu64 "), %" PRIu64
+    if (c->begun_before > 0)
+        printf("            %" PRIu64 " of them began before the recording: prompt, cached tokens, time to the first\n"
+               "            output and cells are not seen\n",
+               c->begun_before);
+    else
+        printf("            at most %" PRId64 " cells of its memory at once, of %" PRIu64 " sequence%s\n",
+               c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s");
+    printf("            changes: %" PRIu64 " remove (%" PRIu64 " cells), %" PRIu64 " copy (%" PRIu64 "), %" PRIu64
            " move (%" PRIu64 "), %" PRIu64 " clear (%" PRIu64 ")\n",
            c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
            c->cleared_cells);
@@ -217,7 +222,7 @@ static void print_batches(const struct ggs_compositions * all) {
 
 static void print_text(const struct ggs_requests * requests, const struct arguments * arguments) {
     if (requests->n == 0) {
-        puts("no requests were seen");
+        puts("no requests were recorded");
         return;
     }
     print_requests(requests, requests->n_contexts > 1);
@@ -247,11 +252,15 @@ static void print_csv(const struct ggs_requests * requests) {
         csv_number(r->duration_ns);
         csv_number(r->time_to_first_ns);
         csv_number(r->ns_per_token);
-        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->compute_ns, r->wait_ns,
-               r->prompt_tokens, r->cached_tokens, r->generated_tokens, r->decoded_tokens);
+        printf("%" PRIu64 ",%" PRIu64 ",", r->compute_ns, r->wait_ns);
+        csv_number(r->prompt_tokens);
+        csv_number(r->cached_tokens);
+        printf("%" PRIu64 ",%" PRIu64 ",", r->generated_tokens, r->decoded_tokens);
         csv_number(r->unused_tokens);
-        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%d\n", r->accepted_tokens,
-               r->rejected_tokens, r->unsettled_tokens, r->steps, r->decodes, r->cells_peak, r->changes_seen);
+        printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->accepted_tokens, r->rejected_tokens,
+               r->unsettled_tokens, r->steps, r->decodes);
+        csv_number(r->cells_peak);
+        printf("%d\n", r->changes_seen);
     }
 }
 

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/options/spelling.h"
 #include "cli/commands.h"
-#include "cli/scaffold/exports.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
+#include "cli/scaffold/requested-exports.h"
 #include "cli/scaffold/verb.h"
 #include "engine/locate.h"
 #include "gguf/gguf-split.h"
@@ -78,7 +78,9 @@ static int check_values(const struct request * request, struct ggs_error * error
 static void check(const void * arguments, struct argp_state * state) {
     const struct request * request = arguments;
     struct ggs_error       error;
+    const char *           misuse = ggs_recording_misuse(&request->recording);
     if (check_values(request, &error) == GGS_FORMAT) argp_error(state, "%s", error.text);
+    if (misuse != NULL) argp_error(state, "%s", misuse);
     if (request->recording.streaming.wanted && request->recording.prove)
         argp_error(state, "--prove watches the mapping, which a streamed program does not read");
     if ((request->given[GGS_RUN_PROMPT] != NULL) + (request->given[GGS_RUN_PROMPT_FILE] != NULL) +
@@ -213,7 +215,8 @@ static int export_all(const struct request * request, const char * directory) {
     int result = 0;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const char * output = request->settings.values[table[i].setting];
-        if (output != NULL && ggs_exports_write(directory, table[i].format, output, table[i].format) != 0) result = 1;
+        if (output != NULL && ggs_requested_exports_write(directory, table[i].format, output, table[i].format) != 0)
+            result = 1;
     }
     return result;
 }
@@ -230,7 +233,7 @@ static int record(void * arguments, struct ggs_trace * traces, struct ggs_error 
         return request->misuse ? 2 : status;
     }
     status = ggs_recording_make(&request->recording, directory, sizeof(directory));
-    ggs_exports_environment(directory);
+    ggs_requested_exports_environment(directory);
     return status != 0 ? status : export_all(request, directory);
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 
 static int show(void * arguments, struct ggs_trace * traces, struct ggs_error * error) {

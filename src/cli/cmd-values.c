@@ -65,31 +65,42 @@ static void print_origins(const char * title, const struct ggs_value_origin * li
     if (n > MOST_SHOWN) printf("          ... and %" PRIu64 " more; --json lists them\n", n - MOST_SHOWN);
 }
 
+// The name of an op's tensor, as ggscope diff writes it: "ffn_out-1@2" in a program's second model.
+static const char * name_of(char room[128], const char * name, unsigned model) {
+    if (model <= 1) return name;
+    snprintf(room, 128, "%s@%u", name, model);
+    return room;
+}
+
 static void print_near_f16(const struct ggs_value_report * report) {
+    char name[128];
     for (uint64_t i = 0; i < report->n_near_f16 && i < MOST_SHOWN; i++) {
         const struct ggs_value_op * op = report->near_f16[i];
-        printf("%-10s%s %s reaches %.6g, F16 holds %.0f\n", i == 0 ? "overflow" : "", op->op, op->name, op->largest,
-               GGS_F16_MOST);
+        printf("%-10s%s %s reaches %.6g, F16 holds %.0f\n", i == 0 ? "overflow" : "", op->op,
+               name_of(name, op->name, op->model), op->largest, GGS_F16_MOST);
     }
     if (report->n_near_f16 > MOST_SHOWN)
         printf("          ... and %" PRIu64 " more ops\n", report->n_near_f16 - MOST_SHOWN);
 }
 
 static void print_constants(const struct ggs_value_report * report) {
+    char name[128];
     for (uint64_t i = 0; i < report->n_constants && i < MOST_SHOWN; i++) {
         const struct ggs_value_op * op = report->constants[i];
         printf("%-10s%s %s: all %" PRIu64 " elements of every token are the same%s\n", i == 0 ? "constant" : "", op->op,
-               op->name, op->elements, op->largest == 0 ? ", 0" : "");
+               name_of(name, op->name, op->model), op->elements, op->largest == 0 ? ", 0" : "");
     }
     if (report->n_constants > MOST_SHOWN)
         printf("          ... and %" PRIu64 " more ops\n", report->n_constants - MOST_SHOWN);
 }
 
 static void print_outliers(const struct ggs_value_report * report) {
+    char name[128];
     for (uint64_t i = 0; i < report->n_channels && i < MOST_SHOWN; i++) {
         const struct ggs_value_op * op = report->channels[i];
         printf("%-10s%" PRIu64 " of %s %s: %.1f times the rms, the largest in %.0f %% of tokens\n",
-               i == 0 ? "channel" : "", op->channel, op->op, op->name, op->peak, 100 * op->share);
+               i == 0 ? "channel" : "", op->channel, op->op, name_of(name, op->name, op->model), op->peak,
+               100 * op->share);
     }
     if (report->n_channels > MOST_SHOWN)
         printf("          ... and %" PRIu64 " more ops\n", report->n_channels - MOST_SHOWN);
@@ -102,6 +113,7 @@ static void print_outliers(const struct ggs_value_report * report) {
 }
 
 static int print_layers(const struct ggs_value_report * report) {
+    char               name[128];
     struct ggs_table * table = ggs_table_new();
     ggs_table_columns(table, ">layer|>ops|>min|>max|largest in|>rms|of");
     for (uint64_t i = 0; i < report->n_layers; i++) {
@@ -110,20 +122,21 @@ static int print_layers(const struct ggs_value_report * report) {
         ggs_table_cell(table, "%" PRIu64, layer->ops);
         ggs_table_cell(table, "%.4g", layer->min);
         ggs_table_cell(table, "%.4g", layer->max);
-        ggs_table_cell(table, "%s", layer->largest_in);
+        ggs_table_cell(table, "%s", name_of(name, layer->largest_in, layer->model));
         ggs_table_cell(table, "%.4g", layer->rms);
-        ggs_table_cell(table, "%s", layer->output);
+        ggs_table_cell(table, "%s", layer->output == NULL ? "" : name_of(name, layer->output, layer->model));
     }
     return ggs_table_end(table, stdout, ggs_terminal_width(stdout));
 }
 
 static int print_ops(const struct ggs_value_report * report) {
+    char               name[128];
     struct ggs_table * table = ggs_table_new();
     ggs_table_columns(table, "op|name|>tokens|>nan|>inf|>min|>max|>mean|>rms");
     for (uint64_t i = 0; i < report->n_ops; i++) {
         const struct ggs_value_op * op = &report->ops[i];
         ggs_table_cell(table, "%s", op->op);
-        ggs_table_cell(table, "%s", op->name);
+        ggs_table_cell(table, "%s", name_of(name, op->name, op->model));
         ggs_table_cell(table, "%" PRIu64, op->rows);
         ggs_table_cell(table, "%" PRIu64, op->nan);
         ggs_table_cell(table, "%" PRIu64, op->inf);
@@ -136,9 +149,12 @@ static int print_ops(const struct ggs_value_report * report) {
 }
 
 static int print_text(const struct ggs_value_report * report, bool narrowed) {
-    char rows[GGS_NUMBER_LENGTH], ops[GGS_NUMBER_LENGTH];
-    printf("values    %s outputs of %s ops in %" PRIu64 " graph run%s\n", ggs_format_count(rows, report->rows),
-           ggs_format_count(ops, report->n_ops), report->runs, report->runs == 1 ? "" : "s");
+    char rows[GGS_NUMBER_LENGTH], ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], lost[GGS_NUMBER_LENGTH];
+    printf("values    %s outputs of %s ops in %s graph run%s\n", ggs_format_count(rows, report->rows),
+           ggs_format_count(ops, report->n_ops), ggs_format_count(runs, report->runs), report->runs == 1 ? "" : "s");
+    if (report->lost > 0)
+        printf("lost      %s records could not be kept: what is missing may have NaN\n",
+               ggs_format_count(lost, report->lost));
     print_origins("NaN", report->nan, report->n_nan);
     print_origins("infinite", report->inf, report->n_inf);
     print_near_f16(report);

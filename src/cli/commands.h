@@ -13,7 +13,7 @@
 #define GGS_VERBS(ROW)                                                                                 \
     ROW(run, RECORD, false, "generate text with a model, and record it")                               \
     ROW(record, RECORD, false, "record a program that uses ggml")                                      \
-    ROW(attach, RECORD, false, "record a program that runs already")                                   \
+    ROW(attach, RECORD, false, "record a running program")                                             \
     ROW(stream, RECORD, false, "run a program whose model is larger than memory")                      \
     ROW(control, RECORD, false, "start, stop and mark a running recording")                            \
     ROW(top, RECORD, false, "watch a running recording")                                               \
@@ -32,9 +32,9 @@
     ROW(sql, LOOK, true, "query the tables of a recording in SQL")                                     \
     ROW(diff, COMPARE, true, "compare two recordings, or up to twelve")                                \
     ROW(extract, COMPARE, false, "write one op of a recording as a file that reproduces it")           \
-    ROW(bench, COMPARE, true, "measure whether a program is faster than a baseline")                   \
+    ROW(bench, COMPARE, false, "measure whether a program is faster than a baseline")                  \
     ROW(sweep, COMPARE, false, "record under many conditions, and tabulate the results")               \
-    ROW(tune, COMPARE, true, "find the settings that make a program faster")                           \
+    ROW(tune, COMPARE, false, "find the settings that make a program faster")                          \
     ROW(check, COMPARE, true, "check that a recording is whole and consistent")                        \
     ROW(prove, COMPARE, true, "compare the pages that ops touched with those that the trace predicts") \
     ROW(note, COMPARE, false, "add notes to a recording")                                              \

@@ -9,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/glossary.h"
 #include "base/options/nearest.h"
 #include "base/system/file.h"
+#include "base/system/terminal.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/scaffold/complete.h"
 #include "cli/scaffold/man.h"
@@ -34,6 +37,7 @@ static void print_help(FILE * file) {
         fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
     fputs("\n  ggscope help VERB      the options of a verb; also VERB --help, VERB -h\n"
+          "  ggscope help WORD      what a word such as op run or lane means; help words lists all\n"
           "  ggscope version        the version, and how it was built\n"
           "  ggscope --no-pager ... long output straight to the terminal\n",
           file);
@@ -100,14 +104,30 @@ static int no_verb(const char * word) {
     return 2;
 }
 
+// Prints the meaning of a word, "words" of all. False if it is not in the glossary.
+static bool help_word(int argc, char ** argv) {
+    struct ggs_text word = {0}, text = {0};
+    for (int i = 0; i < argc; i++) ggs_text_printf(&word, "%s%s", i == 0 ? "" : " ", argv[i]);
+    bool                    all = strcmp(ggs_text_string(&word), "words") == 0;
+    const struct ggs_term * one = ggs_glossary_find(ggs_text_string(&word));
+    for (const struct ggs_term * term = ggs_glossary; term->word != NULL; term++)
+        if (all || term == one) ggs_text_printf(&text, "%s: %s\n", term->word, term->meaning);
+    bool found = text.length > 0;
+    if (found) ggs_terminal_wrap(text.data, ggs_terminal_limit(stdout), stdout);
+    ggs_text_release(&word);
+    ggs_text_release(&text);
+    return found;
+}
+
 static int help(int argc, char ** argv, bool pages) {
     char * words[] = {argv[0], (char *) "--help", NULL};
     if (argc < 2) {
         print_help(stdout);
         return 0;
     }
-    const struct ggs_command * command = find(argv[1]);
-    return command == NULL ? no_verb(argv[1]) : run(command, 2, words, pages);
+    const struct ggs_command * command = argc == 2 ? find(argv[1]) : NULL; // "graph run" is a word
+    if (command != NULL) return run(command, 2, words, pages);
+    return help_word(argc - 1, argv + 1) ? 0 : no_verb(argv[1]);
 }
 
 // Checks that all output was written, including libc's help. A verb that failed to write has

@@ -11,7 +11,7 @@
 #include "answer/paging.h"
 #include "answer/pictures.h"
 #include "answer/requests.h"
-#include "answer/server.h"
+#include "answer/server-answers.h"
 #include "answer/several.h"
 #include "answer/sql.h"
 #include "answer/summary.h"
@@ -20,7 +20,7 @@
 #include "answer/values-diff.h"
 #include "contract/contract.h"
 #include "engine/run/run-result.h"
-#include "record/inspect/findings.h"
+#include "record/inspect/doctor-findings.h"
 
 const struct ggs_answer ggs_answers[] = {
     {"access", "/api/x/N/access: the header", &ggs_access_object, false},

@@ -4,6 +4,7 @@
 //     contract typescript FILE   types for the page
 //     contract markdown FILE     docs/json.md
 //     contract man FILE          ggscope-json(5)
+//     contract glossary FILE     docs/glossary.md
 //
 // A program of the build; `ggscope` does not need it.
 #pragma once
@@ -55,3 +56,4 @@ int  ggs_contract_schemas(const char * directory);
 void ggs_contract_typescript(FILE * file);
 void ggs_contract_markdown(FILE * file);
 void ggs_contract_man(FILE * file);
+void ggs_contract_glossary(FILE * file);

@@ -65,26 +65,26 @@ bool ggs_field_from_0(const struct ggs_field * field) {
 
 void ggs_field_column_names(const struct ggs_field * field, const char * names[GGS_KEYS_MOST + 1]) {
     struct ggs_key keys[GGS_KEYS_MOST];
-    unsigned       n = ggs_object_keys(field->columns, false, keys), told = 0;
+    unsigned       n = ggs_object_keys(field->columns, false, keys), n_names = 0;
     for (unsigned i = 0; i < n; i++) {
         bool again = false;
-        for (unsigned k = 0; k < told; k++) again = again || strcmp(names[k], keys[i].field->key) == 0;
-        if (!again) names[told++] = keys[i].field->key;
+        for (unsigned k = 0; k < n_names; k++) again = again || strcmp(names[k], keys[i].field->key) == 0;
+        if (!again) names[n_names++] = keys[i].field->key;
     }
-    names[told] = NULL;
+    names[n_names] = NULL;
 }
 
 const char * ggs_field_next_word(const struct ggs_field * field, unsigned * i) {
     enum { NUMBERS_MOST = 64 };
     if (field->words != NULL) return field->words[*i] == NULL ? NULL : field->words[(*i)++];
     while (field->word != NULL && *i < NUMBERS_MOST) {
-        const char * word = field->word((*i)++);
-        bool         told = word == NULL || word[0] == '\0' || strcmp(word, "?") == 0;
-        for (unsigned k = 0; !told && k + 1 < *i; k++) {
+        const char * word    = field->word((*i)++);
+        bool         skipped = word == NULL || word[0] == '\0' || strcmp(word, "?") == 0;
+        for (unsigned k = 0; !skipped && k + 1 < *i; k++) {
             const char * other = field->word(k);
-            told               = other != NULL && strcmp(other, word) == 0;
+            skipped            = other != NULL && strcmp(other, word) == 0;
         }
-        if (!told) return word;
+        if (!skipped) return word;
     }
     return NULL;
 }

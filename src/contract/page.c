@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/glossary.h"
 #include "base/roff.h"
 #include "base/text.h"
 #include "contract/contract.h"
@@ -166,6 +167,15 @@ void ggs_contract_markdown(FILE * file) {
         if (named[i]->text != NULL) put_paragraph(file, "", named[i]->text);
         put_table(file, named[i]);
     }
+}
+
+void ggs_contract_glossary(FILE * file) {
+    fputs(
+        "# Glossary\n\nWhat does a word mean? It has this sense everywhere: in commands, tables, JSON and on the\n"
+        "page. `ggscope help WORD` prints its meaning. `make docs` writes this page.\n\n| word | meaning |\n|---|---|\n",
+        file);
+    for (const struct ggs_term * term = ggs_glossary; term->word != NULL; term++)
+        fprintf(file, "| %s | %s |\n", term->word, term->meaning);
 }
 
 // ---- man ----

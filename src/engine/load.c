@@ -94,7 +94,7 @@ static int open_libraries(struct ggs_engine * engine, void ** llama, struct ggs_
         char reason[256] = "";
         *llama           = open_library(&engine->paths, order[i], reason);
         if (*llama == NULL)
-            return ggs_fail(error, GGS_UNSUPPORTED, "the engine library %s does not open: %s", order[i], reason);
+            return ggs_fail(error, GGS_UNSUPPORTED, "the engine library %s cannot be opened: %s", order[i], reason);
     }
     return GGS_OK;
 }

@@ -9,10 +9,9 @@
 // - call no engine function before ggs_engine_open() has succeeded;
 // - never take the address of an engine function and never use an engine variable: both are bound
 //   at program start, when the engine is not loaded;
-// - link with -rdynamic (else GNU ld drops the undefined functions), with -z lazy, without
-// -fno-plt,
-//   and not with gold. LD_BIND_NOW in the environment ends the program before main with the
-//   dynamic linker's message "symbol lookup error: undefined symbol: ...".
+// - link with -rdynamic (else GNU ld drops the undefined functions) and -z lazy; do not use
+//   -fno-plt or gold. LD_BIND_NOW in the environment ends the program before main with the dynamic
+//   linker's message "symbol lookup error: undefined symbol: ...".
 #pragma once
 
 #include <stdbool.h>

@@ -34,10 +34,10 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE * file) {
     fputs("Usage: ggscope-engine VERB [OPTION...]\n"
-          "Runs stock llama.cpp libraries, and makes models to run.\n\n",
+          "Run stock llama.cpp libraries, and make models to run.\n\n",
           file);
     for (size_t i = 0; i < COMMANDS; i++) fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
-    fputs("\nggscope-engine VERB --help tells the options of a verb.\n", file);
+    fputs("\nggscope-engine VERB --help lists the options of a verb.\n", file);
 }
 
 // ---- version ----
@@ -96,6 +96,11 @@ int main(int argc, char ** argv) {
         print_help(stderr);
         return EXIT_USAGE;
     }
+    static char help[] = "--help"; // argp has no -h and no word for it
+    if (argc == 3 && strcmp(argv[1], "help") == 0)
+        argv[1] = argv[2], argv[2] = help;
+    else if (argc == 3 && strcmp(argv[2], "-h") == 0)
+        argv[2] = help;
     const char * name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
@@ -109,6 +114,6 @@ int main(int argc, char ** argv) {
         argv[1] = shown;
         return commands[i].main(argc - 1, argv + 1);
     }
-    fprintf(stderr, "ggscope-engine: there is no verb '%s'; ggscope-engine --help lists those there are\n", name);
+    fprintf(stderr, "ggscope-engine: there is no verb '%s'; ggscope-engine --help lists all verbs\n", name);
     return EXIT_USAGE;
 }

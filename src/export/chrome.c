@@ -13,9 +13,9 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "export/facts.h"
 #include "export/formats.h"
-#include "export/timeline.h"
+#include "export/metadata.h"
+#include "export/tracks.h"
 
 // An open slice of a track.
 struct open_slice {
@@ -52,8 +52,7 @@ static void put_time(struct ggs_json * json, const char * key, int64_t steps) {
 }
 
 // Each device is a process of the trace, so that its tracks are shown together under its name.
-static void begin_event(struct chrome * c, const char * phase, const char * name,
-                        const struct ggs_timeline_track * track) {
+static void begin_event(struct chrome * c, const char * phase, const char * name, const struct ggs_track * track) {
     ggs_json_object_inline(&c->json, NULL);
     ggs_json_string(&c->json, "ph", phase);
     ggs_json_string(&c->json, "name", name);
@@ -61,8 +60,7 @@ static void begin_event(struct chrome * c, const char * phase, const char * name
     ggs_json_u64(&c->json, "tid", track->id);
 }
 
-static void put_named(struct chrome * c, const char * what, const struct ggs_timeline_track * track,
-                      const char * name) {
+static void put_named(struct chrome * c, const char * what, const struct ggs_track * track, const char * name) {
     begin_event(c, "M", what, track);
     ggs_json_object_inline(&c->json, "args");
     ggs_json_string(&c->json, "name", name);
@@ -70,7 +68,7 @@ static void put_named(struct chrome * c, const char * what, const struct ggs_tim
     ggs_json_end(&c->json);
 }
 
-static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
+static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
     struct chrome * c = context;
     if (track->group != 0 && (track->group >= 64 || (c->groups >> track->group & 1) == 0))
         put_named(c, "process_name", track, track->group_name);
@@ -85,7 +83,7 @@ static int put_track(void * context, const struct ggs_timeline_track * track, st
     return result_of(c, error);
 }
 
-static void put_op_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
+static void put_op_arguments(struct chrome * c, const struct ggs_track_slice * slice) {
     const struct ggs_walk * walk = slice->walk;
     struct ggs_json *       json = &c->json;
     uint64_t                read = 0, written = 0, disk = 0;
@@ -147,7 +145,7 @@ static void begin_arguments(struct chrome * c, enum ggs_slice_kind kind) {
     ggs_json_object_inline(&c->json, "args");
 }
 
-static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * slice) {
+static void put_arguments(struct chrome * c, const struct ggs_track_slice * slice) {
     begin_arguments(c, slice->kind);
     if (slice->kind == GGS_SLICE_OP) put_op_arguments(c, slice);
     if (slice->kind == GGS_SLICE_RUN) put_run_arguments(c, &slice->walk->run);
@@ -161,7 +159,7 @@ static void put_arguments(struct chrome * c, const struct ggs_timeline_slice * s
     ggs_json_end(&c->json);
 }
 
-static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
+static int put_begin(void * context, const struct ggs_track * track, const struct ggs_track_slice * slice,
                      struct ggs_error * error) {
     struct chrome * c = context;
     if (!ggs_array_reserve(c->tracks, c->capacity, track->id + 1)) return ggs_fail_memory(error);
@@ -179,7 +177,7 @@ static int put_begin(void * context, const struct ggs_timeline_track * track, co
     return result_of(c, error);
 }
 
-static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
+static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
     struct chrome *     c    = context;
     struct open_track * open = track->id < c->n_tracks ? &c->tracks[track->id] : NULL;
     if (open == NULL || open->n == 0) return 0;
@@ -194,7 +192,7 @@ static int put_end(void * context, const struct ggs_timeline_track * track, int6
     return result_of(c, error);
 }
 
-static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
+static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_track_slice * slice,
                     struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "X", slice->name, track);
@@ -205,7 +203,7 @@ static int put_leaf(void * context, const struct ggs_timeline_track * track, con
     return result_of(c, error);
 }
 
-static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
+static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct chrome * c = context;
     begin_event(c, "C", track->name, track);
@@ -223,16 +221,16 @@ int ggs_export_chrome(struct ggs_export * export, struct ggs_error * error) {
     c->export  = export;
     int status = ggs_export_open(export, &c->target, NULL, error);
     if (status == 0) {
-        const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, c};
-        const char *              model    = ggs_facts_text(export->facts, "model");
+        const struct ggs_tracks timeline = {put_track, put_begin, put_end, put_leaf, put_count, c};
+        const char *            model    = ggs_metadata_text(export->facts, "model");
         ggs_json_init(&c->json, ggs_target_json, &c->target, true);
         ggs_json_object(&c->json, NULL);
         ggs_json_string(&c->json, "experiment_id", export->id);
         ggs_json_string(&c->json, "displayTimeUnit", "ns");
         ggs_json_array(&c->json, "traceEvents");
-        const struct ggs_timeline_track process = {0};
+        const struct ggs_track process = {0};
         put_named(c, "process_name", &process, model == NULL ? "engine" : model);
-        status = ggs_timeline_write(export, &timeline, error);
+        status = ggs_tracks_write(export, &timeline, error);
         ggs_json_end(&c->json);
         ggs_json_end(&c->json);
         if (status == 0) ggs_json_finish(&c->json); // failures are kept in the target

@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "base/uuid.h"
-#include "export/facts.h"
 #include "export/formats.h"
 #include "export/lake.h"
+#include "export/metadata.h"
 #include "export/tables/tables.h"
 
 static const struct ggs_export_format formats[] = {
@@ -223,7 +223,7 @@ static int open_names(struct ggs_export * export, struct ggs_error * error) {
     for (uint64_t i = 0; i < export->trace.n_tensors; i++)
         export->names[i] =
             ggs_export_valid(export, ggs_reader_string(export->trace.reader, export->trace.tensors[i].name));
-    return ggs_facts_open(&export->facts, &export->trace, error);
+    return ggs_metadata_open(&export->facts, &export->trace, error);
 }
 
 // At least one of the requested steps must exist.
@@ -252,7 +252,7 @@ int ggs_export_begin(struct ggs_export * export, const struct ggs_export_options
 }
 
 void ggs_export_end(struct ggs_export * export) {
-    ggs_facts_free(export->facts);
+    ggs_metadata_free(export->facts);
     for (uint64_t i = 0; i < export->n_copies; i++) free(export->copies[i]);
     free(export->copies);
     free(export->names);

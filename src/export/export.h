@@ -1,7 +1,7 @@
 // Exports a recording to the formats of other programs.
 //
-//     struct ggs_export_options options = {.format = "csv", .output = "tables", .last_step =
-//         INT64_MAX};
+//     struct ggs_export_options options = {
+//         .format = "csv", .output = "tables", .last_step = INT64_MAX};
 //     if (ggs_export(&options, "experiment", &result, &error) < 0) fail(error.text);
 //
 // Each format is one file behind a row of the table in export.c. All of them walk the trace once or
@@ -17,7 +17,7 @@
 #include "base/uuid.h"
 #include "export/target.h"
 
-struct ggs_facts;
+struct ggs_metadata;
 struct ggs_text;
 
 // The kind of OUT.
@@ -81,7 +81,7 @@ struct ggs_export {
     const struct ggs_export_format *  format;
     const char *                      directory; // of the experiment
     struct ggs_trace                  trace;
-    struct ggs_facts *                facts;
+    struct ggs_metadata *             facts;
     const char **                     names; // of tensors, by tensor - 1
     char                              id[GGS_UUID_LENGTH];
     char                              warning[512]; // as the result's
@@ -98,7 +98,7 @@ struct ggs_export {
     struct ggs_export_result result;
     uint64_t                 done, total; // runs, over all passes
     _Atomic uint64_t *       done_by_all; // while several processes write; else NULL
-    bool                     silent;      // one of these whose parent shows progress
+    bool                     silent;      // a worker process: its parent shows progress
 };
 
 // Opens the recording to read its tables without writing a format. `options` must outlive it. Call

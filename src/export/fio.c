@@ -29,7 +29,8 @@ static int check_name(const char * path, struct ggs_error * error) {
     for (size_t i = 0; i < length; i++) {
         if (isspace((unsigned char) path[i]))
             return ggs_fail(error, GGS_UNSUPPORTED,
-                            "fio cannot replay '%s': there is a blank in its name; record with a link to it", path);
+                            "fio cannot replay '%s': there is a blank in its name; record with a hard link to it (ln)",
+                            path);
     }
     if (length == 0 || length > LONGEST_NAME)
         return ggs_fail(error, GGS_UNSUPPORTED,

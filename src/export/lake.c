@@ -28,7 +28,7 @@ int ggs_lake_begin(struct ggs_lake_entry * entry, const char * lake, const char 
         return ggs_fail_memory(error);
     if (mkdir(lake, 0777) != 0 && errno != EEXIST) return ggs_fail_errno(error, "cannot create the lake %s", lake);
     if (stat(lake, &info) != 0 || !S_ISDIR(info.st_mode))
-        return ggs_fail(error, GGS_USAGE, "%s is no directory: a lake is one", lake);
+        return ggs_fail(error, GGS_USAGE, "%s is not a directory, as a lake must be", lake);
     if (!force && lstat(entry->place, &info) == 0)
         return ggs_fail(error, GGS_USAGE, "the experiment is in the lake already, as %s: replace it with --force",
                         entry->place);
@@ -43,7 +43,8 @@ int ggs_lake_end(struct ggs_lake_entry * entry, int status, struct ggs_error * e
     if (status == 0 && renameat2(AT_FDCWD, entry->temporary, AT_FDCWD, entry->place, RENAME_NOREPLACE) != 0) {
         bool taken = errno == EEXIST;
         if (taken && !entry->force)
-            status = ggs_fail(error, GGS_USAGE, "the experiment is in the lake by now, as %s", entry->place);
+            status =
+                ggs_fail(error, GGS_USAGE, "another export has added the experiment to the lake, as %s", entry->place);
         else if (!taken || renameat2(AT_FDCWD, entry->temporary, AT_FDCWD, entry->place, RENAME_EXCHANGE) != 0)
             status = ggs_fail_errno(error, "cannot rename %s to %s", entry->temporary, entry->place);
     }

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "export/facts.h"
 #include "export/formats.h"
-#include "export/timeline.h"
+#include "export/metadata.h"
+#include "export/tracks.h"
 
 enum { TRACE_PACKET = 1 };
 enum {
@@ -158,7 +158,7 @@ static int put_packet(struct perfetto * p, struct ggs_error * error) {
     return ggs_target_result(&p->target, error);
 }
 
-static void begin_event(struct perfetto * p, const struct ggs_timeline_track * track, unsigned type) {
+static void begin_event(struct perfetto * p, const struct ggs_track * track, unsigned type) {
     ggs_text_clear(&p->event);
     ggs_text_clear(&p->interned);
     put_number(&p->event, EVENT_TYPE, type);
@@ -188,9 +188,9 @@ static int put_start(struct perfetto * p, struct ggs_error * error) {
     int status = put_packet(p, error);
     if (status < 0) return status;
 
-    const char * model = ggs_facts_text(p->export->facts, "model");
+    const char * model = ggs_metadata_text(p->export->facts, "model");
     int64_t      pid   = 1;
-    ggs_facts_number(p->export->facts, "process_id", &pid);
+    ggs_metadata_number(p->export->facts, "process_id", &pid);
     ggs_text_clear(&p->packet);
     ggs_text_clear(&p->event);
     ggs_text_clear(&p->value);
@@ -205,7 +205,7 @@ static int put_start(struct perfetto * p, struct ggs_error * error) {
 }
 
 // Groups the tracks of a device under its name, beside those of the process.
-static int put_group(struct perfetto * p, const struct ggs_timeline_track * track, struct ggs_error * error) {
+static int put_group(struct perfetto * p, const struct ggs_track * track, struct ggs_error * error) {
     if (track->group == 0 || track->group >= 64 || (p->groups >> track->group & 1) != 0) return 0;
     p->groups |= 1ull << track->group;
     ggs_text_clear(&p->packet);
@@ -218,7 +218,7 @@ static int put_group(struct perfetto * p, const struct ggs_timeline_track * trac
     return put_packet(p, error);
 }
 
-static int put_track(void * context, const struct ggs_timeline_track * track, struct ggs_error * error) {
+static int put_track(void * context, const struct ggs_track * track, struct ggs_error * error) {
     struct perfetto * p      = context;
     int               status = put_group(p, track, error);
     if (status < 0) return status;
@@ -265,7 +265,7 @@ static void annotate_sources(struct perfetto * p, const struct ggs_access_list *
     ggs_text_release(&element);
 }
 
-static void annotate_op(struct perfetto * p, const struct ggs_timeline_slice * slice) {
+static void annotate_op(struct perfetto * p, const struct ggs_track_slice * slice) {
     const struct ggs_walk * walk = slice->walk;
     uint64_t                read = 0, written = 0, disk = 0;
     for (unsigned i = 0; i < slice->accesses->n; i++) {
@@ -303,7 +303,7 @@ static void annotate_kernel(struct perfetto * p, const struct ggs_kernel * kerne
     annotate(p, A_BLOCK, ANNOTATION_UINT, kernel->block_x * kernel->block_y * kernel->block_z);
 }
 
-static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slice) {
+static void put_name(struct perfetto * p, const struct ggs_track_slice * slice) {
     uint64_t op = slice->kind == GGS_SLICE_OP ? slice->walk->op.op : 0;
     if (slice->kind == GGS_SLICE_WAIT) {
         put_number(&p->event, EVENT_NAME_IID, NAME_WAIT);
@@ -316,7 +316,7 @@ static void put_name(struct perfetto * p, const struct ggs_timeline_slice * slic
     }
 }
 
-static int put_begin(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
+static int put_begin(void * context, const struct ggs_track * track, const struct ggs_track_slice * slice,
                      struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_SLICE_BEGIN);
@@ -343,19 +343,19 @@ static int put_begin(void * context, const struct ggs_timeline_track * track, co
     return put_event(p, slice->begin_ns, error);
 }
 
-static int put_end(void * context, const struct ggs_timeline_track * track, int64_t ns, struct ggs_error * error) {
+static int put_end(void * context, const struct ggs_track * track, int64_t ns, struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_SLICE_END);
     return put_event(p, ns, error);
 }
 
-static int put_leaf(void * context, const struct ggs_timeline_track * track, const struct ggs_timeline_slice * slice,
+static int put_leaf(void * context, const struct ggs_track * track, const struct ggs_track_slice * slice,
                     struct ggs_error * error) {
     int status = put_begin(context, track, slice, error);
     return status < 0 ? status : put_end(context, track, slice->end_ns, error);
 }
 
-static int put_count(void * context, const struct ggs_timeline_track * track, int64_t ns, uint64_t value,
+static int put_count(void * context, const struct ggs_track * track, int64_t ns, uint64_t value,
                      struct ggs_error * error) {
     struct perfetto * p = context;
     begin_event(p, track, TYPE_COUNTER);
@@ -374,15 +374,15 @@ static void release(struct perfetto * p) {
 }
 
 int ggs_export_perfetto(struct ggs_export * export, struct ggs_error * error) {
-    struct perfetto           p        = {.export = export};
-    const struct ggs_timeline timeline = {put_track, put_begin, put_end, put_leaf, put_count, &p};
-    int                       status   = ggs_export_open(export, &p.target, NULL, error);
+    struct perfetto         p        = {.export = export};
+    const struct ggs_tracks timeline = {put_track, put_begin, put_end, put_leaf, put_count, &p};
+    int                     status   = ggs_export_open(export, &p.target, NULL, error);
     if (status < 0) return status;
     p.known     = calloc(export->trace.n_tensors + 1, 1);
     p.known_ops = calloc(export->trace.n_ops + 1, 1);
     if (p.known == NULL || p.known_ops == NULL) status = ggs_fail_memory(error);
     if (status == 0) status = put_start(&p, error);
-    if (status == 0) status = ggs_timeline_write(export, &timeline, error);
+    if (status == 0) status = ggs_tracks_write(export, &timeline, error);
     status = ggs_export_close(export, &p.target, status, error);
     release(&p);
     return status;

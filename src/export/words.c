@@ -84,7 +84,7 @@ int ggs_tensor_layer(const struct ggs_export * export, const struct ggs_tensor *
 
 // Caches the words of a graph's nodes, because most steps run the same graph. False if out of
 // memory.
-static bool know_graph(struct ggs_export * export, const struct ggs_graph * graph) {
+static bool cache_words(struct ggs_export * export, const struct ggs_graph * graph) {
     struct ggs_graph_words * words = &export->words;
     if (words->graph == graph->row.graph) return true;
     words->graph = 0;
@@ -98,10 +98,10 @@ static bool know_graph(struct ggs_export * export, const struct ggs_graph * grap
 }
 
 const char * ggs_node_category(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.nodes[node].category
-                                     : ggs_word_category(&export->trace, graph, node);
+    return cache_words(export, graph) ? export->words.nodes[node].category
+                                      : ggs_word_category(&export->trace, graph, node);
 }
 
 const char * ggs_node_qkv(struct ggs_export * export, const struct ggs_graph * graph, uint64_t node) {
-    return know_graph(export, graph) ? export->words.nodes[node].qkv : ggs_word_qkv(&export->trace, graph, node);
+    return cache_words(export, graph) ? export->words.nodes[node].qkv : ggs_word_qkv(&export->trace, graph, node);
 }

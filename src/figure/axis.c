@@ -54,8 +54,10 @@ static void put_number(char text[GGS_AXIS_LABEL], double value, double step) {
 }
 
 char * ggs_axis_text(const struct ggs_axis * axis, double value, char text[GGS_AXIS_LABEL]) {
-    struct unit unit = unit_for(axis->unit, value * 2);
-    snprintf(text, GGS_AXIS_LABEL, "%.3g%s%s", value / unit.factor, *unit.name == '\0' ? "" : " ", unit.name);
+    struct unit unit   = unit_for(axis->unit, value * 2);
+    double      amount = value / unit.factor;
+    bool        whole  = fabs(amount) >= 999.5 && fabs(amount) < 1e6; // not 1e+03
+    snprintf(text, GGS_AXIS_LABEL, whole ? "%.0f%s%s" : "%.3g%s%s", amount, *unit.name == '\0' ? "" : " ", unit.name);
     return text;
 }
 

@@ -118,7 +118,7 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
     double most = (double) paging->touched_bytes, high = 0, linux = 0, least = INFINITY;
     char   text[GGS_NUMBER_LENGTH];
     for (unsigned i = 0; i < paging->n_budgets; i++) most = fmax(most, (double) paging->budget[i].memory);
-    double limit = (double) paging->speed.memory_limit; // in sight, unless it is far above
+    double limit = (double) paging->speed.memory_limit; // shown unless it is far above
     if (limit <= 2 * most) most = fmax(most, limit);
     ggs_figure_row(data, "policy,memory_bytes,bytes_per_token,least_bytes_per_token,most_bytes_per_token\n");
     add_lru(chart, paging, most * 1.03, data);
@@ -136,8 +136,8 @@ static void describe(struct ggs_chart * chart, const struct ggs_paging * paging,
             if (y > 0) least = fmin(least, y);
         }
     }
-    // Linux can read many times the bytes of any other policy, so the scale is logarithmic. A curve
-    // ends there where nothing is read.
+    // Linux can read many times the bytes of any other policy, so the scale is logarithmic. Such
+    // a curve ends where nothing is read.
     bool log = linux > 4 * high && high > 0;
     if (limit > 0 && limit <= most)
         ggs_chart_rule(chart, true, (double) paging->speed.memory_limit, "limit of this recording: %s",

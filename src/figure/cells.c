@@ -9,7 +9,7 @@
 
 enum { MOMENTS = 1000, SEQUENCES = 6 }; // sequences with colours of their own
 
-// The context with the most cells, or the one that is asked for.
+// Returns the requested context, else the one with the most cells.
 static const struct ggs_cell_peak * find_context(const struct ggs_cell_uses * uses, int64_t asked) {
     const struct ggs_cell_peak * most = NULL;
     for (uint64_t i = 0; i < uses->n_peaks; i++) {
@@ -53,7 +53,7 @@ struct moments {
     double                       end, most;
 };
 
-// Adds what `value` says of each moment. Each value holds until the next moment.
+// Adds the result of `value` for each moment. It holds until the next moment.
 static void add_moments(struct ggs_chart * chart, struct ggs_series * series, struct moments * m,
                         double (*value)(const struct ggs_cell_use * use, const void * of), const void * of) {
     double last = 0;

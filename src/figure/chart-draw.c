@@ -194,7 +194,7 @@ static void draw_right_axis(struct page * page) {
 
 // ---- data ----
 
-// A text on it is black or white, whichever can be read.
+// The text in a box is black or white, by contrast.
 static void draw_boxes(struct page * page, const struct ggs_series * series) {
     double       left = page->plot.x, end = left + page->plot.width, size = page->font * 0.8;
     const char * texts = ggs_text_string(&page->chart->texts);

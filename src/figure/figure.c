@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/experts/domains.h"
+#include "analyze/explain/invocation.h"
 #include "base/error.h"
 #include "base/json-read.h"
 #include "figure/kinds.h"
@@ -15,8 +16,16 @@ static const struct ggs_figure_kind kinds[] = {
      .make        = ggs_figure_access_order},
     {.name  = "memory-map",
      .title = "Memory map",
-     .text  = "how often each part of the model's files was read",
+     .text  = "how often each part of the model's files and of buffers was touched",
      .make  = ggs_figure_memory_map},
+    {.name  = "page-map",
+     .title = "Pages touched",
+     .text  = "which part of each page range of the model's files was touched",
+     .make  = ggs_figure_page_map},
+    {.name  = "fault-map",
+     .title = "Page faults",
+     .text  = "how often each page of the model's files faulted",
+     .make  = ggs_figure_fault_map},
     {.name  = "heat-over-offset",
      .title = "Accesses over file offset",
      .text  = "accumulated accesses over file offset",
@@ -63,6 +72,10 @@ static const struct ggs_figure_kind kinds[] = {
      .title = "Where a token spends its time",
      .text  = "ops of one token by layer and purpose, as wide as they took",
      .make  = ggs_figure_token_ops},
+    {.name  = "token-bytes",
+     .title = "Where a token reads and writes",
+     .text  = "ops of one token by layer and purpose, as wide as they have bytes",
+     .make  = ggs_figure_token_bytes},
     {.name       = "timeline",
      .title      = "Timeline",
      .text       = "what each thread or device computed, over time",
@@ -203,8 +216,12 @@ static void add_words(struct ggs_drawing * figure, const struct ggs_trace * trac
             ggs_text_puts(&figure->caption, "... ");
             break;
         }
-        ggs_json_append_to(word, &figure->caption);
+        struct ggs_text plain = {0};
+        ggs_json_append_to(word, &plain);
+        ggs_invocation_quote(&figure->caption, ggs_text_string(&plain));
         ggs_text_putc(&figure->caption, ' ');
+        figure->caption.failed |= plain.failed;
+        ggs_text_release(&plain);
     }
     ggs_json_to_buffer(ggs_json_member(root, "start_utc"), start, sizeof(start));
     start[strcspn(start, ".")] = '\0';

@@ -30,7 +30,7 @@ struct ggs_figure_options {
     int64_t                        since_ns, until_ns; // only for kinds with times
     bool                           largest;            // values: the largest absolute one, not the rms
     bool                           by_layer;           // values: a row for each layer, not for each op
-    int64_t                        context;            // cells: its number; -1: the one that has most
+    int64_t                        context;            // cells: its number; -1: the one with the most cells
     unsigned                       n_traces;           // 0: one
     enum ggs_figure_marks          marks;
     const char *                   directory;     // of the experiment; NULL: unknown

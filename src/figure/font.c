@@ -27,7 +27,7 @@ double ggs_font_width(const char * text, double size, int bold) {
     double sum = 0;
     while (*text != '\0') {
         uint8_t c = ggs_font_next(&text);
-        sum += c >= 32 && c < 127 ? widths[c - 32] : 556;
+        sum += c >= 32 && c < 127 ? widths[c - 32] : c == 0xb7 ? 278 : 556; // 0xb7: a dot
     }
     return sum * size / 1000 * (bold ? 1.1 : 1);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/lanes/timeline.h"
-#include "analyze/requests/slots.h"
+#include "analyze/requests/server-slots.h"
 #include "base/error.h"
 #include "figure/kinds.h"
 #include "figure/palette.h"
@@ -26,7 +26,7 @@ static int find_window(struct ggs_timeline_window * window, struct ggs_trace * t
 
 // ---- families of ops, in the colours of the page ----
 
-enum { WAIT = 8, STALL, DISK_WAIT, SERIES }; // behind the families
+enum { WAIT = GGS_FIGURE_FAMILIES, STALL, DISK_WAIT, SERIES }; // behind the families
 
 static const struct look {
     const char * name;
@@ -40,8 +40,8 @@ static const struct look {
                    {"recurrent", GGS_PALETTE_YELLOW, 2},
                    {"other", GGS_PALETTE_DULL, 0},
                    [WAIT]      = {"waiting", GGS_PALETTE_PALE, 1},
-                   [STALL]     = {"held up by page faults", 6, 0},
-                   [DISK_WAIT] = {"waiting for streamed weights", GGS_PALETTE_PALE, 3}};
+                   [STALL]     = {"stalled by page faults", 6, 0},
+                   [DISK_WAIT] = {"waiting for the disk", GGS_PALETTE_PALE, 3}};
 
 static unsigned family_of(const char * op) {
     static const struct {
@@ -66,6 +66,19 @@ static unsigned family_of(const char * op) {
     return 7;
 }
 
+static struct ggs_series * series_of(struct ggs_chart * chart, struct ggs_series * series[], unsigned look) {
+    if (series[look] == NULL) {
+        series[look] = ggs_chart_series(chart, GGS_SERIES_BOXES, looks[look].colour, looks[look].name);
+        if (series[look] != NULL) series[look]->pattern = looks[look].pattern;
+    }
+    return series[look];
+}
+
+struct ggs_series * ggs_figure_family(struct ggs_chart * chart, struct ggs_series * series[GGS_FIGURE_FAMILIES],
+                                      const char * op) {
+    return series_of(chart, series, family_of(op));
+}
+
 // ---- what threads and devices did ----
 
 struct scene { // of one recording
@@ -84,11 +97,7 @@ struct scene { // of one recording
 static void add_box(struct scene * scene, unsigned look, struct ggs_datum box) {
     struct ggs_chart * chart = &scene->figure->chart;
     if (!(box.size > 0) || !(box.high > box.low)) return;
-    if (scene->series[look] == NULL) {
-        scene->series[look] = ggs_chart_series(chart, GGS_SERIES_BOXES, looks[look].colour, looks[look].name);
-        if (scene->series[look] != NULL) scene->series[look]->pattern = looks[look].pattern;
-    }
-    ggs_chart_add(chart, scene->series[look], box);
+    ggs_chart_add(chart, series_of(chart, scene->series, look), box);
 }
 
 static const char * op_name(const struct scene * scene, uint16_t op) {
@@ -108,29 +117,46 @@ static void add_op(struct scene * scene, const struct ggs_timeline_op * op) {
         snprintf(text, sizeof(text), "%.31s", label);
     box.text = ggs_chart_text(&scene->figure->chart, text);
     add_box(scene, family_of(name), box);
-    // Inside the op, when is not known: at its begin, below its name.
-    add_box(scene, STALL, (struct ggs_datum){.x = x, .size = op->stalled, .low = bottom - 0.2, .high = bottom});
-    add_box(scene, DISK_WAIT, (struct ggs_datum){.x = x, .size = op->disk_wait, .low = bottom - 0.2, .high = bottom});
     add_box(scene, WAIT, (struct ggs_datum){.x = x + op->duration, .size = op->wait, .low = top, .high = bottom});
     ggs_figure_row(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,1,", scene->first + op->lane, x,
                    op->duration, op->wait, op->stalled, op->disk_wait);
     ggs_figure_field(&scene->figure->data, name), ggs_text_putc(&scene->figure->data, '\n');
 }
 
+// When the op was stalled is unknown: the stall is drawn at its begin, below its name.
+static void add_op_stalls(struct scene * scene, const struct ggs_timeline_op * op) {
+    double x      = (double) scene->window.begin_ns - scene->origin + op->begin;
+    double bottom = (double) (scene->first + op->lane) + 0.9;
+    add_box(scene, STALL, (struct ggs_datum){.x = x, .size = op->stalled, .low = bottom - 0.2, .high = bottom});
+    add_box(scene, DISK_WAIT, (struct ggs_datum){.x = x, .size = op->disk_wait, .low = bottom - 0.2, .high = bottom});
+}
+
+static double bin_begin(const struct scene * scene, const struct ggs_timeline_bin * bin) {
+    return (double) scene->window.begin_ns - scene->origin + bin->begin;
+}
+
+static double bin_bottom(const struct scene * scene, const struct ggs_timeline_bin * bin) {
+    return (double) (scene->first + bin->lane) + 0.9;
+}
+
 // A box as high as the share of its time, in the colour of the longest op.
 static void add_bin(struct scene * scene, const struct ggs_timeline_bin * bin) {
-    double       wide = (double) (1ull << scene->view.level), x = (double) scene->window.begin_ns + bin->begin;
-    double       bottom = bin->lane + 0.9, busy = bottom - 0.8 * bin->busy / wide, stall = 0.8 * bin->stalled / wide;
+    double       wide = (double) (1ull << scene->view.level), x = bin_begin(scene, bin);
+    double       bottom = bin_bottom(scene, bin), busy = bottom - 0.8 * bin->busy / wide;
     const char * name = op_name(scene, bin->longest_op);
     add_box(scene, family_of(name), (struct ggs_datum){.x = x, .size = wide, .low = busy, .high = bottom});
     add_box(scene, WAIT, (struct ggs_datum){.x = x, .size = wide, .low = busy - 0.8 * bin->wait / wide, .high = busy});
-    add_box(scene, STALL, (struct ggs_datum){.x = x, .size = wide, .low = bottom - stall, .high = bottom});
-    add_box(scene, DISK_WAIT,
-            (struct ggs_datum){
-                .x = x, .size = wide, .low = bottom - stall - 0.8 * bin->disk_wait / wide, .high = bottom - stall});
     ggs_figure_row(&scene->figure->data, "%" PRIu64 ",%.0f,%.0f,%.0f,%.0f,%.0f,%u,", scene->first + bin->lane, x,
                    bin->busy, bin->wait, bin->stalled, bin->disk_wait, bin->count);
     ggs_figure_field(&scene->figure->data, name), ggs_text_putc(&scene->figure->data, '\n');
+}
+
+static void add_bin_stalls(struct scene * scene, const struct ggs_timeline_bin * bin) {
+    double wide = (double) (1ull << scene->view.level), x = bin_begin(scene, bin), bottom = bin_bottom(scene, bin);
+    double stall = bottom - 0.8 * bin->stalled / wide;
+    add_box(scene, STALL, (struct ggs_datum){.x = x, .size = wide, .low = stall, .high = bottom});
+    add_box(scene, DISK_WAIT,
+            (struct ggs_datum){.x = x, .size = wide, .low = stall - 0.8 * bin->disk_wait / wide, .high = stall});
 }
 
 static int open_scene(struct scene * scene, const struct ggs_figure_options * options, struct ggs_error * error) {
@@ -157,11 +183,18 @@ static void draw_scene(struct scene * scene, char (*names)[GGS_AXIS_LABEL], cons
         ggs_overview_lane_name(scene->trace, &scene->overview.lanes[i], name, sizeof(name));
         snprintf(names[scene->first + i], GGS_AXIS_LABEL, "%s%.28s", letter, name);
     }
-    for (uint64_t i = 0; scene->view.one_by_one && i < scene->view.n_ops; i++) add_op(scene, &scene->view.ops[i]);
-    for (uint64_t i = 0; !scene->view.one_by_one && i < scene->view.n_bins; i++) add_bin(scene, &scene->view.bins[i]);
+    bool one_by_one = scene->view.one_by_one;
+    for (uint64_t i = 0; one_by_one && i < scene->view.n_ops; i++) add_op(scene, &scene->view.ops[i]);
+    for (uint64_t i = 0; !one_by_one && i < scene->view.n_bins; i++) add_bin(scene, &scene->view.bins[i]);
 }
 
-// Two recordings are drawn on one scale, each from the begin of what is asked for.
+static void draw_stalls(struct scene * scene) {
+    bool one_by_one = scene->view.one_by_one;
+    for (uint64_t i = 0; one_by_one && i < scene->view.n_ops; i++) add_op_stalls(scene, &scene->view.ops[i]);
+    for (uint64_t i = 0; !one_by_one && i < scene->view.n_bins; i++) add_bin_stalls(scene, &scene->view.bins[i]);
+}
+
+// Two recordings have one time scale, which starts at the begin of the requested part of each.
 static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigned n) {
     static const char * const letters[] = {"A: ", "B: "};
     uint64_t                  lanes     = 0;
@@ -178,6 +211,7 @@ static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigne
     chart->lines = 3 * (double) (lanes < 4 ? 4 : lanes < 20 ? lanes : 20);
     ggs_figure_row(&figure->data, "lane,begin_ns,busy_ns,wait_ns,stalled_ns,disk_wait_ns,op_runs,op\n");
     for (unsigned i = 0; i < n; i++) draw_scene(&scenes[i], names, n > 1 ? letters[i] : "");
+    for (unsigned i = 0; i < n; i++) draw_stalls(&scenes[i]); // last, because later shapes cover earlier ones
 }
 
 int ggs_figure_timeline(struct ggs_drawing * figure, struct ggs_trace * trace,
@@ -219,12 +253,12 @@ static uint64_t slot_of(const struct ggs_slots * slots, const struct ggs_request
     return i;
 }
 
-// A request is hatched from its begin to its end; what it computes lies on that.
+// A request is hatched from its begin to its end; its computation is drawn on top.
 static void add_requests(struct ggs_chart * chart, const struct ggs_slots * slots, double wide) {
     struct ggs_series * series[PARTS] = {
         [PALE]   = ggs_chart_series(chart, GGS_SERIES_BOXES, GGS_PALETTE_PALE, "the request waits"),
-        [PROMPT] = ggs_chart_series(chart, GGS_SERIES_BOXES, 4, "prompt"),
-        [TOKENS] = ggs_chart_series(chart, GGS_SERIES_BOXES, 0, "generated tokens"),
+        [PROMPT] = ggs_chart_series(chart, GGS_SERIES_BOXES, 5, "prompt"),
+        [TOKENS] = ggs_chart_series(chart, GGS_SERIES_BOXES, 4, "generated tokens"),
         [FIRST]  = ggs_chart_series(chart, GGS_SERIES_BOXES, 6, "first token")};
     series[PALE]->pattern = 1;
     for (uint64_t i = 0; i < slots->n_requests; i++) {

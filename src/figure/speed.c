@@ -27,8 +27,12 @@ static bool is_drawn(const struct ggs_roofline_row * row) {
     return !row->on_device && row->flops > 0 && row->wall_ns > 0 && row->read + row->written > 0;
 }
 
-static void add_points(struct ggs_chart * chart, const struct ggs_roofline * list, struct roof * roof, uint64_t phase,
-                       unsigned look) {
+// Places in the palette of series; the page has the same colours.
+static unsigned look_of(uint64_t phase) {
+    return phase == GGS_PHASE_PROMPT ? 5 : phase == GGS_PHASE_MIXED ? 3 : phase == GGS_PHASE_VERIFY ? 2 : 4;
+}
+
+static void add_points(struct ggs_chart * chart, const struct ggs_roofline * list, struct roof * roof, uint64_t phase) {
     static const char * const names[] = {
         [GGS_PHASE_PROMPT] = "prompt", [GGS_PHASE_GENERATE] = "generate", [GGS_PHASE_MIXED] = "mixed",
         [GGS_PHASE_VERIFY] = "verify", [GGS_PHASE_GRAPH] = "graph run",   [GGS_PHASE_WARMUP] = "warm-up",
@@ -39,7 +43,7 @@ static void add_points(struct ggs_chart * chart, const struct ggs_roofline * lis
         if (row->phase != phase || !is_drawn(row)) continue;
         double x = (double) row->flops / (double) (row->read + row->written),
                y = (double) row->flops / (double) row->wall_ns;
-        if (series == NULL) series = ggs_chart_series(chart, GGS_SERIES_POINTS, look, names[phase]);
+        if (series == NULL) series = ggs_chart_series(chart, GGS_SERIES_POINTS, look_of(phase), names[phase]);
         ggs_chart_add(chart, series,
                       (struct ggs_datum){.x = x, .y = y, .size = (double) row->wall_ns / (double) roof->most_ns});
         widen(roof, x, y);
@@ -99,11 +103,7 @@ int ggs_figure_roofline(struct ggs_drawing * figure, struct ggs_trace * trace,
     if (status < 0) return status;
     for (uint64_t i = 0; i < list.n; i++)
         if (is_drawn(&list.row[i]) && list.row[i].wall_ns > roof.most_ns) roof.most_ns = list.row[i].wall_ns;
-    for (unsigned phase = 0, look = 0; phase < GGS_PHASE_COUNT; phase++) {
-        unsigned before = chart->n_series;
-        add_points(chart, &list, &roof, phase, look);
-        look += chart->n_series > before;
-    }
+    for (unsigned phase = 0; phase < GGS_PHASE_COUNT; phase++) add_points(chart, &list, &roof, phase);
     if (chart->n_series == 0) {
         status = ggs_fail(
             error, GGS_ABSENT,
@@ -191,8 +191,8 @@ static int add_steps(struct ggs_drawing * figure, struct ggs_trace * trace, cons
 int ggs_figure_tokens(struct ggs_drawing * figure, struct ggs_trace * trace, const struct ggs_figure_options * options,
                       struct ggs_error * error) {
     struct ggs_chart *  chart     = &figure->chart;
-    struct ggs_series * series[2] = {ggs_chart_series(chart, GGS_SERIES_BARS, 1, "prompt"),
-                                     ggs_chart_series(chart, GGS_SERIES_BARS, 0, "generate")};
+    struct ggs_series * series[2] = {ggs_chart_series(chart, GGS_SERIES_BARS, look_of(GGS_PHASE_PROMPT), "prompt"),
+                                     ggs_chart_series(chart, GGS_SERIES_BARS, look_of(GGS_PHASE_GENERATE), "generate")};
     struct times        times     = {.least = INFINITY, .first = INFINITY};
     if (trace->tokenless) series[1]->name[0] = '\0';
     int status = add_steps(figure, trace, options, series, &times, error);

@@ -76,16 +76,6 @@ static int add_row(struct ggs_chart * chart, const struct ggs_sweep_answer * ans
     return 0;
 }
 
-static const char * title_of(const struct ggs_figure * figure) {
-    static const char * const titles[][2] = {
-        {"read_bytes", "read from the disk"},        {"token_ns", "time per token"},
-        {"token_quiet_ns", "time of a quiet token"}, {"prompt_ns", "time of the prompt"},
-        {"tokens_per_s", "tokens per second"},       {"prompt_tokens_per_s", "prompt tokens per second"}};
-    for (unsigned i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        if (strcmp(titles[i][0], figure->name) == 0) return titles[i][1];
-    return figure->name;
-}
-
 static void set_axes(struct ggs_chart * chart, const struct ggs_figure * figure) {
     double most = 0, high = 0;
     for (unsigned i = 0; i < chart->n_series; i++) {
@@ -100,7 +90,7 @@ static void set_axes(struct ggs_chart * chart, const struct ggs_figure * figure)
         if (!chart->rule[i].vertical) high = fmax(high, chart->rule[i].at);
     bool bytes = strcmp(figure->unit, "bytes") == 0, time = strcmp(figure->unit, "ns") == 0;
     chart->x = (struct ggs_axis){.title = "memory limit", .unit = GGS_AXIS_BYTES, .to = most * 1.05};
-    chart->y = (struct ggs_axis){.title = title_of(figure),
+    chart->y = (struct ggs_axis){.title = figure->text,
                                  .unit  = bytes  ? GGS_AXIS_BYTES
                                           : time ? GGS_AXIS_TIME
                                                  : GGS_AXIS_NUMBER,

@@ -51,9 +51,9 @@ static void put_escaped(struct ggs_text * out, const char * text) {
 // True if the width of every character is known: ASCII, and the sign of microseconds.
 static bool is_measured(const char * words) {
     while (*words != '\0') {
-        bool micro = strncmp(words, "µ", 2) == 0;
-        if (!micro && (*words < ' ' || *words > '~')) return false;
-        words += micro ? 2 : 1;
+        bool other = strncmp(words, "µ", 2) == 0 || strncmp(words, "·", 2) == 0;
+        if (!other && (*words < ' ' || *words > '~')) return false;
+        words += other ? 2 : 1;
     }
     return true;
 }

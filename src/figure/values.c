@@ -32,7 +32,7 @@ static void put_cells(struct ggs_text * data, const struct ggs_value_grid * grid
     }
 }
 
-// NaN and infinities are black, and what is wrong.
+// Marks NaN, infinities and wrong values in black.
 static void mark_cells(struct ggs_chart * chart, const struct ggs_value_grid * grid, bool two) {
     for (uint64_t i = 0; i < grid->n_lines; i++) {
         for (uint64_t k = 0; k < grid->n_columns; k++) {
@@ -43,7 +43,7 @@ static void mark_cells(struct ggs_chart * chart, const struct ggs_value_grid * g
     }
 }
 
-// What a cell shows: its value, or its error over what inputs and rounding explain.
+// Returns what a cell shows: its value, or its error divided by the allowed error.
 static double shown_in(const struct ggs_value_cell * cell, bool two) {
     return !two ? cell->value : cell->allowed > 0 ? cell->value / cell->allowed : 0;
 }
@@ -89,10 +89,10 @@ static int describe(struct ggs_drawing * figure, const struct ggs_value_grid * g
 
 static int finish(struct ggs_drawing * figure, const struct ggs_value_grid * grid, bool two, struct ggs_error * error) {
     if (grid->n_lines > 0 && grid->n_columns > 0) return describe(figure, grid, two, error);
-    return ggs_fail(error, GGS_ABSENT, "of these ops no values are recorded: there is nothing to draw");
+    return ggs_fail(error, GGS_ABSENT, "these ops have no recorded values: there is nothing to draw");
 }
 
-// The first recording is the one that is right.
+// The first recording is the reference.
 static int compare(struct ggs_drawing * figure, struct ggs_trace * trace, struct ggs_value_grid * grid,
                    struct ggs_error * error) {
 #ifdef __wasm__ // a report does not compare values
@@ -139,6 +139,7 @@ int ggs_figure_value_ranges(struct ggs_drawing * figure, struct ggs_trace * trac
     for (uint64_t i = 0; status == 0 && i < report.n_layers; i++) {
         const struct ggs_value_layer * layer = &report.layers[i];
         double                         high  = fmax(layer->max, -layer->min);
+        if (layer->model > 1) continue; // of a draft model
         ggs_figure_row(&figure->data, "%" PRId64 ",%" PRIu64 ",%.9g,%.9g,%.9g\n", layer->layer, layer->ops, layer->min,
                        layer->max, layer->rms);
         if (!(layer->rms > 0) || !isfinite(high)) continue;
@@ -148,7 +149,7 @@ int ggs_figure_value_ranges(struct ggs_drawing * figure, struct ggs_trace * trac
         last = fmax(last, (double) layer->layer);
     }
     if (status == 0 && rms->n == 0)
-        status = ggs_fail(error, GGS_ABSENT, "of no layer values are recorded: there is nothing to draw");
+        status = ggs_fail(error, GGS_ABSENT, "no layer has recorded values: there is nothing to draw");
     chart->x = (struct ggs_axis){.title = "layer", .whole = true, .fixed = true, .from = -0.5, .to = last + 0.5};
     chart->y = (struct ggs_axis){.title = "value", .log = true, .from = least, .to = largest};
     ggs_value_report_release(&report);

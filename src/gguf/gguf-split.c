@@ -50,7 +50,7 @@ static int shard_prefix(const struct ggs_gguf * gguf, uint64_t number, uint64_t 
         return ggs_fail(error, GGS_FORMAT,
                         "%s: this is file %" PRIu64 " of %" PRIu64
                         " of a split model, but its name does not end in \"%s\", so the "
-                        "others cannot be found; give it its name back",
+                        "others cannot be found; restore its name",
                         gguf->path, number + 1, count, suffix);
     }
     *length = whole - tail;
@@ -106,7 +106,7 @@ static int check_tensor_count(const struct ggs_model * model, struct ggs_error *
     const struct ggs_gguf_kv * kv    = ggs_gguf_find(first, "split.tensors.count");
     uint64_t                   promised;
     if (kv == NULL || !ggs_gguf_get_u64(first, "split.tensors.count", &promised)) {
-        return ggs_fail(error, GGS_FORMAT, "%s: split.tensors.count is missing or no number (at offset %" PRIu64 ")",
+        return ggs_fail(error, GGS_FORMAT, "%s: split.tensors.count is missing or not a number (at offset %" PRIu64 ")",
                         first->path, kv == NULL ? first->infos_offset : kv->offset);
     }
     if (promised == model->n_tensors) return 0;

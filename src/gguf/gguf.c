@@ -410,7 +410,7 @@ static int reject_duplicates(struct cursor * cursor, struct ggs_slice * names, s
         char printable[GGS_PRINTABLE_LENGTH];
         ggs_printable(printable, sizeof printable, twice->data, twice->length);
         status = ggs_fail(cursor->error, GGS_FORMAT,
-                          "%s: damaged: %s \"%s\" is there twice, at offset %" PRIu64 " and at offset %" PRIu64,
+                          "%s: damaged: %s \"%s\" occurs twice, at offset %" PRIu64 " and at offset %" PRIu64,
                           cursor->gguf->path, what, printable, twice[0].tag, twice[1].tag);
     }
     free(names);

@@ -106,8 +106,8 @@ struct abi_functions {
 
 extern struct abi_functions ggs_engine; // valid once ggs_abi_open has returned NULL
 
-// An engine that has no functions to look up, in [low, low + size): ggs_abi_open takes these for
-// callers there. Before the first call of it; the functions live as long as the process.
+// Sets the functions of an engine without symbols, for callers in [low, low + size). Call it before
+// ggs_abi_open. The functions must live as long as the process.
 void ggs_abi_adopt(const struct abi_functions * functions, uintptr_t low, uintptr_t size);
 
 // Looks up the functions as the library around `caller` would, and checks the tensor layout: it

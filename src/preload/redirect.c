@@ -25,6 +25,22 @@ static unsigned              n_slots, capacity;
 static struct ggs_redirected counts;
 static unsigned long long    n_loaded; // number of objects ever loaded, at the last check
 
+// Hooks of calls from one object, besides those that this library exports.
+struct extra {
+    uintptr_t    object;
+    const char * name;
+    void *       hook;
+};
+enum { MOST_EXTRAS = 8 };
+static struct extra extras[MOST_EXTRAS];
+static unsigned     n_extras;
+
+static void * find_hook(const struct ggs_loaded * object, const char * name) {
+    for (unsigned i = 0; i < n_extras; i++)
+        if (extras[i].object == object->low && strcmp(extras[i].name, name) == 0) return extras[i].hook;
+    return ggs_exports_find(name);
+}
+
 // ---- one slot ----
 
 static struct slot * find_slot(void ** place) {
@@ -48,7 +64,7 @@ static bool is_lazy(const struct ggs_loaded * object, const ElfW(Sym) * symbol, 
 
 static void exchange(void * context, const struct ggs_loaded * object, const struct ggs_loaded_slot * found) {
     (void) context;
-    void * hook = ggs_exports_find(found->name);
+    void * hook = find_hook(object, found->name);
     if (hook == NULL) return;
     void * value = __atomic_load_n(found->place, __ATOMIC_ACQUIRE);
     if (value == hook || value == NULL) return; // NULL: an undefined weak function
@@ -142,6 +158,11 @@ struct ggs_redirected ggs_redirect_begin(void) {
     return counts;
 }
 
+void ggs_redirect_also(uintptr_t object, const char * name, void * hook) {
+    if (n_extras < MOST_EXTRAS) extras[n_extras++] = (struct extra){object, name, hook};
+    n_loaded = 0; // the next check visits all objects
+}
+
 void ggs_redirect_again(void) {
     unsigned long long loaded      = 0;
     bool               overwritten = false;
@@ -155,5 +176,5 @@ void ggs_redirect_again(void) {
 
 void ggs_redirect_end(void) {
     ggs_objects_visit(restore, NULL);
-    n_slots = 0;
+    n_slots = n_extras = 0;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct ggs_redirected {
     unsigned slots;  // that point to hooks
@@ -19,6 +20,9 @@ struct ggs_redirected {
 
 // Replaces the slots of all loaded objects.
 struct ggs_redirected ggs_redirect_begin(void);
+// Redirects calls of a function from the object at this base too, from the next ggs_redirect_again
+// on. `name` is not copied.
+void ggs_redirect_also(uintptr_t object, const char * name, void * hook);
 // Handles objects loaded since, and bindings in progress that overwrote a hook. Cheap if there are
 // none.
 void ggs_redirect_again(void);

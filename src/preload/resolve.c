@@ -123,7 +123,7 @@ static int find_other_base(struct dl_phdr_info * info, size_t size, void * data)
     return 1;
 }
 
-// Preloaded libraries are present from the start.
+// Preloaded libraries are loaded before this runs.
 __attribute__((constructor)) static void find_other(void) {
     uintptr_t     address = 0;
     struct object object;
@@ -139,9 +139,16 @@ static void * find_in_other(const char * name) {
     return function != NULL && find_object(&object, function) && is_other(object.path) ? function : NULL;
 }
 
+// True if `caller` lies in `function`: another preloaded library wraps it and asks for the next.
+static bool is_wrapper(const void * function, const void * caller) {
+    Dl_info symbol;
+    return function != NULL && dladdr(caller, &symbol) != 0 && symbol.dli_saddr == function;
+}
+
 // Searches the caller's library, then the global scope after this library, then any engine library.
-static void * find_function(const char * name, const char * path) {
+static void * find_function(const char * name, const char * path, const void * caller) {
     void * function = find_in_library(path, name);
+    if (is_wrapper(function, caller)) function = NULL;
     if (function == NULL) function = dlsym(RTLD_NEXT, name);
     if (function == NULL) function = dlsym(RTLD_DEFAULT, name); // this library was loaded late: nothing comes after it
     if (function != NULL && !is_ours(function)) return function;
@@ -166,7 +173,7 @@ void * ggs_resolve_name(const char * name, const void * caller) {
     struct ggs_binding inside;
     if (find_inside(name, caller, &inside)) return inside.function;
     find_object(&object, caller);
-    return before_hook(find_function(name, object.path));
+    return before_hook(find_function(name, object.path, caller));
 }
 
 static void remember(struct ggs_hook * hook, const struct object * object, void * function) {
@@ -208,7 +215,7 @@ void * ggs_resolve_slow(struct ggs_hook * hook, const void * caller) {
     } else {
         found    = find_object(&object, caller);
         function = find_in_other(hook->name);
-        if (function == NULL) function = before_hook(find_function(hook->name, object.path));
+        if (function == NULL) function = before_hook(find_function(hook->name, object.path, caller));
     }
     if (found && function != NULL) remember(hook, &object, function);
     return function;

@@ -1,8 +1,8 @@
 // Finds the real function behind a hook.
 //
-// It depends on the caller: a process can have several copies of ggml, opened RTLD_LOCAL, which
-// RTLD_NEXT does not search. So each hook keeps, per calling library (found by return address), the
-// function that this library or one of its dependencies defines.
+// The function depends on the caller: a process can have several copies of ggml, opened RTLD_LOCAL,
+// which RTLD_NEXT does not search. So each hook keeps, per calling library (found by return
+// address), the function that this library or one of its dependencies defines.
 #pragma once
 
 #include <stdbool.h>

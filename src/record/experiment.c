@@ -25,7 +25,7 @@
 #include "record/experiment-files.h"
 #include "record/host.h"
 #include "record/model-files.h"
-#include "record/spool/facts.h"
+#include "record/spool/engine-line.h"
 #include "record/spool/place.h"
 #include "record/surroundings.h"
 #include "trace/seal/part.h"
@@ -312,6 +312,7 @@ int ggs_experiment_begin(struct ggs_experiment_json * experiment, const struct g
     json_object_object_add(settings, "policy", ggs_json_text(start->policy));
     json_object_object_add(settings, "follow", json_object_new_boolean(start->follow));
     json_object_object_add(settings, "prove", json_object_new_boolean(start->prove));
+    json_object_object_add(settings, "stream", json_object_new_boolean(start->stream));
     json_object_object_add(settings, "values", start->values == NULL ? NULL : ggs_json_text(start->values));
     json_object_object_add(settings, "spool", ggs_json_text(start->spool));
     set(experiment, "settings", settings);
@@ -410,8 +411,14 @@ static void add_cpu_library(struct json_object * engine, struct json_object * pa
     if (strncmp(name, "libggml-cpu", 11) == 0) json_object_object_add(engine, "cpu_library", ggs_json_text(name));
 }
 
-// {"ggml_version", "ggml_commit", "llama_version", "cpu_library", "libraries": [{"path",
-// "build_id"}]}
+static void add_engine_fact(struct json_object * engine, const struct ggs_engine_line * line) {
+    static const char * const keys[] = {"ggml_version", "ggml_commit", "llama_version", "sanitizer", "optimised"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (is_key(line, keys[i])) json_object_object_add(engine, keys[i], value_json(line));
+}
+
+// {"ggml_version", "ggml_commit", "llama_version", "sanitizer", "optimised", "cpu_library",
+// "libraries": [{"path", "build_id"}]}
 static struct json_object * engine_json(const char * text) {
     struct json_object *   engine    = json_object_new_object();
     struct json_object *   libraries = json_object_new_array();
@@ -426,12 +433,8 @@ static struct json_object * engine_json(const char * text) {
             add_cpu_library(engine, path);
         } else if (is_key(&line, "build_id")) {
             if (library != NULL) json_object_object_add(library, "build_id", value_json(&line));
-        } else if (is_key(&line, "ggml_version")) {
-            json_object_object_add(engine, "ggml_version", value_json(&line));
-        } else if (is_key(&line, "ggml_commit")) {
-            json_object_object_add(engine, "ggml_commit", value_json(&line));
-        } else if (is_key(&line, "llama_version")) {
-            json_object_object_add(engine, "llama_version", value_json(&line));
+        } else {
+            add_engine_fact(engine, &line);
         }
     }
     json_object_object_add(engine, "libraries", libraries);
@@ -506,6 +509,17 @@ void ggs_experiment_stop_clock(struct ggs_experiment_json * experiment) {
     set(experiment, "duration_ns", json_object_new_uint64(now > start ? now - start : 0));
 }
 
+// The program may use fewer cores than ggscope: taskset started it.
+static void set_usable_cores(struct ggs_experiment_json * experiment, const struct ggs_spool_facts * facts) {
+    struct json_object *   host = json_object_object_get(experiment->json, "host");
+    struct ggs_engine_line line;
+    for (const char * at = facts->engine; host != NULL && (at = ggs_engine_line(at, &line)) != NULL;) {
+        long cores = is_key(&line, "usable_cores") ? strtol(line.value, NULL, 10) : 0;
+        if (cores > 0 && cores < json_object_get_int(json_object_object_get(host, "usable_cores")))
+            json_object_object_add(host, "usable_cores", json_object_new_int((int) cores));
+    }
+}
+
 int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_status,
                             const struct ggs_spool_facts * facts, struct ggs_error * error) {
     if (ggs_experiment_start_ns(experiment) == 0 && facts->seen) set_start_from(experiment, facts);
@@ -514,6 +528,7 @@ int ggs_experiment_complete(struct ggs_experiment_json * experiment, int wait_st
         set(experiment, "process_id", json_object_new_uint64(facts->pid));
         set(experiment, "executable", ggs_json_text(facts->executable));
         set(experiment, "engine", engine_json(facts->engine));
+        set_usable_cores(experiment, facts);
         set(experiment, "model_files", ggs_model_files_json(facts->files, facts->n_files));
         if (json_object_object_get(experiment->json, "model") == NULL && facts->n_files > 0)
             set(experiment, "model", ggs_json_text(facts->files[0])); // not on the command line

@@ -46,6 +46,7 @@ struct ggs_experiment_start {
     const char *         policy;
     bool                 follow;
     bool                 prove;
+    bool                 stream;  // under ggscope stream
     const char *         values;  // pattern, NULL if not recorded
     const char *         name;    // of the run; NULL for that of its directory
     const char *         group;   // of related runs; NULL for none

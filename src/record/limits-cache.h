@@ -1,5 +1,5 @@
-// The limits of this machine (base/limits.h), stored for all recordings made on it: `ggscope doctor
-// --bandwidth` measures them, and experiment.json gets a copy.
+// The limits of this machine (base/machine-limits.h), stored for all recordings made on it:
+// `ggscope doctor --bandwidth` measures them, and experiment.json gets a copy.
 //
 // The file is $XDG_CACHE_HOME/ggscope/limits-CPU-CORES.json (else below ~/.cache), so a home that
 // machines share has one per kind of machine.
@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "base/limits.h"
+#include "base/machine-limits.h"
 
 struct ggs_error;
 

@@ -1,9 +1,10 @@
-// The maximum rates of this machine (base/limits.h), measured only while nothing else uses it.
+// The maximum rates of this machine (base/machine-limits.h), measured only while nothing else uses
+// it.
 #pragma once
 
 #include <stdbool.h>
 
-#include "base/limits.h"
+#include "base/machine-limits.h"
 
 struct ggs_error;
 

@@ -75,9 +75,9 @@ void ggs_observation_pause(struct ggs_observation * observation, bool paused) {
 
 uint64_t ggs_observation_written_until(struct ggs_observation * observation) {
     if (observation->observer == NULL) return UINT64_MAX;
-    uint64_t told = ggs_observer_complete_until(observation->observer);
+    uint64_t until = ggs_observer_complete_until(observation->observer);
     ggs_machine_spool_flush(&observation->spool);
-    return told;
+    return until;
 }
 
 void ggs_observation_stop(struct ggs_observation * observation) {

@@ -10,14 +10,15 @@
 #include "record/experiment.h"
 #include "record/inspect/program.h"
 #include "record/launch/attach.h"
+#include "record/launch/child-environment.h"
 #include "record/launch/children.h"
-#include "record/launch/environment.h"
 #include "record/memory/conditions.h"
 #include "record/observation.h"
 #include "record/recording.h"
 #include "record/spool/place.h"
 
 struct ggs_control;
+struct ggs_mappings;
 struct ggs_sealer;
 
 struct ggs_recording_attempt {
@@ -27,7 +28,7 @@ struct ggs_recording_attempt {
     struct ggs_engine_paths      engine;
     struct ggs_experiment_json   experiment;
     struct ggs_spool_place       place;
-    struct ggs_environment       environment;
+    struct ggs_child_environment environment;
     struct ggs_observation       observation;
     struct ggs_memory_conditions conditions;
     struct ggs_control *         control;
@@ -35,6 +36,7 @@ struct ggs_recording_attempt {
     struct ggs_attach            attach;   // the process to attach to, if one is given
     char * const *               command;  // of the program
     int                          stop;     // eventfd: the window was closed; -1 unless attached
+    struct ggs_mappings *        mappings; // of the program's memory
     struct ggs_children *        watched;  // programs started by the program
     struct ggs_children_found    started;  // of those: ran engines, unrecorded
     uint32_t                     children; // forked processes that computed, unrecorded
@@ -48,4 +50,5 @@ static inline bool ggs_recording_is_attached(const struct ggs_recording_attempt 
 
 // Seals the recording of a program that has ended, and reports what could not be seen. Returns 0,
 // or 1 if the recording is empty or could not be sealed.
-int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status);
+struct ggs_launch_result;
+int ggs_recording_finish(struct ggs_recording_attempt * attempt, const struct ggs_launch_result * launched);

@@ -12,10 +12,11 @@
 #include "record/assertion.h"
 #include "record/experiment-files.h"
 #include "record/inspect/capture-library.h"
-#include "record/inspect/findings.h"
+#include "record/inspect/doctor-findings.h"
 #include "record/inspect/libraries.h"
+#include "record/launch/launch.h"
 #include "record/sealer.h"
-#include "record/spool/facts.h"
+#include "record/spool/engine-line.h"
 #include "trace/spool-reader.h"
 
 static void remove_spool(const struct ggs_recording_attempt * attempt) {
@@ -44,13 +45,20 @@ static void report_nothing_seen(const struct ggs_recording_attempt * attempt, in
     struct ggs_text reason = {0};
     if (report_children(attempt)) return;
     if (ggs_recording_is_attached(attempt)) {
-        fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached\n",
-                (int) attempt->attach.tracee.pid, attempt->attach.tracee.name);
+        const struct ggs_tracee * tracee = &attempt->attach.tracee;
+        fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached", (int) tracee->pid,
+                tracee->name);
+        if (ggs_tracee_lives(tracee)) fprintf(stderr, "; ggscope doctor %d says what can be seen", (int) tracee->pid);
+        fputc('\n', stderr);
         return;
     }
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/stderr.txt", attempt->experiment.directory);
     ggs_program_explain(&attempt->program, path, wait_status, &reason);
+    unsigned started = attempt->recording->follow ? 0 : attempt->started.seen;
+    if (started > 0)
+        ggs_text_printf(&reason, "; it started %u program%s, which --follow records too", started,
+                        started == 1 ? "" : "s");
     fprintf(stderr, "ggscope: no ggml activity was seen: %s\n", ggs_text_string(&reason));
     ggs_text_release(&reason);
 }
@@ -59,7 +67,7 @@ static void add_engine(struct ggs_findings * report, const struct ggs_libraries 
                        struct ggs_libraries * engine, const char * path) {
     struct ggs_elf elf;
     if (ggs_elf_open(&elf, path, NULL) != 0) return;
-    if (!ggs_findings_inside(report, capture, &elf, path)) ggs_libraries_add(engine, path);
+    if (!ggs_findings_inside(report, capture, &elf, path, path)) ggs_libraries_add(engine, path);
     ggs_elf_close(&elf);
 }
 
@@ -172,12 +180,27 @@ static int finish_empty(struct ending * ending) {
     return 1;
 }
 
-int ggs_recording_finish(struct ggs_recording_attempt * attempt, int wait_status) {
+static void report_end(struct ggs_recording_attempt * attempt, const struct ggs_launch_result * result) {
+    int missing = result->stdout_errno != 0 ? result->stdout_errno : result->stderr_errno;
+    if (missing != 0)
+        fprintf(stderr, "ggscope: the copies of the program's output in %s are incomplete: %s\n",
+                attempt->experiment.directory, strerror(missing));
+    if (result->passed_errno != 0)
+        fprintf(stderr, "ggscope: not all of the program's output could be written: %s\n",
+                strerror(result->passed_errno));
+    bool limited = ggs_memory_conditions_explain(&attempt->conditions, result->wait_status);
+    if (WIFSIGNALED(result->wait_status) && !limited)
+        fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result->wait_status),
+                strsignal(WTERMSIG(result->wait_status)));
+}
+
+int ggs_recording_finish(struct ggs_recording_attempt * attempt, const struct ggs_launch_result * launched) {
     const char *           directory = attempt->experiment.directory;
-    struct ending          ending    = {.attempt = attempt, .wait_status = wait_status};
+    struct ending          ending    = {.attempt = attempt, .wait_status = launched->wait_status};
     struct ggs_error       error;
     struct ggs_seal_result result;
     bool                   quiet = attempt->recording->quiet;
+    report_end(attempt, launched);
     if (ggs_lock_is_written(attempt->place.lock)) {
         fprintf(stderr, "ggscope: %s is still being recorded; when %s: ggscope seal %s\n",
                 ggs_recording_is_attached(attempt) ? "a graph run" : "a process that the program started",

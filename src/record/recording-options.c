@@ -108,7 +108,7 @@ const struct ggs_option ggs_recording_options[] = {
                AT(length_ns), set_length, "a time such as 30s, 500ms, 2m or 1h"),
     GGS_OPTION("steps", 0, "N", "Record N decodes (graph runs if there are none); the program runs on", 0, AT(steps),
                set_steps, "a number of at least 1"),
-    GGS_OPTION("requests", 0, "N", "Record N requests of a server; the program runs on", 0, AT(requests), set_steps,
+    GGS_OPTION("requests", 0, "N", "Record N requests of a server, which runs on", 0, AT(requests), set_steps,
                "a number of at least 1"),
     GGS_SWITCH("quiet", 'q', "No summary", 0, AT(quiet)),
     {0},
@@ -143,3 +143,9 @@ const struct ggs_option ggs_machine_options[] = {
                0, 0, ggs_set_cold, NULL),
     {0},
 };
+
+const char * ggs_recording_misuse(const struct ggs_recording * recording) {
+    if (recording->values != NULL) return NULL;
+    if (recording->values_every != 0) return "--values-every needs --values or --values-dump";
+    return recording->values_unfused ? "--values-unfused needs --values or --values-dump" : NULL;
+}

@@ -26,11 +26,12 @@
 #include "record/inspect/capture-library.h"
 #include "record/inspect/program.h"
 #include "record/launch/attach.h"
+#include "record/launch/child-environment.h"
 #include "record/launch/children.h"
-#include "record/launch/environment.h"
 #include "record/launch/launch.h"
 #include "record/measure.h"
 #include "record/memory/conditions.h"
+#include "record/memory/mappings.h"
 #include "record/observation.h"
 #include "record/sealer.h"
 #include "record/settings.h"
@@ -130,41 +131,42 @@ static int open_copy(const struct ggs_recording_attempt * attempt, const char * 
     return *fd < 0 ? ggs_fail_errno(error, "cannot create %s", path) : 0;
 }
 
-static void set_values(const struct ggs_recording * recording, struct ggs_environment * environment) {
+static void set_values(const struct ggs_recording * recording, struct ggs_child_environment * environment) {
     char number[32];
     snprintf(number, sizeof(number), "%llu",
              (unsigned long long) (recording->values_every == 0 ? 1 : recording->values_every));
-    ggs_environment_set(environment, "GGSCOPE_VALUES", recording->values);
-    ggs_environment_set(environment, "GGSCOPE_VALUES_EVERY", number);
-    if (recording->values_dump != NULL) ggs_environment_set(environment, "GGSCOPE_VALUES_DUMP", recording->values_dump);
-    if (recording->values_unfused) ggs_environment_set(environment, "GGSCOPE_VALUES_UNFUSED", "1");
+    ggs_child_environment_set(environment, "GGSCOPE_VALUES", recording->values);
+    ggs_child_environment_set(environment, "GGSCOPE_VALUES_EVERY", number);
+    if (recording->values_dump != NULL)
+        ggs_child_environment_set(environment, "GGSCOPE_VALUES_DUMP", recording->values_dump);
+    if (recording->values_unfused) ggs_child_environment_set(environment, "GGSCOPE_VALUES_UNFUSED", "1");
     // A streamed program must not read weights that it does not use.
-    if (recording->streaming.wanted) ggs_environment_set(environment, "GGSCOPE_VALUES_NO_WEIGHTS", "1");
+    if (recording->streaming.wanted) ggs_child_environment_set(environment, "GGSCOPE_VALUES_NO_WEIGHTS", "1");
     // A captured graph is launched without the loop that shows what is fused.
-    ggs_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
+    ggs_child_environment_set(environment, "GGML_CUDA_DISABLE_GRAPHS", "1");
 }
 
 static int make_environment(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
-    const struct ggs_recording * recording   = attempt->recording;
-    struct ggs_environment *     environment = &attempt->environment;
-    char                         number[GGS_NUMBER_LENGTH];
-    uint64_t                     reserved =
+    const struct ggs_recording *   recording   = attempt->recording;
+    struct ggs_child_environment * environment = &attempt->environment;
+    char                           number[GGS_NUMBER_LENGTH];
+    uint64_t                       reserved =
         ggs_memory_conditions_reserve(&attempt->conditions, attempt->place.folder, attempt->place.max_bytes);
     snprintf(number, sizeof(number), "%llu", (unsigned long long) (attempt->place.max_bytes - reserved));
-    ggs_environment_copy(environment, environ);
-    ggs_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
-    ggs_environment_set(environment, "GGSCOPE_OUTPUT", attempt->experiment.directory);
-    ggs_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
-    ggs_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
-    ggs_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
-    if (recording->gpu_ops != NULL) ggs_environment_set(environment, "GGSCOPE_GPU_OPS", recording->gpu_ops);
-    if (recording->follow) ggs_environment_set(environment, "GGSCOPE_FOLLOW", "1");
-    if (recording->prove) ggs_environment_set(environment, "GGSCOPE_PROVE", "1");
-    if (recording->residency) ggs_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
+    ggs_child_environment_copy(environment, environ);
+    ggs_child_environment_prepend(environment, "LD_PRELOAD", attempt->capture);
+    ggs_child_environment_set(environment, "GGSCOPE_OUTPUT", attempt->experiment.directory);
+    ggs_child_environment_set(environment, "GGSCOPE_SPOOL", attempt->place.folder);
+    ggs_child_environment_set(environment, "GGSCOPE_MAX_SIZE", number);
+    ggs_child_environment_set(environment, "GGSCOPE_POLICY", recording->policy == NULL ? "stop" : recording->policy);
+    if (recording->gpu_ops != NULL) ggs_child_environment_set(environment, "GGSCOPE_GPU_OPS", recording->gpu_ops);
+    if (recording->follow) ggs_child_environment_set(environment, "GGSCOPE_FOLLOW", "1");
+    if (recording->prove) ggs_child_environment_set(environment, "GGSCOPE_PROVE", "1");
+    if (recording->residency) ggs_child_environment_set(environment, "GGSCOPE_RESIDENCY", "1");
     if (recording->values != NULL) set_values(recording, environment);
     if (recording->engine != NULL) {
-        ggs_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
-        ggs_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
+        ggs_child_environment_set(environment, "GGSCOPE_ENGINE", attempt->engine.directory);
+        ggs_child_environment_prepend(environment, "LD_LIBRARY_PATH", attempt->engine.directory);
     }
     if (recording->streaming.wanted) {
         int status = ggs_streaming_prepare(&recording->streaming, environment, error);
@@ -213,6 +215,7 @@ static int prepare(struct ggs_recording_attempt * attempt, struct ggs_error * er
                                          .policy   = recording->policy == NULL ? "stop" : recording->policy,
                                          .follow   = recording->follow,
                                          .prove    = recording->prove,
+                                         .stream   = recording->streaming.wanted,
                                          .values   = recording->values,
                                          .name     = recording->name,
                                          .group    = recording->group,
@@ -257,6 +260,7 @@ static void on_started(void * context, pid_t program) {
                                          .control     = attempt->control};
     bool ring = attempt->recording->policy != NULL && strcmp(attempt->recording->policy, "ring") == 0;
     if (attempt->control != NULL && !ring) attempt->sealer = ggs_sealer_start(&sealer);
+    attempt->mappings = ggs_mappings_watch(program);
     // A followed program has the library from its start, except those that an attached one starts.
     bool attaches = attempt->recording->follow && ggs_recording_is_attached(attempt);
     attempt->watched =
@@ -319,6 +323,8 @@ static int launch_program(struct ggs_recording_attempt * attempt, struct ggs_lau
 static void end_watching(struct ggs_recording_attempt * attempt) {
     if (attempt->watched != NULL) attempt->started = ggs_children_end(attempt->watched);
     attempt->watched = NULL;
+    ggs_mappings_end(attempt->mappings, ggs_experiment_conditions(&attempt->experiment));
+    attempt->mappings = NULL;
 }
 
 static int watch_ends(struct ggs_recording_attempt * attempt, int * signals, struct ggs_error * error) {
@@ -407,17 +413,20 @@ static int attach_process(struct ggs_recording_attempt * attempt, struct ggs_err
     return status;
 }
 
-static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
-    struct ggs_launch_result result = {.wait_status = GGS_END_UNKNOWN};
+static void choose_observation(struct ggs_recording_attempt * attempt) {
+    const struct ggs_recording * recording = attempt->recording;
     // Protected pages fault by the thousand, which says nothing about the machine.
-    bool quiet_faults                   = attempt->recording->no_faults || attempt->recording->prove;
-    attempt->observation.faults         = attempt->recording->faults || !quiet_faults;
-    attempt->observation.faults_asked   = attempt->recording->faults;
-    attempt->observation.attached       = ggs_recording_is_attached(attempt);
-    attempt->observation.io             = attempt->recording->io;
-    attempt->observation.folder         = attempt->place.folder;
-    attempt->observation.max_bytes      = attempt->place.max_bytes;
-    attempt->observation.paused         = attempt->recording->paused || ggs_recording_is_attached(attempt);
+    bool quiet_faults                 = recording->no_faults || recording->prove;
+    attempt->observation.faults       = recording->faults || !quiet_faults;
+    attempt->observation.faults_asked = recording->faults;
+    attempt->observation.attached     = ggs_recording_is_attached(attempt);
+    attempt->observation.io           = recording->io;
+    attempt->observation.folder       = attempt->place.folder;
+    attempt->observation.max_bytes    = attempt->place.max_bytes;
+    attempt->observation.paused       = recording->paused || ggs_recording_is_attached(attempt);
+}
+
+static int open_control(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
     struct ggs_control_settings windows = {.directory = attempt->experiment.directory,
                                            .folder    = attempt->place.folder,
                                            .paused    = attempt->observation.paused,
@@ -427,12 +436,10 @@ static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error)
                                            .quiet     = attempt->recording->quiet,
                                            .changed   = on_window,
                                            .context   = attempt};
-    struct ggs_busy             busy;
-    ggs_busy_begin(&busy, ggs_recording_is_attached(attempt) ? attempt->attach.tracee.pid : 0);
-    int status = ggs_control_open(&attempt->control, &windows, error);
-    if (status == 0)
-        status = ggs_recording_is_attached(attempt) ? attach_process(attempt, error)
-                                                    : launch_program(attempt, &result, error);
+    return ggs_control_open(&attempt->control, &windows, error);
+}
+
+static void stop_all(struct ggs_recording_attempt * attempt) {
     end_watching(attempt);
     ggs_sealer_stop(attempt->sealer);
     if (attempt->control != NULL) attempt->children = ggs_control_children(attempt->control);
@@ -440,19 +447,33 @@ static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error)
     attempt->control = NULL;
     ggs_observation_stop(&attempt->observation);
     ggs_memory_conditions_end(&attempt->conditions);
+}
+
+static void annotate_machine(struct ggs_recording_attempt * attempt, struct ggs_busy * busy) {
+    struct json_object * machine = ggs_experiment_machine(&attempt->experiment);
+    ggs_busy_annotate(busy, machine);
+    ggs_surroundings_end(ggs_experiment_conditions(&attempt->experiment));
+    if (attempt->children > 0)
+        json_object_object_add(machine, "forked_unrecorded", json_object_new_uint64(attempt->children));
+    if (attempt->started.n > 0)
+        json_object_object_add(machine, "started_unrecorded", json_object_new_uint64(attempt->started.n));
+}
+
+static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error) {
+    struct ggs_launch_result result   = {.wait_status = GGS_END_UNKNOWN};
+    bool                     attached = ggs_recording_is_attached(attempt);
+    struct ggs_busy          busy;
+    choose_observation(attempt);
+    ggs_busy_begin(&busy, attached ? attempt->attach.tracee.pid : 0);
+    int status = open_control(attempt, error);
+    if (status == 0) status = attached ? attach_process(attempt, error) : launch_program(attempt, &result, error);
+    stop_all(attempt);
     if (status != 0) {
         ggs_lock_release(&attempt->place.lock);
         ggs_experiment_discard(&attempt->experiment);
         return -1;
     }
-    ggs_busy_annotate(&busy, ggs_experiment_machine(&attempt->experiment));
-    ggs_surroundings_end(ggs_experiment_conditions(&attempt->experiment));
-    if (attempt->children > 0)
-        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "forked_unrecorded",
-                               json_object_new_uint64(attempt->children));
-    if (attempt->started.n > 0)
-        json_object_object_add(ggs_experiment_machine(&attempt->experiment), "started_unrecorded",
-                               json_object_new_uint64(attempt->started.n));
+    annotate_machine(attempt, &busy);
     status = ggs_experiment_find(&attempt->experiment, error);
     if (status != 0) {
         ggs_lock_release(&attempt->place.lock);
@@ -463,22 +484,11 @@ static int run(struct ggs_recording_attempt * attempt, struct ggs_error * error)
     // The reader of our messages may be gone; the recording is sealed all the same.
     signal(SIGPIPE, SIG_IGN);
     ggs_experiment_stop_clock(&attempt->experiment);
-    int missing = result.stdout_errno != 0 ? result.stdout_errno : result.stderr_errno;
-    if (missing != 0)
-        fprintf(stderr, "ggscope: the copies of the program's output in %s are not whole: %s\n",
-                attempt->experiment.directory, strerror(missing));
-    if (result.passed_errno != 0)
-        fprintf(stderr, "ggscope: not all of the program's output could be written: %s\n",
-                strerror(result.passed_errno));
-    bool limited = ggs_memory_conditions_explain(&attempt->conditions, result.wait_status);
-    if (WIFSIGNALED(result.wait_status) && !limited)
-        fprintf(stderr, "ggscope: the program was ended by signal %d (%s)\n", WTERMSIG(result.wait_status),
-                strsignal(WTERMSIG(result.wait_status)));
     double others = ggs_busy_share(&busy);
-    int    own    = ggs_recording_finish(attempt, result.wait_status);
-    if (ggs_recording_is_attached(attempt)) ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
-    int theirs = ggs_recording_is_attached(attempt) ? 0 : exit_status(result.wait_status);
-    if (!ggs_recording_is_attached(attempt)) ggs_measure_if_wanted(others, attempt->recording->quiet);
+    int    own    = ggs_recording_finish(attempt, &result);
+    if (attached) ggs_attach_chown(&attempt->attach, attempt->experiment.directory);
+    int theirs = attached ? 0 : exit_status(result.wait_status);
+    if (!attached) ggs_measure_if_wanted(others, attempt->recording->quiet);
     if (theirs != 0) return theirs;
     return own == 0 && result.passed_errno != 0 ? 1 : own;
 }
@@ -490,7 +500,7 @@ static void release(struct ggs_recording_attempt * attempt) {
     }
     if (attempt->stop >= 0) close(attempt->stop);
     ggs_attach_close(&attempt->attach);
-    ggs_environment_release(&attempt->environment);
+    ggs_child_environment_release(&attempt->environment);
     ggs_lock_release(&attempt->place.lock);
     ggs_experiment_release(&attempt->experiment);
 }

@@ -56,6 +56,8 @@ struct ggs_recording {
 bool ggs_set_cold(void * member, const char * text); // of --cold, for a struct ggs_recording
 
 extern const struct ggs_option ggs_recording_options[], ggs_machine_options[];
+// Returns what is wrong with the options together; NULL if they go together.
+const char * ggs_recording_misuse(const struct ggs_recording * recording);
 
 // Finds the model in the arguments of a llama.cpp program: -m FILE, --model FILE, --model=FILE.
 // NULL for none.

@@ -111,7 +111,7 @@ static void find_followed(struct ggs_sealer * sealer) {
 
 // ---- turns ----
 
-static int step_own(struct ggs_sealer * sealer, struct ggs_incremental * seal) {
+static int step_recording(struct ggs_sealer * sealer, struct ggs_incremental * seal) {
     uint64_t known = ggs_observation_written_until(sealer->settings.observation), old = ggs_clock_now() - AGE_NS;
     uint64_t certain = ggs_control_certain(sealer->settings.control);
     int      status  = ggs_incremental_step(seal, known < old ? known : old, certain, NULL);
@@ -140,7 +140,7 @@ static bool go_round(struct ggs_sealer * sealer, struct pollfd * stop) {
         bool               own = recording->spool < 0, lives = true;
         int                status = 0;
         if (poll(stop, 1, 0) > 0) return true;
-        if (own && recording->seal != NULL) status = step_own(sealer, recording->seal);
+        if (own && recording->seal != NULL) status = step_recording(sealer, recording->seal);
         if (!own) status = step_followed(recording, &lives);
         if (status < 0) {
             ggs_incremental_close(recording->seal);

@@ -24,7 +24,7 @@
 // comments (two slashes to the end of a line) are skipped.
 #pragma once
 
-#include "engine/options.h"
+#include "engine/runner-options.h"
 
 struct ggs_error;
 

@@ -169,7 +169,7 @@ static struct json_object * memory_json(void) {
     return memory;
 }
 
-static unsigned count_nodes(void) {
+unsigned ggs_surroundings_nodes(void) {
     DIR *           folder = opendir("/sys/devices/system/node");
     unsigned        n      = 0, number;
     struct dirent * entry;
@@ -213,12 +213,35 @@ static struct json_object * cpu_json(void) {
     add_text(cpu, "flags", text);
     if (read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof(text)))
         add_text(cpu, "governor", text);
-    unsigned nodes = count_nodes();
+    unsigned nodes = ggs_surroundings_nodes();
     if (nodes > 0) add_number(cpu, "numa_nodes", nodes);
     unsigned threads = threads_per_core();
     if (threads > 0) add_number(cpu, "threads_per_core", threads);
     add_quota(cpu, false);
     return cpu;
+}
+
+// PCIe links of graphics and compute devices: lanes in use, and as many as there could be. The
+// speed of a lane says nothing: idle devices lower it.
+static struct json_object * links_json(void) {
+    struct json_object * links  = json_object_new_array();
+    DIR *                folder = opendir("/sys/bus/pci/devices");
+    struct dirent *      entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char path[PATH_MAX], line[64];
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/class", entry->d_name);
+        if (!read_line(path, line, sizeof(line))) continue;
+        if (strncmp(line, "0x03", 4) != 0 && strncmp(line, "0x12", 4) != 0) continue;
+        struct json_object * link = json_object_new_object();
+        add_text(link, "device", entry->d_name);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/current_link_width", entry->d_name);
+        add_number_from(link, "lanes", path);
+        snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/max_link_width", entry->d_name);
+        add_number_from(link, "most_lanes", path);
+        json_object_array_add(links, link);
+    }
+    if (folder != NULL) closedir(folder);
+    return links;
 }
 
 // Adds the load average: programs that run or wait for a disk, over the last minute.
@@ -232,6 +255,7 @@ struct json_object * ggs_surroundings_begin(const char * model) {
     json_object_object_add(conditions, "storage", storage_json(model));
     json_object_object_add(conditions, "memory", memory_json());
     json_object_object_add(conditions, "cpu", cpu_json());
+    json_object_object_add(conditions, "links", links_json());
     add_load(conditions, "load_begin");
     return conditions;
 }

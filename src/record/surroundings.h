@@ -10,3 +10,5 @@ struct json_object;
 struct json_object * ggs_surroundings_begin(const char * model);
 // Call it at the end: adds what may have changed.
 void ggs_surroundings_end(struct json_object * conditions);
+// NUMA nodes of the machine; 0 if unknown.
+unsigned ggs_surroundings_nodes(void);

@@ -42,8 +42,8 @@ bool ggs_auth_host_ok(const struct ggs_auth * auth, const char * host) {
     if (strcasecmp(plain, "localhost") == 0 || strcmp(plain, "127.0.0.1") == 0 || strcmp(plain, "::1") == 0)
         return true;
     if (auth->loopback) return false;
-    // The server is meant to be reachable from other machines: by any address, or by this machine's
-    // name.
+    // Any address of the server and the machine's own name are accepted, because the server is
+    // meant to be reachable from other machines.
     char own[260] = "";
     gethostname(own, sizeof(own) - 1);
     return inet_pton(bracket ? AF_INET6 : AF_INET, plain, &address) == 1 ||

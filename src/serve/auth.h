@@ -6,8 +6,8 @@
 //                        end with the server.
 //
 // Other users of the machine can reach 127.0.0.1 too, and prompts are private: hence the token. A
-// cookie would not do, because browsers send it to every port of 127.0.0.1, that is to other users'
-// servers; a path goes nowhere else (Referrer-Policy: no-referrer). The check of Host stops pages
+// cookie is no substitute: browsers send it to every port of 127.0.0.1, also to servers of other
+// users. A path is sent nowhere else (Referrer-Policy: no-referrer). The check of Host stops pages
 // of other sites that let a name of theirs resolve to 127.0.0.1 (DNS rebinding).
 #pragma once
 

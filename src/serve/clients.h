@@ -22,10 +22,10 @@ void ggs_clients_release(struct ggs_clients * clients); // call it after the dae
 // A callback for MHD_OPTION_NOTIFY_CONNECTION with the clients as context.
 void ggs_clients_notify(void * clients, struct MHD_Connection * connection, void ** socket_context,
                         enum MHD_ConnectionNotificationCode code);
-// The peer has shown the token.
+// Marks the connection as trusted: its peer has shown the token.
 void ggs_clients_trust(struct ggs_clients * clients, struct MHD_Connection * connection);
-// A request has arrived and is being answered, is an endless stream, or has ended. Until it has
-// arrived completely, the time for sending it runs.
+// Mark the request of a connection as being answered, as an endless stream, or as ended. A request
+// that is still arriving counts as idle.
 void ggs_clients_begin(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_stream(struct ggs_clients * clients, struct MHD_Connection * connection);
 void ggs_clients_end(struct ggs_clients * clients, struct MHD_Connection * connection);

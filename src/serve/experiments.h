@@ -30,7 +30,7 @@ struct ggs_live {
     bool (*going_on)(void * context, const char * directory, uint64_t * units);
     // Writes a trace of the recording so far to `path`, and nothing anywhere else.
     int (*copy)(void * context, const char * directory, const char * path, struct ggs_error * error);
-    // Tells what is at this path below a served folder. Must not write there.
+    // Classifies a path below a served folder. Must not write there.
     enum ggs_found (*classify)(void * context, const char * directory);
     void * context;
     bool   damaged; // show the intact part of damaged traces

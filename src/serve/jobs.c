@@ -233,7 +233,8 @@ struct ggs_reply * ggs_jobs_collect(struct ggs_jobs * jobs, struct ggs_waiter * 
 }
 
 // Removes waiters whose time is up from a job's list; all of them if `everybody`.
-static struct ggs_waiter * remove_tired(struct ggs_job * job, uint64_t now, bool everybody, struct ggs_waiter * tired) {
+static struct ggs_waiter * remove_expired(struct ggs_job * job, uint64_t now, bool everybody,
+                                          struct ggs_waiter * expired) {
     for (struct ggs_waiter ** at = &job->waiters; *at != NULL;) {
         struct ggs_waiter * waiter = *at;
         if (!everybody && waiter->deadline_ns > now) {
@@ -241,19 +242,19 @@ static struct ggs_waiter * remove_tired(struct ggs_job * job, uint64_t now, bool
             continue;
         }
         *at          = waiter->next;
-        waiter->next = tired;
-        tired        = waiter;
+        waiter->next = expired;
+        expired      = waiter;
     }
-    return tired;
+    return expired;
 }
 
 static void wake_tired(struct ggs_jobs * jobs, bool everybody) {
-    struct ggs_waiter * tired = NULL;
-    uint64_t            now   = ggs_clock_now();
+    struct ggs_waiter * expired = NULL;
+    uint64_t            now     = ggs_clock_now();
     pthread_mutex_lock(&jobs->lock);
-    for (unsigned i = 0; i < jobs->n; i++) tired = remove_tired(jobs->list[i], now, everybody, tired);
+    for (unsigned i = 0; i < jobs->n; i++) expired = remove_expired(jobs->list[i], now, everybody, expired);
     pthread_mutex_unlock(&jobs->lock);
-    wake_all(jobs, tired);
+    wake_all(jobs, expired);
 }
 
 void ggs_jobs_tick(struct ggs_jobs * jobs) {

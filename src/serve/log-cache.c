@@ -23,7 +23,7 @@ void ggs_log_cache_release(struct ggs_log_cache * cache) {
 }
 
 // Returns the slot of the key; the last slot if it is missing.
-static unsigned place_of(const struct ggs_log_cache * cache, const char * key) {
+static unsigned slot_of(const struct ggs_log_cache * cache, const char * key) {
     unsigned i = 0;
     while (i < GGS_LOG_KEPT - 1 && cache->kept[i] != NULL && strcmp(cache->kept[i]->key, key) != 0) i++;
     return i;
@@ -48,7 +48,7 @@ int ggs_log_cache_get(struct ggs_log_cache * cache, const char * key, ggs_log_fi
                       struct ggs_kept_rows ** out, struct ggs_error * error) {
     int status = 0;
     pthread_mutex_lock(&cache->lock);
-    unsigned               i    = place_of(cache, key);
+    unsigned               i    = slot_of(cache, key);
     struct ggs_kept_rows * kept = cache->kept[i];
     if (kept == NULL || strcmp(kept->key, key) != 0) {
         struct ggs_kept_rows * found = NULL;

@@ -21,8 +21,8 @@ struct ggs_log_cache {
 void ggs_log_cache_init(struct ggs_log_cache * cache);
 void ggs_log_cache_release(struct ggs_log_cache * cache);
 
-// Returns the cached rows of the key, else the result of `find`, which one thread runs at a time
-// because the others probably want the same. The caller drops it.
+// Returns the cached rows of the key, else the result of `find`. One thread runs it at a time,
+// because others probably want the same rows. The caller drops the result.
 typedef int (*ggs_log_find)(void * context, struct ggs_log_rows * rows, struct ggs_error * error);
 int ggs_log_cache_get(struct ggs_log_cache * cache, const char * key, ggs_log_find find, void * context,
                       struct ggs_kept_rows ** out, struct ggs_error * error);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "answer/columns.h"
-#include "answer/server.h"
+#include "answer/server-answers.h"
 #include "base/error.h"
 
 const char ggs_type_json[] = "application/json", ggs_type_columns[] = "application/octet-stream",

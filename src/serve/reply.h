@@ -27,7 +27,7 @@ struct ggs_reply * ggs_reply_new(void); // status 200, JSON, empty; NULL if out 
 struct ggs_reply * ggs_reply_hold(struct ggs_reply * reply);
 void               ggs_reply_drop(struct ggs_reply * reply); // NULL is fine; the last holder frees it
 
-// Makes it {"error": text}.
+// Turns the reply into {"error": text}.
 void ggs_reply_refuse(struct ggs_reply * reply, unsigned status, const char * text);
 // The same with a status that matches the error.
 void ggs_reply_fail(struct ggs_reply * reply, const struct ggs_error * error);

@@ -6,8 +6,8 @@
 //     <script type="text/plain" class="ggscope-trace">BASE64</script>
 //
 // `files` are the files that the server would read beside the trace, as the base64 of their heads:
-// model files up to the tensor data, with long lists such as the vocabulary blanked, and the
-// measured limits of the machine.
+// model files up to the tensor data, with zeros in place of long lists such as the vocabulary, and
+// the measured limits of the machine.
 #pragma once
 
 #include <stdint.h>

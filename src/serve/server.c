@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answer/server.h"
+#include "answer/server-answers.h"
 #include "base/system/clock.h"
 #include "serve/assets.h"
 #include "serve/auth.h"
@@ -189,7 +189,7 @@ static enum MHD_Result end_work(struct ggs_server * server, struct MHD_Connectio
     struct ggs_reply * reply = ggs_jobs_collect(server->jobs, &request->waiter, &progress);
     request->waiting         = false;
     if (reply != NULL) return send_answer(connection, reply);
-    if (progress < 0) return send_error(connection, 503, "the server has too much to do: ask again in a while");
+    if (progress < 0) return send_error(connection, 503, "the server is busy: try again later");
     snprintf(text, sizeof(text), "{\"progress\":%.3f}", progress);
     return send_text(connection, 202, ggs_type_json, text);
 }
@@ -227,7 +227,7 @@ static void describe(struct ggs_server * server, unsigned index, unsigned number
 static enum MHD_Result send_events(struct ggs_server * server, struct MHD_Connection * connection,
                                    const struct request * request) {
     struct MHD_Response * response = ggs_sse_listen(server->events, connection, request->only, "retry: 2000\n\n");
-    if (response == NULL) return send_error(connection, 503, "too many pages listen already: close some");
+    if (response == NULL) return send_error(connection, 503, "too many pages are open: close some");
     ggs_clients_stream(&server->clients, connection);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");
     return send_response(connection, 200, response);
@@ -430,7 +430,7 @@ static int open_socket(struct ggs_server * server, const struct ggs_server_optio
     int          one    = 1;
     place.any.sa_family = six ? AF_INET6 : AF_INET;
     if (inet_pton(place.any.sa_family, where, six ? (void *) &place.v6.sin6_addr : (void *) &place.v4.sin_addr) != 1)
-        return ggs_fail(error, GGS_USAGE, "'%.60s' is no numeric address to listen at", where);
+        return ggs_fail(error, GGS_USAGE, "'%.60s' is not a numeric address to listen at", where);
     *(six ? &place.v6.sin6_port : &place.v4.sin_port) = htons(options->port);
     server->socket = socket(place.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->socket < 0) return ggs_fail_errno(error, "cannot make a socket");

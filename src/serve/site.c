@@ -46,7 +46,7 @@ static const struct route wide_routes[] = {
 #endif
 };
 
-struct place {
+struct parsed_target {
     const struct route * route;
     bool                 of_experiment;
     uint64_t             index;
@@ -54,14 +54,14 @@ struct place {
 };
 
 // Parses a target. False if there is no such path.
-static bool find_place(const char * target, struct place * place) {
+static bool parse_target(const char * target, struct parsed_target * parsed) {
     size_t length = strcspn(target, "?");
-    *place        = (struct place){.query = target[length] == '?' ? target + length + 1 : ""};
+    *parsed       = (struct parsed_target){.query = target[length] == '?' ? target + length + 1 : ""};
     for (size_t i = 0; i < sizeof(wide_routes) / sizeof(wide_routes[0]); i++) {
         const char * name = wide_routes[i].name;
         if (length != 5 + strlen(name) || memcmp(target, "/api/", 5) != 0 || memcmp(target + 5, name, length - 5) != 0)
             continue;
-        place->route = &wide_routes[i];
+        parsed->route = &wide_routes[i];
         return true;
     }
     char number[8], *end = number;
@@ -69,22 +69,22 @@ static bool find_place(const char * target, struct place * place) {
     const char * at = target + 7;
     while (*at >= '0' && *at <= '9' && end < number + sizeof(number) - 1) *end++ = *at++;
     *end = '\0';
-    if (*at != '/' || !ggs_parse_u64(number, 0, 99999, &place->index)) return false;
+    if (*at != '/' || !ggs_parse_u64(number, 0, 99999, &parsed->index)) return false;
     at++;
-    place->of_experiment = true;
+    parsed->of_experiment = true;
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         size_t rest = length - (size_t) (at - target);
-        if (strlen(routes[i].name) == rest && memcmp(routes[i].name, at, rest) == 0) place->route = &routes[i];
+        if (strlen(routes[i].name) == rest && memcmp(routes[i].name, at, rest) == 0) parsed->route = &routes[i];
     }
-    return place->route != NULL;
+    return parsed->route != NULL;
 }
 
 // A log is quick without filters and sorting, a timeline if it includes all ops.
-static bool is_slow(const struct place * place) {
-    bool is_log = place->route->function == ggs_route_log, is_timeline = place->route->function == ggs_route_timeline;
-    if (!is_log && !is_timeline) return place->route->slow;
+static bool is_slow(const struct parsed_target * parsed) {
+    bool is_log = parsed->route->function == ggs_route_log, is_timeline = parsed->route->function == ggs_route_timeline;
+    if (!is_log && !is_timeline) return parsed->route->slow;
     static const char * const quick[2][3] = {{"from", "count", "count"}, {"begin", "end", "pixels"}};
-    for (const char * at = place->query; *at != '\0';) {
+    for (const char * at = parsed->query; *at != '\0';) {
         size_t length = strcspn(at, "&"), name = strcspn(at, "=&");
         bool   plain = length == 0;
         for (unsigned i = 0; i < 3; i++)
@@ -96,32 +96,38 @@ static bool is_slow(const struct place * place) {
 }
 
 // The generation of the experiments that an answer depends on.
-static uint64_t generation_of(struct ggs_experiments * experiments, const struct place * place) {
-    return place->of_experiment ? ggs_experiments_generation(experiments, (unsigned) place->index)
-                                : ggs_experiments_changes(experiments);
+static uint64_t generation_of(struct ggs_experiments * experiments, const struct parsed_target * parsed) {
+    return parsed->of_experiment ? ggs_experiments_generation(experiments, (unsigned) parsed->index)
+                                 : ggs_experiments_changes(experiments);
 }
 
 // A visitor of one experiment sees it as number 0, learns of no other, and cannot compare.
-static bool may_ask(const struct place * place, unsigned only) {
+static bool may_ask(const struct parsed_target * parsed, unsigned only) {
     if (only == GGS_EXPERIMENTS_ALL) return true;
-    if (place->of_experiment) return place->index == 0;
-    return place->route->function == ggs_route_experiments || place->route->function == ggs_route_library;
+    if (parsed->of_experiment) return parsed->index == 0;
+    return parsed->route->function == ggs_route_experiments || parsed->route->function == ggs_route_library;
 }
 
 enum ggs_kind_of_work ggs_site_work(struct ggs_experiments * experiments, unsigned only, const char * target,
                                     char key[GGS_KEY_LENGTH]) {
-    struct place place;
-    if (strlen(target) >= GGS_TARGET_LENGTH || !find_place(target, &place) || !may_ask(&place, only))
+    struct parsed_target parsed;
+    if (strlen(target) >= GGS_TARGET_LENGTH || !parse_target(target, &parsed) || !may_ask(&parsed, only))
         return GGS_WORK_NONE;
-    if (only != GGS_EXPERIMENTS_ALL && place.of_experiment) {
-        place.index = only;
-        snprintf(key, GGS_KEY_LENGTH, "%llu %u /api/x/%u%s", (unsigned long long) generation_of(experiments, &place),
+    if (only != GGS_EXPERIMENTS_ALL && parsed.of_experiment) {
+        parsed.index = only;
+        snprintf(key, GGS_KEY_LENGTH, "%llu %u /api/x/%u%s", (unsigned long long) generation_of(experiments, &parsed),
                  GGS_EXPERIMENTS_ALL, only, strchr(target + strlen("/api/x/"), '/'));
     } else {
-        snprintf(key, GGS_KEY_LENGTH, "%llu %u %s", (unsigned long long) generation_of(experiments, &place), only,
+        snprintf(key, GGS_KEY_LENGTH, "%llu %u %s", (unsigned long long) generation_of(experiments, &parsed), only,
                  target);
     }
-    return is_slow(&place) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
+    return is_slow(&parsed) ? GGS_WORK_SLOW : GGS_WORK_QUICK;
+}
+
+static bool is_one_of(const struct route * route, const ggs_route_function * functions, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (functions[i] == route->function) return true;
+    return false;
 }
 
 // True for answers that can be limited to one request of a server: request=N, as in `ggscope stats
@@ -130,9 +136,7 @@ static bool takes_request(const struct route * route) {
     static const ggs_route_function functions[] = {ggs_route_log,      ggs_route_stats,  ggs_route_heat,
                                                    ggs_route_roofline, ggs_route_faults, ggs_route_disk,
                                                    ggs_route_figure};
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (functions[i] == route->function) return true;
-    return false;
+    return is_one_of(route, functions, sizeof(functions) / sizeof(functions[0]));
 }
 
 // True for answers that can be limited to some ops: layer=, op= and the like, as in `ggscope stats
@@ -141,14 +145,12 @@ static bool takes_ops(const struct route * route) {
     static const ggs_route_function functions[] = {
         ggs_route_stats,  ggs_route_heat,     ggs_route_roofline, ggs_route_faults, ggs_route_disk,
         ggs_route_access, ggs_route_timeline, ggs_route_figure,   ggs_route_values, ggs_route_values_map};
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-        if (functions[i] == route->function) return true;
-    return false;
+    return is_one_of(route, functions, sizeof(functions) / sizeof(functions[0]));
 }
 
-static int limit_to_ops(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
+static int limit_to_ops(struct ggs_question * request, const struct parsed_target * parsed, struct ggs_error * error) {
     request->ops = (struct ggs_op_filter) GGS_OP_FILTER_ALL;
-    if (request->snapshot == NULL || !takes_ops(place->route)) return 0;
+    if (request->snapshot == NULL || !takes_ops(parsed->route)) return 0;
     int status = ggs_query_ops(request, &request->ops, error);
     if (status == 0 && !ggs_op_filter_is_all(&request->ops)) {
         status                = ggs_op_filter_check(&request->ops, &request->trace, error);
@@ -157,28 +159,29 @@ static int limit_to_ops(struct ggs_question * request, const struct place * plac
     return status;
 }
 
-static int limit_to_request(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
+static int limit_to_request(struct ggs_question * request, const struct parsed_target * parsed,
+                            struct ggs_error * error) {
     struct ggs_asked asked  = {0};
     uint64_t         number = UINT64_MAX;
-    if (request->snapshot == NULL || !takes_request(place->route)) return 0;
+    if (request->snapshot == NULL || !takes_request(parsed->route)) return 0;
     int status = ggs_query_u64(&request->query, "request", 0, UINT32_MAX, &number, error);
     if (status < 0 || number == UINT64_MAX) return status;
     asked.request = number + 1;
     return ggs_selection_make(&request->trace.selection, &request->trace, &asked, error);
 }
 
-static int run_route(struct ggs_question * request, const struct place * place, struct ggs_error * error) {
-    int status = ggs_query_parse(&request->query, place->query, error);
-    if (status == 0 && place->of_experiment)
-        status = ggs_experiments_acquire(request->experiments, (unsigned) place->index, &request->snapshot, error);
+static int run_route(struct ggs_question * request, const struct parsed_target * parsed, struct ggs_error * error) {
+    int status = ggs_query_parse(&request->query, parsed->query, error);
+    if (status == 0 && parsed->of_experiment)
+        status = ggs_experiments_acquire(request->experiments, (unsigned) parsed->index, &request->snapshot, error);
     if (status < 0) return status;
     if (request->snapshot != NULL) {
         request->trace       = ggs_trace_borrow(&request->snapshot->trace);
         request->trace.watch = &request->progress->watch;
     }
-    status = limit_to_request(request, place, error);
-    if (status == 0) status = limit_to_ops(request, place, error);
-    if (status == 0) status = place->route->function(request, error);
+    status = limit_to_request(request, parsed, error);
+    if (status == 0) status = limit_to_ops(request, parsed, error);
+    if (status == 0) status = parsed->route->function(request, error);
     if (request->snapshot != NULL) {
         ggs_selection_free(request->trace.selection);
         ggs_trace_return(&request->trace);
@@ -190,16 +193,16 @@ static int run_route(struct ggs_question * request, const struct place * place, 
 static void answer(struct ggs_experiments * experiments, unsigned only, const char * target,
                    struct ggs_job_progress * progress, struct ggs_reply * reply) {
     struct ggs_error      error = {0};
-    struct place          place;
+    struct parsed_target  parsed;
     struct ggs_question * request = calloc(1, sizeof(*request));
     if (request == NULL) {
         ggs_reply_refuse(reply, 503, "the server is out of memory");
         return;
     }
     *request = (struct ggs_question){.experiments = experiments, .only = only, .progress = progress, .answer = reply};
-    if (!find_place(target, &place))
+    if (!parse_target(target, &parsed))
         ggs_reply_refuse(reply, 404, "there is nothing at this address");
-    else if (run_route(request, &place, &error) < 0)
+    else if (run_route(request, &parsed, &error) < 0)
         ggs_reply_fail(reply, &error);
     free(request);
 }

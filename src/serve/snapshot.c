@@ -130,7 +130,7 @@ int ggs_snapshot_ops(struct ggs_snapshot * snapshot, const struct ggs_node_ops *
     if (!snapshot->has_ops) {
         struct ggs_trace trace = ggs_trace_borrow(&snapshot->trace);
         status                 = ggs_node_ops_read(&snapshot->node_ops, &trace, error);
-        snapshot->has_ops      = true; // as far as they could be read
+        snapshot->has_ops      = true; // those that could be read
         ggs_trace_return(&trace);
     }
     pthread_mutex_unlock(&snapshot->lock);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -22,7 +23,7 @@ struct listener {
 struct ggs_sse {
     pthread_mutex_t   lock;
     struct listener * listeners;
-    unsigned          n;
+    unsigned          n; // listeners that are not closed
     bool              ended;
 };
 
@@ -37,6 +38,32 @@ void ggs_sse_free(struct ggs_sse * events) {
     if (events == NULL) return;
     pthread_mutex_destroy(&events->lock);
     free(events);
+}
+
+// ---- callers hold the lock ----
+
+static void wake(struct listener * listener) {
+    if (!listener->suspended) return;
+    listener->suspended = false;
+    MHD_resume_connection(listener->connection);
+}
+
+static void end(struct listener * listener) {
+    if (!listener->closed) listener->events->n--;
+    listener->closed = true;
+    wake(listener);
+}
+
+// The daemon does not watch the sockets of suspended connections: it notices that a browser has
+// left when it writes twice. Streams whose browser has left are ended here instead.
+static void end_abandoned(struct ggs_sse * events) {
+    for (struct listener * listener = events->listeners; listener != NULL; listener = listener->next) {
+        const union MHD_ConnectionInfo * info =
+            MHD_get_connection_info(listener->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        char byte;
+        if (listener->suspended && info != NULL && recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+            end(listener);
+    }
 }
 
 // ---- one listener; callbacks of the daemon ----
@@ -68,7 +95,7 @@ static void leave(void * context) {
     for (struct listener ** at = &events->listeners; *at != NULL; at = &(*at)->next) {
         if (*at != listener) continue;
         *at = listener->next;
-        events->n--;
+        if (!listener->closed) events->n--;
         break;
     }
     pthread_mutex_unlock(&events->lock);
@@ -85,6 +112,7 @@ struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connect
     listener->only       = only;
     ggs_text_puts(&listener->pending, greeting);
     pthread_mutex_lock(&events->lock);
+    if (events->n == LISTENERS_MOST) end_abandoned(events);
     bool room = events->n < LISTENERS_MOST && !events->ended && !listener->pending.failed;
     if (room) {
         listener->next    = events->listeners;
@@ -100,17 +128,11 @@ struct MHD_Response * ggs_sse_listen(struct ggs_sse * events, struct MHD_Connect
 
 // ---- all listeners ----
 
-static void wake(struct listener * listener) {
-    if (!listener->suspended) return;
-    listener->suspended = false;
-    MHD_resume_connection(listener->connection);
-}
-
 static void add(struct listener * listener, const char * text) {
     ggs_text_puts(&listener->pending, text);
     if (listener->pending.failed || listener->pending.length > PENDING_MOST) {
         listener->pending.length = 0;
-        listener->closed         = true;
+        end(listener);
     }
     wake(listener);
 }

@@ -16,10 +16,11 @@ static void arrive(struct ggs_disk_read * read, bool ok) {
     if (ok && arrival->shift > 0) memmove(read->to, read->to + arrival->shift, read->needed - arrival->shift);
     ggs_stream_lock(s);
     assert(arrival->state == GGS_ARRIVAL_READING && s->reading > 0);
-    arrival->state = ok ? GGS_ARRIVAL_READY : GGS_ARRIVAL_FAILED;
+    arrival->state = ok ? GGS_ARRIVAL_READY : arrival->dropped ? GGS_ARRIVAL_EMPTY : GGS_ARRIVAL_FAILED;
     s->reading--;
     if (arrival->idle) s->filling--;
     if (s->awaited == arrival || s->awaits_any > 0) pthread_cond_broadcast(&s->arrived);
+    ggs_predict_read(s);
     ggs_fill_idle(s);
     ggs_stream_unlock(s);
 }
@@ -31,10 +32,16 @@ void ggs_arrival_read(struct ggs_stream * s, struct ggs_arrival * arrival, int f
     arrival->stream = s;
     arrival->state  = GGS_ARRIVAL_READING;
     arrival->shift  = shift ? span->delta : 0;
-    arrival->read   = (struct ggs_disk_read){
-          .fd = fd, .offset = span->offset, .bytes = span->bytes, .needed = span->needed, .to = to, .done = arrive};
+    arrival->read   = (struct ggs_disk_read){.fd       = fd,
+                                             .offset   = span->offset,
+                                             .bytes    = span->bytes,
+                                             .needed   = span->needed,
+                                             .to       = to,
+                                             .buffered = s->buffered,
+                                             .done     = arrive};
     s->reading++;
-    arrival->idle = urgency == GGS_READ_IDLE;
+    arrival->dropped = false;
+    arrival->idle    = urgency == GGS_READ_IDLE;
     if (arrival->idle) s->filling++;
     s->world.disk->submit(s->world.disk, &arrival->read, urgency);
 }
@@ -61,6 +68,7 @@ bool ggs_arrival_cancel(struct ggs_arrival * arrival) {
     if (arrival->state != GGS_ARRIVAL_READING) return false;
     struct ggs_stream * s = arrival->stream;
     ggs_stream_assert_locked(s);
+    arrival->dropped = true;
     if (!s->world.disk->cancel(s->world.disk, &arrival->read)) return false;
     if (arrival->idle) s->filling--;
     arrival->state = GGS_ARRIVAL_EMPTY;

@@ -4,7 +4,7 @@
 //    EMPTY -------------> READING --------------------------------> READY
 //      ^                     |                                        |
 //      |                     +---------- a piece has failed ------> FAILED
-//      +-- cancel, if nothing has begun                               |
+//      +-- cancel: at once, or when the pieces that have begun end    |
 //      +------------------------- clear ------------------------------+
 //
 // Only the disk, or a cancel in time, leads out of READING. Memory of a place is handed out only
@@ -26,8 +26,9 @@ struct ggs_arrival {
     struct ggs_disk_read   read; // owned by the disk while READING
     struct ggs_stream *    stream;
     enum ggs_arrival_state state;
-    uint32_t               shift; // the data begins this far behind `read.to` and is moved there on arrival
-    bool                   idle;  // requested while the disk was idle
+    uint32_t               shift;   // the data begins this far behind `read.to` and is moved there on arrival
+    bool                   idle;    // requested while the disk was idle
+    bool                   dropped; // cancelled: what is missing then was not asked for any longer
 };
 
 // The range of a file for a direct read: it begins at or before the data and ends at or after its
@@ -50,8 +51,8 @@ void ggs_arrival_hurry(struct ggs_arrival * arrival, enum ggs_urgency urgency);
 // Waits while READING, with the lock released. Returns true if READY.
 bool ggs_arrival_wait(struct ggs_arrival * arrival);
 
-// Drops a read. True: it had not begun, and the place is EMPTY. False: it is still READING, or was
-// not.
+// Drops a read. True: it had not begun, and the place is EMPTY. False: it is still READING, and
+// will be READY or EMPTY; or it was not READING.
 bool ggs_arrival_cancel(struct ggs_arrival * arrival);
 
 // Not while READING.

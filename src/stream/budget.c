@@ -10,9 +10,9 @@
 
 static const uint64_t PATIENCE = 50000000, SETTLED = 1000000000; // ns
 static const uint64_t STALL_PATIENCE = 10000000000u, LITTLE_PATIENCE = 10000000000u;
-static const uint64_t DEAR      = 5000;       // a check of memory takes less than a 5000th of the time
-static const double   STALLED   = 10;         // percent of the time: others need memory more
-static const uint64_t SLOW_DISK = 1000000000; // bytes per second: it is unknown whether it has time for predictions
+static const uint64_t DEAR      = 5000;       // a check of memory may take a 5000th of the time
+static const double   STALLED   = 10;         // percent of the time: above it, others need the memory more
+static const uint64_t SLOW_DISK = 1000000000; // bytes per second: a slower disk may have no time for predictions
 
 static uint64_t limit_now(struct ggs_stream * s) {
     uint64_t limit = s->world.memory->limit(s->world.memory), given = s->settings.budget;
@@ -46,9 +46,9 @@ static bool is_short(struct ggs_stream * s) {
 // update of the kernel's average.
 static bool is_stalled(struct ggs_stream * s, uint64_t now) {
     struct ggs_budget * b = &s->budget;
-    if (b->looked_stalled == 0) b->looked_stalled = now;
-    if (now - b->looked_stalled < STALL_PATIENCE) return false;
-    b->looked_stalled = now;
+    if (b->stalled_checked == 0) b->stalled_checked = now;
+    if (now - b->stalled_checked < STALL_PATIENCE) return false;
+    b->stalled_checked = now;
     if (b->given_up > 0.75 || s->world.memory->stalled(s->world.memory) < STALLED) return false;
     b->given_up += (1 - b->given_up) / 8;
     return true;
@@ -58,8 +58,8 @@ static bool is_stalled(struct ggs_stream * s, uint64_t now) {
 // again; or if memory taken by others came back.
 static bool is_settled(struct ggs_stream * s, uint64_t now) {
     struct ggs_budget * b = &s->budget;
-    if (now - s->watch.gave_at < SETTLED || now - b->looked_settled < SETTLED) return false;
-    b->looked_settled = now;
+    if (now - s->watch.gave_at < SETTLED || now - b->settled_checked < SETTLED) return false;
+    b->settled_checked = now;
     if (s->given > b->divided / 8) return true;
     if (b->divided > b->most_divided - b->most_divided / 8) return false;
     uint64_t empty = s->world.memory->empty(s->world.memory);
@@ -75,8 +75,8 @@ static bool is_complete(struct ggs_stream * s) {
     s->budget.more_come = false;
     s->budget.pieces    = true;
     if (ggs_routers_find(s)) return true;
-    if (s->budget.untold) ggs_tell_begin(s, true);
-    s->budget.untold = false;
+    if (s->budget.unreported) ggs_messages_begin(s, true);
+    s->budget.unreported = false;
     return false;
 }
 
@@ -89,28 +89,28 @@ bool ggs_budget_due(struct ggs_stream * s, bool piece) {
     if (ggs_weight_table_undivided(&s->weights) > 0 && !(piece && more)) return true;
     if (came && !more && is_complete(s)) return true;
     uint64_t now = s->world.clock();
-    if (!s->uses.grown && now - b->looked < PATIENCE) return false;
-    b->looked = now;
+    if (!s->uses.grown && now - b->checked < PATIENCE) return false;
+    b->checked = now;
     return is_short(s) || is_stalled(s, now) || is_settled(s, now);
 }
 
 // ---- models that fit ----
 
 bool ggs_budget_is_time(struct ggs_stream * s) {
-    return s->world.clock() >= __atomic_load_n(&s->budget.next_look, __ATOMIC_RELAXED);
+    return s->world.clock() >= __atomic_load_n(&s->budget.next_check, __ATOMIC_RELAXED);
 }
 
 // Schedules the next check in a second, or later if this one took noticeable time or found too
 // little.
-static void plan_look(struct ggs_stream * s, uint64_t took) {
+static void schedule_check(struct ggs_stream * s, uint64_t took) {
     uint64_t patience = took * DEAR < SETTLED ? SETTLED : took * DEAR;
     if (s->sizes.too_little && patience < LITTLE_PATIENCE) patience = LITTLE_PATIENCE;
-    __atomic_store_n(&s->budget.next_look, s->world.clock() + patience, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->budget.next_check, s->world.clock() + patience, __ATOMIC_RELAXED);
 }
 
 // Memory that the model needs besides the engine's own copies of weights (repacked, AMX, on a
-// device): the weights used by graphs if they are nearly all of it, without the rows of its
-// embedding table. Otherwise all of it, because parts may not have been seen.
+// device). If graphs used nearly all of the model, it is what they used, which excludes an
+// embedding table. Otherwise it is the whole model, because parts may not have been seen.
 static uint64_t needed(struct ggs_stream * s) {
     uint64_t files = ggs_files_total(&s->files), copied = ggs_files_copied(&s->files);
     uint64_t used = ggs_weight_table_total(&s->weights);
@@ -122,24 +122,26 @@ bool ggs_budget_outgrown(struct ggs_stream * s) {
     uint64_t began = ggs_clock_read(CLOCK_THREAD_CPUTIME_ID), limit = limit_now(s), left = left_now(s);
     bool     outgrown = s->sizes.too_little || (left < limit && needed(s) > left);
     s->counts.looks++;
-    plan_look(s, ggs_clock_read(CLOCK_THREAD_CPUTIME_ID) - began);
+    schedule_check(s, ggs_clock_read(CLOCK_THREAD_CPUTIME_ID) - began);
     return outgrown;
 }
 
 // Streams nothing until memory becomes short or another model is mapped.
 static void leave_alone(struct ggs_stream * s) {
-    plan_look(s, 0);
+    schedule_check(s, 0);
     ggs_stream_set_state(s, GGS_STREAM_PASSIVE);
 }
 
 // ---- deciding ----
 
-// Measures the disk once: its best read size, and whether it has time for predictions.
-static void look_at_disk(struct ggs_stream * s, uint64_t room) {
+// Measures the disk once: its best read size, whether it has time for predictions, and whether
+// reads go through buffers. If memory is small, it stays in the processor's caches anyway.
+static void check_disk(struct ggs_stream * s, uint64_t room) {
     const struct ggs_stream_file * file = ggs_files_largest(&s->files);
-    if (s->budget.looked_at_disk || file == NULL || room < 2 * GGS_SPEED_MEMORY || s->world.measure == NULL) return;
-    s->budget.looked_at_disk = true;
-    if (!s->world.measure(&s->world, file->direct, file->size, &s->speed)) return;
+    if (s->budget.disk_checked || file == NULL || room < 2 * GGS_SPEED_MEMORY || s->world.measure == NULL) return;
+    s->budget.disk_checked = true;
+    if (!s->world.measure(&s->world, file->direct, file->size, room / 2, &s->speed)) return;
+    s->buffered = room / 2 >= GGS_SPEED_PLACES && ggs_speed_wants_buffer(&s->speed);
     if (s->speed.random < SLOW_DISK) s->load.busy = 1;
 }
 
@@ -164,12 +166,13 @@ static bool leave_if_fits(struct ggs_stream * s) {
     for (size_t i = 0; __atomic_load_n(&s->files.left_out, __ATOMIC_RELAXED) && i < s->weights.n; i++)
         ggs_files_populate(&s->files, s->weights.weights[i]->address, s->weights.weights[i]->bytes);
     __atomic_store_n(&s->files.left_out, false, __ATOMIC_RELAXED);
-    if (!s->settings.quiet && !s->budget.told_fits)
-        ggs_stream_say(s,
-                       "the model (%.0f MiB) fits into memory (%.0f MiB, %.0f MiB of it the engine's): nothing is "
-                       "streamed",
-                       mib(z->model), mib(z->limit), mib(z->engine));
-    s->budget.told_fits = true;
+    if (!s->settings.quiet && !s->budget.fits_reported)
+        ggs_stream_print(s,
+                         "the model (%.0f MiB) fits into memory (%.0f MiB, %.0f MiB of it the engine's%s): nothing is "
+                         "streamed",
+                         mib(z->model), mib(z->limit), mib(z->engine),
+                         ggs_files_copied(&s->files) > 0 ? " with its copies of weights" : "");
+    s->budget.fits_reported = true;
     return true;
 }
 
@@ -183,30 +186,34 @@ static void leave_too_little(struct ggs_stream * s) {
     const struct ggs_stream_sizes * z = &s->sizes;
     s->sizes.too_little               = true;
     leave_alone(s);
-    if (!s->budget.told_too_little)
-        ggs_stream_say(s,
-                       "%.0f MiB of memory, %.0f MiB of it the engine's, are too little to stream this model (%.0f "
-                       "MiB): nothing is streamed",
-                       mib(z->limit), mib(z->engine), mib(z->model));
-    s->budget.told_too_little = true;
+    if (!s->budget.too_little_reported)
+        ggs_stream_print(s,
+                         "%.0f MiB of memory, %.0f MiB of it the engine's, are too little to stream this model (%.0f "
+                         "MiB): nothing is streamed",
+                         mib(z->limit), mib(z->engine), mib(z->model));
+    s->budget.too_little_reported = true;
 }
 
 void ggs_budget_unused(struct ggs_stream * s) {
     uint64_t now = s->world.clock(), files;
-    if (now - s->budget.looked_unused < PATIENCE || s->weights.n > 0 || (files = ggs_files_total(&s->files)) == 0)
+    if (now - s->budget.unused_checked < PATIENCE || s->weights.n > 0 || (files = ggs_files_total(&s->files)) == 0)
         return;
-    s->budget.looked_unused = now;
+    s->budget.unused_checked = now;
     measure_sizes(s);
-    if (leave_if_fits(s) || ggs_files_copied(&s->files) < files / 2) return;
+    bool unreadable = ggs_files_at(&s->files, 0) != NULL && ggs_files_largest(&s->files) == NULL;
+    if (leave_if_fits(s) || (ggs_files_copied(&s->files) < files / 2 && !unreadable)) return;
     s->sizes.too_little = true;
     leave_alone(s);
-    if (!s->budget.told_copied)
-        ggs_stream_say(
+    if (!s->budget.unused_reported && unreadable) {
+        ggs_stream_print(s, "the model's file system has no direct reads (O_DIRECT): nothing is streamed");
+    } else if (!s->budget.unused_reported) {
+        ggs_stream_print(
             s,
             "the engine has copied the model's weights into memory of its own (%.0f of %.0f MiB): nothing is "
             "left to stream; --no-repack leaves them in the file",
             mib(s->sizes.engine), mib(s->sizes.limit));
-    s->budget.told_copied = true;
+    }
+    s->budget.unused_reported = true;
 }
 
 bool ggs_budget_decide(struct ggs_stream * s) {
@@ -223,7 +230,7 @@ bool ggs_budget_decide(struct ggs_stream * s) {
         ggs_stream_stop(s, "no thread can be had to read with: nothing is streamed");
         return false;
     }
-    look_at_disk(s, weights);
+    check_disk(s, weights);
     ggs_history_load(s);
     bool ok         = weights > 0 && ggs_divide(s, weights);
     s->sizes.model  = before.model;
@@ -237,7 +244,7 @@ bool ggs_budget_decide(struct ggs_stream * s) {
     if (b->most_divided < weights) b->most_divided = weights;
     ggs_memory_watch_start(s, reserve_of(s, before.limit));
     ggs_files_drop_cache(&s->files);
-    b->untold = b->more_come;
-    if (!b->more_come) ggs_tell_begin(s, b->pieces);
+    b->unreported = b->more_come;
+    if (!b->more_come) ggs_messages_begin(s, b->pieces);
     return true;
 }

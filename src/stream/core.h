@@ -5,17 +5,17 @@
 #include <pthread.h>
 
 #include "stream/budget.h"
-#include "stream/disk/files.h"
+#include "stream/disk/mapped-files.h"
 #include "stream/memory/engine-buffers.h"
-#include "stream/run.h"
+#include "stream/messages.h"
+#include "stream/stream-run.h"
 #include "stream/stream.h"
-#include "stream/tell.h"
-#include "stream/uses.h"
 #include "stream/watch.h"
+#include "stream/weight-uses.h"
 #include "stream/weights/divide.h"
-#include "stream/weights/give.h"
 #include "stream/weights/predict.h"
 #include "stream/weights/ring.h"
+#include "stream/weights/shrink.h"
 #include "stream/weights/spares.h"
 #include "stream/weights/weights.h"
 
@@ -28,9 +28,10 @@ struct ggs_stream {
     struct ggs_stream_world      world;
     const struct abi_functions * engine;
 
-    // Held by one of: the thread that runs a graph, the disk's threads on arrival, the thread that
-    // gives memory back. Held for microseconds; waiting for a read releases it. Protects all that
-    // follows, except `files` and `buffers`, which have their own locks and are used by hooks.
+    // Held by one of: the thread that runs a graph, the disk's threads on arrival, the threads that
+    // give memory back and predict. Held for microseconds; waiting for a read releases it. Protects
+    // all that follows, except `files` and `buffers`, which have their own locks and are used by
+    // hooks.
     pthread_mutex_t lock;
     pthread_t       holder; // for assertions
     bool            held;
@@ -40,7 +41,7 @@ struct ggs_stream {
     uint64_t             filling; // of those, requested while the disk was idle
     struct ggs_arrival * awaited; // by the thread that runs a graph
     uint32_t             awaits_any;
-    bool                 draining; // no requests until nothing is READING
+    uint32_t             draining; // threads that wait until nothing is READING: no graph begins, nothing is predicted
 
     struct ggs_files          files;
     struct ggs_engine_buffers buffers;
@@ -50,12 +51,13 @@ struct ggs_stream {
     struct ggs_uses           uses;
     struct ggs_stream_run     run;
     struct ggs_budget         budget;
-    struct ggs_tell           tell;
+    struct ggs_messages       messages;
     struct ggs_memory_watch   watch;
-    struct ggs_speed          speed; // of the disk; zeros if unknown
+    struct ggs_speed          speed;    // of the disk; zeros if unknown
+    bool                      buffered; // reads go through buffers
     struct ggs_stream_counts  counts;
     struct ggs_stream_sizes   sizes;
-    bool                      cut_told; // a truncated model file was reported; also set in a signal handler
+    bool                      cut_reported; // a truncated model file was reported; also set in a signal handler
 
     char *   kept; // memory of kept weights
     uint64_t kept_bytes;
@@ -63,6 +65,7 @@ struct ggs_stream {
 
     // Experts.
     struct ggs_predict_load load;
+    struct ggs_predictor    predictor;
     size_t                  fill_at, give_at; // next groups to fill and to take memory from
     struct {
         uint32_t   capacity; // of the largest group
@@ -102,7 +105,7 @@ static inline void ggs_stream_wait(struct ggs_stream * s) {
 
 // ---- functions that need the lock ----
 
-__attribute__((format(printf, 2, 3))) void ggs_stream_say(struct ggs_stream * stream, const char * format, ...);
+__attribute__((format(printf, 2, 3))) void ggs_stream_print(struct ggs_stream * stream, const char * format, ...);
 
 // Like ggs_stream_give_up.
 __attribute__((format(printf, 2, 3))) void ggs_stream_stop(struct ggs_stream * stream, const char * format, ...);
@@ -112,7 +115,7 @@ void ggs_stream_set_state(struct ggs_stream * stream, enum ggs_stream_state stat
 // Counts a failed read, and stops streaming if the file was changed.
 void ggs_stream_count_failure(struct ggs_stream * stream);
 
-// Waits until any read has arrived, or none is in flight.
+// Waits until any read has arrived, or none is in flight and nothing is being predicted.
 void ggs_stream_wait_any(struct ggs_stream * stream);
 void ggs_stream_drain(struct ggs_stream * stream);
 
@@ -128,7 +131,7 @@ bool ggs_stream_verify(struct ggs_stream * stream, const struct ggs_stream_file 
 char * ggs_stream_acquire(struct ggs_stream * stream, uint64_t bytes, bool huge);
 void   ggs_stream_free(struct ggs_stream * stream, char * at, uint64_t bytes);
 
-// Drops all weights and their memory. No graph may run; waits for reads.
+// Drops all weights and their memory. No graph may run, and none begins meanwhile; waits for reads.
 void ggs_stream_forget(struct ggs_stream * stream);
 
 // Called when the disk has nothing urgent: reads likely experts (fill.c).

@@ -27,6 +27,7 @@ struct ggs_stream * ggs_stream_create(const struct ggs_stream_settings * setting
 
 void ggs_stream_destroy(struct ggs_stream * s) {
     ggs_memory_watch_end(s);
+    ggs_predict_end(s);
     ggs_stream_lock(s);
     assert(!s->run.active);
     ggs_stream_set_state(s, GGS_STREAM_OFF);
@@ -73,16 +74,16 @@ struct ggs_stream_facts ggs_stream_facts(struct ggs_stream * s) {
 
 // ---- messages ----
 
-static void say(struct ggs_stream * s, const char * format, va_list arguments) {
+static void print_line(struct ggs_stream * s, const char * format, va_list arguments) {
     char line[1024];
     vsnprintf(line, sizeof(line), format, arguments);
-    s->world.say(line);
+    s->world.print(line);
 }
 
-void ggs_stream_say(struct ggs_stream * s, const char * format, ...) {
+void ggs_stream_print(struct ggs_stream * s, const char * format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(s, format, arguments);
+    print_line(s, format, arguments);
     va_end(arguments);
 }
 
@@ -91,7 +92,7 @@ void ggs_stream_stop(struct ggs_stream * s, const char * format, ...) {
     ggs_stream_set_state(s, GGS_STREAM_OFF);
     va_list arguments;
     va_start(arguments, format);
-    say(s, format, arguments);
+    print_line(s, format, arguments);
     va_end(arguments);
 }
 
@@ -102,7 +103,7 @@ void ggs_stream_give_up(struct ggs_stream * s, const char * format, ...) {
     ggs_stream_set_state(s, GGS_STREAM_OFF);
     ggs_stream_unlock(s);
     va_start(arguments, format);
-    if (first) say(s, format, arguments);
+    if (first) print_line(s, format, arguments);
     va_end(arguments);
 }
 
@@ -112,19 +113,19 @@ void ggs_stream_count_failure(struct ggs_stream * s) {
     s->counts.failed++;
     if (file == NULL) return;
     if (size < file->size) {
-        s->cut_told = true;
+        s->cut_reported = true;
         ggs_stream_stop(s,
-                        "the model file was cut to %llu bytes while it is in use: nothing more is streamed, and an op "
+                        "the model file was truncated to %llu bytes while in use: nothing more is streamed, and an op "
                         "that needs bytes that are gone ends the program",
                         (unsigned long long) size);
     } else {
-        ggs_stream_stop(s, "the model file was changed while it is in use: nothing more is streamed, weights come from "
-                           "the mapping");
+        ggs_stream_stop(s, "the model file was changed while in use: nothing more is streamed, weights come from the "
+                           "mapping");
     }
 }
 
 bool ggs_stream_cut_reported(struct ggs_stream * s) {
-    return __atomic_exchange_n(&s->cut_told, true, __ATOMIC_RELAXED);
+    return __atomic_exchange_n(&s->cut_reported, true, __ATOMIC_RELAXED);
 }
 
 // ---- waiting ----
@@ -136,9 +137,11 @@ void ggs_stream_wait_any(struct ggs_stream * s) {
 }
 
 void ggs_stream_drain(struct ggs_stream * s) {
-    s->draining = true;
-    while (s->reading > 0) ggs_stream_wait_any(s);
-    s->draining = false;
+    s->draining++;
+    s->predictor.wanted.n = 0;
+    s->predictor.n_likely = s->predictor.likely_at = 0;
+    while (s->reading > 0 || s->predictor.busy) ggs_stream_wait_any(s);
+    s->draining--;
 }
 
 bool ggs_stream_await(struct ggs_stream * s, struct ggs_arrival * arrival) {
@@ -273,17 +276,28 @@ void ggs_stream_leave_out(struct ggs_stream * s) {
 
 void ggs_stream_before_fork(struct ggs_stream * s) {
     ggs_stream_lock(s);
+    pthread_mutex_lock(&s->files.lock);
+    pthread_mutex_lock(&s->buffers.lock);
 }
 
-void ggs_stream_after_fork(struct ggs_stream * s) {
+static void unlock_all(struct ggs_stream * s) {
+    pthread_mutex_unlock(&s->buffers.lock);
+    pthread_mutex_unlock(&s->files.lock);
     s->holder = pthread_self();
     ggs_stream_unlock(s);
 }
 
-// The child does not have the stream's memory, so it does not use the stream.
-void ggs_stream_in_child(struct ggs_stream * s) {
-    ggs_stream_run_put_back(s);
-    s->running = false;
-    s->state   = GGS_STREAM_OFF;
-    ggs_stream_unlock(s);
+void ggs_stream_after_fork(struct ggs_stream * s) {
+    unlock_all(s);
+}
+
+bool ggs_stream_in_child(struct ggs_stream * s) {
+    bool usable = s->state == GGS_STREAM_ASLEEP; // no thread, no memory
+    if (!usable) {
+        ggs_stream_run_put_back(s);
+        s->running = false;
+        s->state   = GGS_STREAM_OFF;
+    }
+    unlock_all(s);
+    return usable;
 }

@@ -17,7 +17,7 @@
 
 #include "preload/ggml-abi.h"
 #include "stream/disk/disk.h"
-#include "stream/disk/speed.h"
+#include "stream/disk/model-disk-speed.h"
 #include "stream/memory/memory.h"
 
 struct ggs_stream;
@@ -49,12 +49,12 @@ struct ggs_stream_world {
     struct ggs_memory * memory;
     uint64_t (*clock)(void); // nanoseconds
     bool (*start_thread)(pthread_t * thread, void * (*work)(void *), void * argument);
-    void (*say)(const char * line);
-    // Measures the disk of an open file of `size` bytes; false if unknown. Called while nothing is
-    // being read. NULL: never.
-    bool (*measure)(struct ggs_stream_world * world, int fd, uint64_t size, struct ggs_speed * speed);
+    void (*print)(const char * line);
+    // Measures the disk of an open file of `size` bytes with at most `room` bytes of memory; false
+    // if unknown. Called while nothing is being read. NULL: never.
+    bool (*measure)(struct ggs_stream_world * world, int fd, uint64_t size, uint64_t room, struct ggs_speed * speed);
     // Receives the outcome of each use of a run, for a recording. NULL: not recording.
-    void (*note)(const struct ggs_journal_streamed_use * uses, uint64_t count);
+    void (*record_uses)(const struct ggs_journal_streamed_use * uses, uint64_t count);
 };
 
 // Counters, for the report and for tests.
@@ -127,8 +127,8 @@ void ggs_stream_unmap(struct ggs_stream * stream, const void * address, size_t l
 // True if any part of the range belongs to a model.
 bool ggs_stream_touches(struct ggs_stream * stream, const void * address, size_t length);
 
-// For a signal handler: true if the address may belong to a model; true if a truncated model file
-// has been reported, which from then on it has.
+// For a signal handler. may_touch: true if the address may belong to a model. cut_reported: true if
+// a truncated model file has been reported; the call counts as the report.
 bool ggs_stream_may_touch(struct ggs_stream * stream, const void * address);
 bool ggs_stream_cut_reported(struct ggs_stream * stream);
 
@@ -166,8 +166,9 @@ static inline void ggs_stream_op(struct ggs_stream * stream, struct abi_tensor *
 
 // ---- forks ----
 
-// Call these around a fork, on the forking thread. The child's sources are restored, and it streams
-// nothing.
+// Call these around a fork, on the forking thread. A child of a program that has not computed may
+// use the stream, like a program that loads a model itself. Of one that has, it lacks the stream's
+// threads and memory: its sources are restored, false is returned, and it must not use the stream.
 void ggs_stream_before_fork(struct ggs_stream * stream);
 void ggs_stream_after_fork(struct ggs_stream * stream);
-void ggs_stream_in_child(struct ggs_stream * stream);
+bool ggs_stream_in_child(struct ggs_stream * stream);

@@ -22,6 +22,8 @@ struct ggs_cursor {
     uint32_t            position;  // in the block
     uint64_t            row;
     struct ggs_block    block;
+    uint64_t            decoded;      // the entry that `block` has, plus 1; 0: none
+    uint32_t            decoded_rows; // of that entry; block.rows is 0 until it is reached again
     struct ggs_scratch  scratch;
     const uint64_t *    moved[GGS_COLUMNS_MAX]; // the block's columns from `position` on
     struct ggs_cursor * runs;                   // for steps of op runs
@@ -156,6 +158,20 @@ static bool excluded(const struct ggs_cursor * cursor, const struct ggs_chunk_he
            (cursor->has_times && (header->begin_ns >= cursor->end_ns || header->end_ns < cursor->begin_ns));
 }
 
+// A chunk that was read last is not decoded again.
+static int decode(struct ggs_cursor * cursor, uint64_t number, const struct ggs_index_entry * entry,
+                  struct ggs_error * error) {
+    if (cursor->decoded == number + 1) {
+        cursor->block.rows = cursor->decoded_rows;
+        return 0;
+    }
+    cursor->decoded      = 0;
+    int status           = ggs_reader_chunk(cursor->reader, entry, &cursor->block, &cursor->scratch, error);
+    cursor->decoded      = status == 0 ? number + 1 : 0;
+    cursor->decoded_rows = status == 0 ? cursor->block.rows : 0;
+    return status;
+}
+
 // Reads the next chunk within the limits: returns 1, 0 at the end, or negative.
 static int load(struct ggs_cursor * cursor, struct ggs_error * error) {
     uint64_t entries   = cursor->reader->tables[cursor->table].entries;
@@ -163,14 +179,15 @@ static int load(struct ggs_cursor * cursor, struct ggs_error * error) {
     if (cursor->has_keys && cursor->schema->sorted) cursor->entry = first_entry(cursor);
     while (cursor->entry < entries) {
         struct ggs_index_entry entry;
-        int                    status = ggs_reader_entry(cursor->reader, cursor->table, cursor->entry++, &entry, error);
+        uint64_t               number = cursor->entry++;
+        int                    status = ggs_reader_entry(cursor->reader, cursor->table, number, &entry, error);
         bool                   skip   = cursor->reader->skip_damaged;
         if (status == GGS_FORMAT && skip) continue;
         if (status != 0) return status;
         if (cursor->has_keys && cursor->schema->sorted && entry.header.first_key > cursor->last_key) break;
         if (entry.header.first_row >= cursor->last_row) break;
         if (excluded(cursor, &entry.header)) continue;
-        status = ggs_reader_chunk(cursor->reader, &entry, &cursor->block, &cursor->scratch, error);
+        status = decode(cursor, number, &entry, error);
         if (status != 0) {
             cursor->block.rows = 0;
             if (status == GGS_FORMAT && skip) continue;

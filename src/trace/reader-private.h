@@ -24,7 +24,15 @@ struct ggs_reader {
     pthread_mutex_t                lock;    // for the following members
     struct ggs_block **            strings; // chunks of the strings table, read on demand
     struct ggs_block               experiment;
+    struct ggs_graph_cursors {
+        struct ggs_cursor * graphs;
+        struct ggs_cursor * rows[2][2]; // of nodes and edges; of a graph's base and its own
+    } graph_cursors;
+    bool graphs_busy; // atomic: a thread uses graph_cursors
 };
+
+// The cursors of ggs_reader_graph are kept: neighbours of a graph are in the same chunks.
+void ggs_graph_cursors_release(struct ggs_graph_cursors * cursors);
 
 // Copies entry i of the table after verifying it against the chunk in the file.
 int ggs_reader_entry(const struct ggs_reader * reader, enum ggs_trace_table table, uint64_t i,

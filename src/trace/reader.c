@@ -7,6 +7,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "base/backend-traits.h"
 #include "base/checked.h"
 #include "base/search.h"
 #include "trace/reader-private.h"
@@ -47,6 +48,18 @@ static bool read_trailer(const struct ggs_reader * reader, struct ggs_trace_trai
            trailer->size == reader->size;
 }
 
+// True if the index has the rows of the table one after the other, as many as the directory says.
+static bool rows_agree(const struct ggs_reader * reader, const struct ggs_directory * directory) {
+    uint64_t rows = 0;
+    for (uint64_t i = 0; i < directory->entries; i++) {
+        const struct ggs_chunk_header * header = &reader->entries[directory->first + i].header;
+        if (header->table != directory->table || header->first_row != rows || header->rows > GGS_CHUNK_ROWS_MAX)
+            return false;
+        rows += header->rows;
+    }
+    return rows == directory->rows;
+}
+
 // Reads the directory into `tables`. False if its checksum does not match the trailer.
 static bool read_directory(struct ggs_reader * reader, const struct ggs_trace_trailer * trailer) {
     uint64_t directory_end = reader->size - sizeof(*trailer), index_size, directory_size;
@@ -72,6 +85,9 @@ static bool read_directory(struct ggs_reader * reader, const struct ggs_trace_tr
         if (header->header_checksum != XXH3_64bits(header, offsetof(struct ggs_chunk_header, header_checksum)))
             return false;
     }
+    for (uint32_t table = 0; table < sizeof(reader->tables) / sizeof(reader->tables[0]); table++) {
+        if (!rows_agree(reader, &reader->tables[table])) return false;
+    }
     return true;
 }
 
@@ -82,7 +98,7 @@ static int open_data(struct ggs_reader * reader, struct ggs_error * error) {
     if (read_trailer(reader, &trailer)) {
         if (read_directory(reader, &trailer)) return 0;
         if (!reader->skip_damaged)
-            return ggs_fail(error, GGS_FORMAT, "%s is damaged: its index has a wrong checksum", reader->name);
+            return ggs_fail(error, GGS_FORMAT, "%s is damaged: its index is not as it was written", reader->name);
     }
     memset(reader->tables, 0, sizeof(reader->tables));
     reader->data_end = reader->size;
@@ -187,6 +203,7 @@ void ggs_reader_close(struct ggs_reader * reader) {
         free(reader->strings[i]);
     }
     free(reader->strings);
+    ggs_graph_cursors_release(&reader->graph_cursors);
     ggs_block_release(&reader->experiment);
     ggs_mapping_close(&reader->mapping);
     pthread_mutex_destroy(&reader->lock);
@@ -405,5 +422,5 @@ const char * ggs_reader_experiment(struct ggs_reader * reader) {
 }
 
 bool ggs_reader_run_is_remote(struct ggs_reader * reader, const struct ggs_run * run) {
-    return strncmp(ggs_reader_string(reader, run->backend), "RPC", 3) == 0;
+    return ggs_backend_is_remote(ggs_reader_string(reader, run->backend));
 }

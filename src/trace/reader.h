@@ -13,5 +13,5 @@
 // counts the damaged ones: if there are any, only a part can be read.
 int ggs_reader_open_damaged(struct ggs_reader ** out, const char * path, uint64_t * damaged, struct ggs_error * error);
 
-// True for a run that was sent to another machine. The engine's RPC backends are named "RPC[...]".
+// True for a run that was sent to another machine.
 bool ggs_reader_run_is_remote(struct ggs_reader * reader, const struct ggs_run * run);

@@ -228,8 +228,10 @@ static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {
 
 static void begin_request(struct ggs_sequences * s, struct ggs_sequence * q, struct ggs_sequence_part * part,
                           bool encode) {
-    bool    forked = q->forked, output = q->output;
-    uint8_t read = q->read;
+    bool forked = q->forked, output = q->output;
+    bool behind        = s->gaps && !encode && q->first > ggs_cells_last(q) + 1;
+    part->begun_before = behind && !q->fresh;
+    uint8_t read       = q->read;
     ggs_sequence_end(s, q);
     q->forked  = forked;
     q->output  = output;

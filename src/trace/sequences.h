@@ -24,7 +24,7 @@
 // the same prompt.
 //
 // Drafted tokens may be checked together with the last token of a prompt. Such a batch looks like a
-// scored prompt until a part of it is removed: `late` reports it, and a second pass is told so in
+// scored prompt until a part of it is removed: `late` reports it, and a second pass gets it in
 // advance (`verify` of a batch).
 //
 // A branch shares the cells before it with the sequence of its request. Its tokens are accepted if
@@ -36,6 +36,7 @@
 // begin: pass the batches twice, and report the result of the first pass with ggs_sequences_draft.
 //
 // If recording was paused, a single token with an output at an unknown position is a generated one.
+// What begins behind cells that were not recorded was under way, unless its sampler was set since.
 //
 // If changes are not recorded (a program that finds the functions by dlsym), positions that go back
 // show them.
@@ -118,10 +119,11 @@ struct ggs_sequence {
 struct ggs_sequence_part {
     uint64_t       context;
     int64_t        sequence;
-    uint64_t       request; // from 1, in order of their begins
-    bool           begins;  // its first part
-    bool           again;   // begins, and is not the sequence's first
-    enum ggs_phase phase;   // PROMPT, GENERATE, VERIFY or WARMUP
+    uint64_t       request;      // from 1, in order of their begins
+    bool           begins;       // its first part
+    bool           again;        // begins, and is not the sequence's first
+    bool           begun_before; // begins here, but was under way: its beginning was not recorded
+    enum ggs_phase phase;        // PROMPT, GENERATE, VERIFY or WARMUP
     uint64_t       tokens, outputs;
     uint64_t       prompt;    // prompt tokens: all of PROMPT and WARMUP, 1 if VERIFY ends one
     uint64_t       fed;       // generated earlier; drafted ones follow when VERIFY is settled

@@ -602,8 +602,9 @@ uint64_t ggs_spool_estimate(struct ggs_spool * spool) {
         while (open_segment(lane)) {
             static const uint8_t blank[2 * GGS_SPOOL_UNIT];
             const uint8_t *      first = lane->mapping.data + lane->position;
-            units += ggs_search((lane->end - lane->position) / GGS_SPOOL_UNIT - 1, at,
-                                memcmp(first + at * GGS_SPOOL_UNIT, blank, sizeof(blank)) != 0);
+            uint64_t             room  = (lane->end - lane->position) / GGS_SPOOL_UNIT;
+            if (room == 0) continue; // cut off within its first unit
+            units += ggs_search(room - 1, at, memcmp(first + at * GGS_SPOOL_UNIT, blank, sizeof(blank)) != 0);
         }
         ggs_spool_stream_rewind(lane);
     }

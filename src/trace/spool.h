@@ -206,7 +206,7 @@ struct ggs_spool_values {
     uint32_t node;
     uint32_t bytes;    // of the rows
     uint64_t elements; // of each row
-    uint32_t rows;     // struct ggs_spool_value
+    uint32_t rows;     // struct ggs_spool_value; 0 if nothing was read
     uint32_t reserved_2;
 };
 _Static_assert(sizeof(struct ggs_spool_values) == sizeof(struct ggs_spool_index) &&
@@ -270,7 +270,9 @@ enum ggs_journal_type {
     // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index,
     // i32 sequence}[more]
     GGS_JOURNAL_DECODE     = 15,
-    GGS_JOURNAL_DECODE_END = 16, // number: decode, status
+    // number: decode, status, and if it failed the number of tokens that are in the memory all the
+    // same, if it had computed
+    GGS_JOURNAL_DECODE_END = 16,
     GGS_JOURNAL_WARMUP     = 17, // number: context, on or off
     GGS_JOURNAL_CLEAR      = 18, // number: memory object, whose contents were dropped
     GGS_JOURNAL_TRANSFER   = 19, // ggs_journal_transfer; text: name of the tensor

@@ -80,6 +80,11 @@ static int record_words(struct words * words, const struct ggs_variant * variant
 
 // ---- its figures ----
 
+static double wall_quiet_ns(const struct ggs_totals * totals) {
+    return (double) totals->wall_ns - (double) totals->generate_ns +
+           (double) totals->generate_steps * (double) totals->quiet_ns;
+}
+
 static int read_totals(struct ggs_trial * trial, const char * directory, struct ggs_error * error) {
     struct ggs_trace  trace;
     struct ggs_totals totals;
@@ -89,7 +94,9 @@ static int read_totals(struct ggs_trial * trial, const char * directory, struct 
     status               = missing != NULL ? ggs_fail(error, GGS_FORMAT, "cannot compare with a part: %s", missing)
                                            : ggs_totals_compute(&totals, &trace, &ggs_totals_all, error);
     if (status == 0) {
+        int quiet = ggs_trial_figure_find("wall_quiet_ns");
         for (size_t i = 0; i < ggs_n_figures; i++) trial->values[i] = ggs_figures[i].of(&totals);
+        if (quiet >= 0) trial->values[quiet] = wall_quiet_ns(&totals);
         ggs_totals_release(&totals);
     }
     ggs_trace_close(&trace);

@@ -98,10 +98,35 @@ int ggs_child_run(struct ggs_halt * halt, const struct ggs_child * child, struct
     return halt->stopped != 0 ? ggs_fail(error, GGS_UNSUPPORTED, "interrupted") : 0;
 }
 
-void ggs_child_log_line(int log, char * line, size_t size) {
-    char    text[4096];
-    ssize_t length                = pread(log, text, sizeof(text) - 1, 0);
+enum { LOOKED_AT = 4096 };
+
+static void read_log(int log, off_t from, char text[LOOKED_AT]) {
+    ssize_t length                = pread(log, text, LOOKED_AT - 1, from < 0 ? 0 : from);
     text[length < 0 ? 0 : length] = '\0';
-    const char * begin            = text + strspn(text, "\n");
-    snprintf(line, size, "%.*s", (int) strcspn(begin, "\n"), begin);
+}
+
+static bool is_about_an_error(const char * line, size_t length) {
+    static const char * const words[] = {"error", "Error", "ERROR", "failed", "cannot"};
+    bool                      found   = false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char * at = strstr(line, words[i]);
+        found |= at != NULL && at < line + length;
+    }
+    return found;
+}
+
+void ggs_child_log_line(int log, char * line, size_t size) {
+    static const char ended[] = "ggscope: the program was ended by";
+    char              head[LOOKED_AT], tail[LOOKED_AT];
+    const char *      signal = NULL, *error = NULL;
+    read_log(log, 0, head);
+    read_log(log, lseek(log, 0, SEEK_END) - LOOKED_AT + 1, tail);
+    for (const char * at = tail; *at != '\0'; at += *at == '\n') {
+        size_t length = strcspn(at, "\n");
+        if (strncmp(at, ended, strlen(ended)) == 0) signal = at;
+        if (error == NULL && is_about_an_error(at, length)) error = at;
+        at += length;
+    }
+    const char * said = signal != NULL ? signal : error != NULL ? error : head + strspn(head, "\n");
+    snprintf(line, size, "%.*s", (int) strcspn(said, "\n"), said);
 }

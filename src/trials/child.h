@@ -37,6 +37,6 @@ struct ggs_child_end {
 int ggs_child_run(struct ggs_halt * halt, const struct ggs_child * child, struct ggs_child_end * end,
                   struct ggs_error * error);
 
-// Returns the first line of a log, which has the cause; later lines are consequences. "" if there
-// is none.
+// Returns the line of a log that has the cause: the signal that ended the program, else the
+// first error near the end of the log (later ones are consequences), else the first line; or "".
 void ggs_child_log_line(int log, char * line, size_t size);

@@ -5,12 +5,13 @@
 
 const char * const ggs_trial_outcome_words[GGS_TRIAL_OUTCOMES] = {"done", "failed", "out of memory"};
 
-// Names are keys of "machine" in experiment.json.
+// Names are keys of "machine" in experiment.json, but for the last two (trials/attempt.c).
 static const struct ggs_figure of_machine[] = {
-    {"read_bytes", "bytes", true, false, NULL},    // from disks
-    {"resident_peak", "bytes", true, false, NULL}, // of the program
-    {"memory_peak", "bytes", true, false, NULL},   // of its group, with page cache; needs a limit
-    {"request_ns", "ns", true, false, NULL},       // of a server under load: mean time to an answer
+    {"read_bytes", "bytes", true, false, NULL, "read from the disk"},
+    {"resident_peak", "bytes", true, false, NULL, "most memory that was resident"},
+    {"memory_peak", "bytes", true, false, NULL, "most memory under a limit, page cache included"},
+    {"wall_quiet_ns", "ns", true, false, NULL, "time in all, as if all tokens took token_quiet_ns"},
+    {"request_ns", "ns", true, false, NULL, "time from a request to its answer"},
 };
 enum { OF_MACHINE = sizeof(of_machine) / sizeof(of_machine[0]) };
 

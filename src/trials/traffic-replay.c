@@ -112,7 +112,7 @@ int ggs_traffic_replay(struct ggs_traffic * traffic, const char * directory, str
     struct ggs_trace           trace;
     struct ggs_requests        requests = {0};
     struct replay              replay   = {.slots = calloc(MOST_SLOTS, sizeof(*replay.slots))};
-    struct ggs_request_visitor visitor  = {.see = add_step, .settle = settle, .owner = &replay};
+    struct ggs_request_visitor visitor  = {.step = add_step, .settle = settle, .owner = &replay};
     *traffic                            = (struct ggs_traffic){.at_once = MOST_AT_ONCE};
     int status                          = replay.slots == NULL ? ggs_fail_memory(error) : 0;
     if (status == 0 && (status = ggs_trace_open(&trace, directory, error)) == 0) {

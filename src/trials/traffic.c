@@ -17,6 +17,7 @@
 #include "base/json-read.h"
 #include "base/json.h"
 #include "base/system/clock.h"
+#include "base/system/file.h"
 #include "base/text.h"
 
 enum { OWN_REQUESTS = 16, OWN_AT_ONCE = 4, OWN_TOKENS = 24, MOST_AT_ONCE = 64, MOST_ANSWER = 64 << 20 };
@@ -217,6 +218,12 @@ static void * follow(void * context) {
         for (unsigned k = 0; k < 1500 && !atomic_load(&run->ended); k++) rest(20000000);
     }
     return NULL;
+}
+
+bool ggs_traffic_is_server(const char * const * words, unsigned n) {
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(ggs_file_name(words[i]), "llama-server") == 0) return true;
+    return false;
 }
 
 bool ggs_traffic_start(struct ggs_traffic_run * run, const struct ggs_traffic * traffic, unsigned port, pid_t process) {

@@ -33,6 +33,9 @@ int ggs_traffic_own(struct ggs_traffic * traffic, struct ggs_error * error);
 int  ggs_traffic_replay(struct ggs_traffic * traffic, const char * directory, struct ggs_error * error);
 void ggs_traffic_release(struct ggs_traffic * traffic); // a zeroed struct is allowed
 
+// True if the command starts llama-server, itself or by another program such as taskset.
+bool ggs_traffic_is_server(const char * const * words, unsigned n);
+
 struct ggs_traffic_run {
     const struct ggs_traffic * traffic;
     unsigned                   port;

@@ -69,6 +69,10 @@ void ggs_trials_retire(struct ggs_trials * trials, unsigned variant) {
     trials->entries[variant].retired = true;
 }
 
+void ggs_trials_resume(struct ggs_trials * trials, unsigned variant) {
+    trials->entries[variant].retired = false;
+}
+
 int ggs_trials_add_finished(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error) {
     if (!ggs_array_push(trials->list, trials->n_list, trials->list_capacity, *trial)) return ggs_fail_memory(error);
     return 0;

@@ -94,8 +94,9 @@ void ggs_trials_free(struct ggs_trials * trials); // NULL is allowed
 
 // Returns its number, or a negative status.
 int ggs_trials_add(struct ggs_trials * trials, const struct ggs_variant * variant, struct ggs_error * error);
-// Stops trying the variant; its figures stay.
+// Stops trying the variant; its figures stay. Resuming makes it part of the next round again.
 void ggs_trials_retire(struct ggs_trials * trials, unsigned variant);
+void ggs_trials_resume(struct ggs_trials * trials, unsigned variant);
 // Adds a finished trial from a journal, which is not repeated.
 int ggs_trials_add_finished(struct ggs_trials * trials, const struct ggs_trial * trial, struct ggs_error * error);
 

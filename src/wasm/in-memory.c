@@ -66,7 +66,7 @@ int ggs_experiments_acquire(struct ggs_experiments * experiments, unsigned index
                             struct ggs_error * error) {
     *out = NULL;
     if (index >= experiments->n)
-        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u here, of %u", index, (unsigned) experiments->n);
+        return ggs_fail(error, GGS_ABSENT, "there is no experiment %u: they are numbered from 0, and there are %u", index, (unsigned) experiments->n);
     struct place * place = &experiments->places[index];
     if (place->snapshot == NULL) {
         *error = place->error;

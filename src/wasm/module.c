@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "serve/site.h"
-#include "wasm/files.h"
 #include "wasm/in-memory.h"
+#include "wasm/memory-files.h"
 
 #define EXPORT(name) __attribute__((export_name(name)))
 

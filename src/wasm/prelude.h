@@ -22,8 +22,8 @@ static inline void * ggs_realloc_64(void * memory, uint64_t size) {
 #define calloc(n, size)       ggs_calloc_64((n), (size))
 #define realloc(memory, size) ggs_realloc_64((memory), (size))
 
-// Files are those of files.c and sorting is that of sort.c, renamed because libc's functions may be
-// linked too.
+// Files are those of memory-files.c and sorting is that of sort.c, renamed because libc's functions
+// may be linked too.
 #define open    ggs_open
 #define close   ggs_close
 #define stat    ggs_stat

@@ -1,4 +1,7 @@
-// A library that is loaded into a process: returns how often it was called, or fails to be found.
+// A library to load into a process: returns the number of its calls, or fails to be found.
+extern unsigned long                                 ggscope_attach_block;
+__attribute__((visibility("default"))) unsigned long ggscope_attach_block;
+
 __attribute__((visibility("default"))) int ggscope_attach(const char * request);
 int                                        ggscope_attach(const char * request) {
                                            static int calls;

@@ -29,7 +29,7 @@ __attribute__((noreturn)) static void fail(const char * what, long value) {
     _exit(3);
 }
 
-// Values stay in registers across a loop and across a raw system call.
+// Keeps values in registers across a loop and a raw system call.
 __attribute__((target("avx"))) static void * vectors(void * in_call) {
     for (;;) {
         uint64_t before[16], after[16];
@@ -102,7 +102,7 @@ static void * churn(void * unused) {
     return unused;
 }
 
-// Waits without end: what it is borrowed from never returns.
+// Waits forever: a borrowed thread whose call never returns.
 static void * waiter(void * unused) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t  never = PTHREAD_COND_INITIALIZER;

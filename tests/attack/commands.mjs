@@ -1,4 +1,5 @@
-// Everything that reads an experiment, for attacks on what is read. {dir} is the experiment, {out} a path that is not there yet.
+// Every command that reads an experiment, for attacks on its files. {dir} is the experiment, {out}
+// a path that does not exist yet.
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +36,7 @@ export const commands = [
         .map((format) => ["export", "--quiet", "--format", format, "{dir}", "-o", "{out}"]),
 ];
 
-// One number for all that a command wrote to `path`: a file, or a folder with all below it.
+// A hash of everything that a command wrote to `path`: a file, or a folder with its contents.
 function digest(path) {
     const hash = createHash("sha256");
     const add = (at, name) => {
@@ -47,7 +48,8 @@ function digest(path) {
     return hash.digest("hex");
 }
 
-// Runs a command on `directory`. Returns what a user sees: { status, signal, stderr, result }; result is stdout and what was written.
+// Runs a command on `directory`. Returns what a user sees: { status, signal, stderr, result };
+// `result` is stdout and the written files.
 export function look(command, directory, out, options = {}) {
     rmSync(out, { recursive: true, force: true });
     const words = command.map((word) => word.replace("{dir}", directory).replace("{out}", out));

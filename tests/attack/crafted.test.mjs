@@ -1,6 +1,7 @@
-// Traces whose values are wrong while every checksum is right: no command crashes, hangs or fills the memory.
+// Traces with wrong values and valid checksums: no command crashes, hangs or exhausts memory.
 //
-// 30 traces, a few commands each; with GGSCOPE_ATTACK=full 500 traces, every command. GGSCOPE_BUILD=build/asan sees more.
+// 30 traces and a few commands each; with GGSCOPE_ATTACK=full 500 traces and every command.
+// GGSCOPE_BUILD=build/asan detects more.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, readdirSync } from "node:fs";
@@ -14,8 +15,8 @@ const traces = full ? 500 : 30;
 const golden = join(dirname(fileURLToPath(import.meta.url)), "..", "golden");
 const newest = readdirSync(golden).filter((name) => /^v\d+$/.test(name)).sort().at(-1);
 const source = join(golden, newest, "trace.ggs");
-const limited = ["-c", 'ulimit -v 8000000; exec "$0" "$@"']; // bytes / 1024: nothing here needs a tenth of it
-const sanitized = process.env.GGSCOPE_BUILD?.includes("asan"); // which reserves terabytes of addresses
+const limited = ["-c", 'ulimit -v 8000000; exec "$0" "$@"']; // KiB: ten times what these commands need
+const sanitized = process.env.GGSCOPE_BUILD?.includes("asan"); // ASan reserves terabytes of addresses
 
 test(`${traces} traces with wrong values: an answer or an error from every command`, (t) => {
     const directory = scratch("crafted/experiment"), out = scratch("crafted/out");
@@ -30,7 +31,7 @@ test(`${traces} traces with wrong values: an answer or an error from every comma
             try {
                 answer = sanitized ? look(commands[c], directory, out) : look([...limited, ggscope, ...commands[c]], directory, out, { program: "sh" });
             } catch (error) {
-                assert.fail(`${where}: ${error.message}`); // a time-out: which one it was is worth to know
+                assert.fail(`${where}: ${error.message}`); // a time-out: name the command
             }
             assert.equal(answer.signal, null, `${where}: ${answer.signal}\n${answer.stderr.slice(0, 2000)}`);
             assert.ok([0, 1].includes(answer.status), `${where}: exit ${answer.status}\n${answer.stderr.slice(0, 2000)}`);

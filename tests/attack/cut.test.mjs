@@ -1,4 +1,5 @@
-// Traces that are not whole: whoever shows something of one says so, and nobody says that nothing was lost.
+// Truncated traces: every command that shows a part of one says so, and none claims that nothing
+// was lost.
 //
 // 14 lengths; with GGSCOPE_ATTACK=full 120, and every command for each.
 import { test } from "node:test";
@@ -19,7 +20,7 @@ scratch();
 let seed = 4711;
 const random = (below) => Math.floor(((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32) * below);
 
-// Where chunks end: a trace that is cut there has nothing wrong but that its end is missing.
+// Ends of chunks: a trace cut there lacks only its end.
 const ends = [64];
 for (let at = 64; whole.toString("latin1", at, at + 4) === "ROWS"; ends.push(at)) at = (at + 96 + Number(whole.readBigUInt64LE(at + 8)) + 7) & ~7;
 const lengths = [64, ends[1], ends.at(-1), whole.length - 1, ...Array.from({ length: full ? 58 : 5 }, () => ends[random(ends.length)]), ...Array.from({ length: full ? 58 : 5 }, () => 65 + random(whole.length - 66))];

@@ -1,14 +1,14 @@
-// Files that are not what they seem, wherever one is read; outputs that cannot be written, whoever writes: an answer or one sentence, in
-// time, and nothing is replaced that is no file of ours.
+// Inputs of the wrong kind wherever a file is read, and outputs that cannot be written: each
+// command answers or prints one sentence in time, and replaces no file that is not its own.
 //
-// A part of all combinations; with GGSCOPE_ATTACK=full every one.
+// A sample of all combinations; with GGSCOPE_ATTACK=full every one.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, run, scratch } from "../lib.mjs";
 import { commands } from "./commands.mjs";
 
 const full = process.env.GGSCOPE_ATTACK === "full";
@@ -23,13 +23,13 @@ for (const name of ["experiment.json", "trace.ggs"]) cpSync(join(golden, newest,
 let seed = 11;
 const random = (below) => Math.floor(((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32) * below);
 
-// Ends, by itself and not by a signal, with an answer or with a sentence.
+// Must end by itself, with an answer or a sentence.
 function ends(where, args, options = {}) {
     const { status, signal, error, stdout, stderr } = spawnSync(ggscope, args, { encoding: "utf8", input: "", timeout: 200_000, maxBuffer: 1 << 28, ...options });
     assert.equal(error?.code ?? signal, null, where);
     assert.ok([0, 1, 2].includes(status), `${where}: exit ${status}\n${stderr}`);
     if (status === 1 && !["check", "doctor"].includes(args[0])) assert.match(stderr, /^ggscope: .+/m, `${where}: no sentence`);
-    else if (status === 1) assert.match(stdout + stderr, /\S/, `${where}: no word`); // their answer is no
+    else if (status === 1) assert.match(stdout + stderr, /\S/, `${where}: no word`); // the answer is no
     return status;
 }
 
@@ -63,7 +63,7 @@ test("experiments whose files are pipes, folders, devices, links and nonsense", 
                 rmSync(out, { recursive: true, force: true });
                 ends(`${where || "the directory"} is ${kind}: ggscope ${words.join(" ")}`, words);
                 count++;
-                // What a killed recording or seal left is cleaned up; everything else stays what it is.
+                // Leftovers of a killed recording or seal are cleaned up; everything else stays.
                 const left = where === "trace.ggs.tmp" || (where === "spool" && (kind === "folder" || kind === "nowhere"));
                 if (!left) assert.equal(lstatSync(path, { throwIfNoEntry: false })?.mode, before.mode, `${where} is ${kind}: ${words.join(" ")}`);
             }
@@ -122,7 +122,7 @@ test("files that cannot be written: every export, report and list of results", (
         assert.equal(ends(words.join(" "), words), 1);
     assert.match(run(ggscope, junit).stderr, /^ggscope: cannot write \/dev\/full: No space left on device$/m);
     assert.ok(statSync("/dev/full").isCharacterDevice());
-    // One that is there is replaced whole, or stays.
+    // An existing file is replaced as a whole, or stays.
     const file = scratch("results.xml");
     output(ggscope, ["diff", "--junit", file, "--fail-if", "bytes_read > 1 %", good, good]);
     assert.match(readFileSync(file, "utf8"), /<\/testsuites>\n$/);
@@ -132,17 +132,17 @@ test("files that cannot be written: every export, report and list of results", (
 
 // ---- spools ----
 
-// What the capture library leaves if nobody seals it, and what a recording that goes on has beside it.
+// Spools that were never sealed, and those of a recording in progress.
 test(`${full ? 200 : 8} spools with wrong bytes: seal, check, top, control and a snapshot take them or refuse them`, (t) => {
     const whole = scratch("whole"), directory = scratch("spooled");
-    output(engine, ["run", "-m", tiny, "-p", "Hello", "-n", "2", "-t", "1"], { env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: whole } });
+    output(engine, ["run", "-m", tiny, "-p", "Hello", "-n", "2", "-t", "1"], { env: { ...process.env, LD_PRELOAD: preloadable(join(build, "lib", "libggscope-capture.so")), GGSCOPE_OUTPUT: whole } });
     const segments = readdirSync(join(whole, "spool")).filter((name) => name.endsWith(".seg"));
     const count = { sealed: 0, refused: 0 };
     for (let i = 0; i < (full ? 200 : 8); i++) {
         rmSync(directory, { recursive: true, force: true });
         cpSync(whole, directory, { recursive: true });
         const name = segments[random(segments.length)], path = join(directory, "spool", name), bytes = readFileSync(path);
-        // Near the beginning, where something is written: headers, lengths, counts, names.
+        // Near the beginning, where the data is: headers, lengths, counts, names.
         for (let k = 0; k < [1, 4, 64][i % 3]; k++) bytes.writeUInt32LE([0, 1, 0xffffffff, 0x7fffffff, random(2 ** 32)][random(5)], 4 * random(i % 2 === 0 ? 64 : Math.min(bytes.length, 1 << 20) / 4));
         writeFileSync(path, bytes.subarray(0, i % 7 === 6 ? random(bytes.length) : bytes.length));
         if (i % 5 === 4) rmSync(path), strange[Object.keys(strange)[random(7)]](path);

@@ -1,4 +1,5 @@
-// Bits that flip in a trace: each command gives what it gave before, or an error. Never other numbers, never a crash.
+// Flipped bits in a trace: each command gives its previous output or an error; never other numbers,
+// never a crash.
 //
 // 40 flips; with GGSCOPE_ATTACK=full 500.
 import { test } from "node:test";
@@ -26,14 +27,14 @@ test(`${flips} flipped bits: the same answer or an error, from every command`, (
         assert.ok([0, 1].includes(right[i].status), command.join(" "));
         assert.equal(look(command, directory, out).result, right[i].result, `${command.join(" ")}: the same question twice`);
     });
-    const trailer = (whole.length - 64) * 8; // without it a trace reads as one that was cut off: whole, with a warning
+    const trailer = (whole.length - 64) * 8; // without it a trace reads as truncated: complete, with a warning
     const count = { same: 0, refused: 0, warned: 0, noticed: 0 };
     for (let i = 0; i < flips; i++) {
         const bit = random(whole.length * 8);
         const bytes = Buffer.from(whole);
         bytes[bit >> 3] ^= 1 << (bit & 7);
         writeFileSync(file, bytes);
-        // A few commands for every flip, all of them over the flips.
+        // A few commands per flip, and all of them over all flips.
         const some = process.env.GGSCOPE_ATTACK === "full" ? commands.keys() : [random(commands.length), random(commands.length), random(commands.length)];
         for (const c of some) {
             const answer = look(commands[c], directory, out);
@@ -43,7 +44,8 @@ test(`${flips} flipped bits: the same answer or an error, from every command`, (
                 count.same++;
                 continue;
             }
-            // The page holds the trace as it is, with what nobody reads: features that may be ignored, and reserved bytes.
+            // A report contains the trace verbatim, including bytes that no reader uses: ignorable
+            // features, reserved bytes.
             if (commands[c][0] === "report" && answer.status === 0 && (bit >> 5 === 5 || (bit >> 3 >= 40 && bit >> 3 < 64))) {
                 count.same++;
                 continue;
@@ -97,7 +99,7 @@ test("a damaged chunk of every table with --damaged: a part that says so, or an 
         bytes[end - 1] ^= 1;
         writeFileSync(file, bytes);
         for (const c of commands.keys()) {
-            if (commands[c][0] === "report" || (flips < 500 && (c + chunks) % 9 !== 0)) continue; // a page holds a whole trace only
+            if (commands[c][0] === "report" || (flips < 500 && (c + chunks) % 9 !== 0)) continue; // a report contains complete traces only
             const answer = look([commands[c][0], "--damaged", ...commands[c].slice(1)], directory, out);
             const where = `table ${whole.readUInt32LE(at + 4)}: ggscope --damaged ${commands[c].join(" ")}`;
             assert.equal(answer.signal, null, where);

@@ -1,6 +1,8 @@
-// ggscope killed at any of its system calls: what was recorded is not lost, what was written is whole, nothing is left behind.
+// Kills ggscope at any of its system calls: recorded data is not lost, written files are whole, and
+// nothing stays behind.
 //
-// The moment is a system call (strace kills at the n-th one of a kind), not a time. 24 kills; with GGSCOPE_ATTACK=full 200.
+// The moment is a system call (strace kills at the n-th of a kind), not a time. 24 kills; with
+// GGSCOPE_ATTACK=full 200.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -27,7 +29,7 @@ function systemCalls(command) {
 
 const killed = (command, { name, nth }) => run("strace", ["-o", "/dev/null", "-e", `inject=${name}:signal=SIGKILL:when=${nth}`, ...command]);
 
-// Does a program still record into this place? It outlives its ggscope.
+// True if a program still records into this place. It outlives its ggscope.
 const recording = (place) => readdirSync("/proc").some((pid) => {
     try {
         return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, "latin1").includes(place);
@@ -37,7 +39,7 @@ const recording = (place) => readdirSync("/proc").some((pid) => {
 });
 
 test(`${full ? 120 : 12} recordings whose ggscope is killed`, { skip }, (t) => {
-    const directory = scratch("recording"), spools = scratch("spools"); // a place of its own: others record into /dev/shm meanwhile
+    const directory = scratch("recording"), spools = scratch("spools"); // a private place: other tests record into /dev/shm meanwhile
     mkdirSync(spools);
     const command = [ggscope, "record", "-q", "--spool", spools, "-o", directory, "--", engine, "run", "-m", model("tiny"), "-p", "Once", "-n", "2"];
     const calls = systemCalls(command);
@@ -55,7 +57,7 @@ test(`${full ? 120 : 12} recordings whose ggscope is killed`, { skip }, (t) => {
         else count.nothing++, assert.match(looked.stderr + looked.stdout, /\S/, where);
         rmSync(directory, { recursive: true, force: true });
     }
-    // Whatever a kill left of a spool goes with the next recording.
+    // The next recording removes what a kill left of a spool.
     assert.equal(run(command[0], command.slice(1)).status, 0);
     rmSync(directory, { recursive: true });
     assert.deepEqual(readdirSync(spools), []);
@@ -76,7 +78,7 @@ for (const format of ["json", "csv", "sqlite", "parquet", "chrome", "ggmlviz"]) 
             rmSync(out, { recursive: true, force: true });
             const call = calls[random(calls.length)];
             killed(command, call);
-            // The next one is whole, and cleans up.
+            // The next recording is whole, and cleans up.
             assert.equal(run(command[0], command.slice(1)).status, 0);
             assert.deepEqual(readdirSync(folder), ["export"], `killed at ${call.name} number ${call.nth}`);
             const left = existsSync(out) && run("find", [folder, "-name", "*tmp*"]).stdout;

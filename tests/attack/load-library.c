@@ -8,6 +8,7 @@
 
 #include "attach/bootstrap.h"
 #include "attach/c-library.h"
+#include "attach/image.h"
 #include "attach/tracee.h"
 #include "base/error.h"
 #include "base/system/file.h"
@@ -19,6 +20,10 @@ static int load(struct ggs_tracee * tracee, struct ggs_bootstrap * bootstrap, co
     int                  status = ggs_tracee_find(pid, &number, error);
     if (status == 0) status = ggs_tracee_open(tracee, number, error);
     if (status == 0) status = ggs_c_library_find(&library, tracee, error);
+    struct ggs_image image;
+    size_t           next = 0;
+    if (status == 0 && ggs_image_find(&image, tracee, ggs_file_name(bootstrap->path), &next))
+        bootstrap->block_at = ggs_image_symbol(&image, "ggscope_attach_block");
     if (status == 0) status = ggs_bootstrap_start(bootstrap, tracee, &library, error);
     if (status == 0) status = ggs_bootstrap_finish(bootstrap, tracee, UINT64_C(20000000000), result, error);
     return status;

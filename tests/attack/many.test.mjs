@@ -1,4 +1,4 @@
-// More experiments than anybody has: all of them are listed.
+// Lists more experiments than anybody has.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { linkSync, mkdirSync, copyFileSync } from "node:fs";

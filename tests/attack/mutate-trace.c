@@ -1,5 +1,5 @@
-// mutate-trace IN OUT SEED CELLS: copies a trace with CELLS of its values changed and rows in tables that had none, every checksum right. What checksums cannot
-// notice: a file that somebody wrote on purpose, or that an older or wrong program wrote.
+// mutate-trace IN OUT SEED CELLS: copies a trace with CELLS of its values changed and rows added to
+// empty tables, with valid checksums: like a file made on purpose, or by an older or wrong program.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static uint64_t random_number(void) { // xorshift64*
     return state * 0x2545f4914f6cdd1dull;
 }
 
-// Values that go wrong where the right one is an id, a size, an offset or a time.
+// Values that are wrong as an id, a size, an offset or a time.
 static uint64_t odd_value(uint64_t right) {
     switch (random_number() % 12) {
         case 0:
@@ -51,7 +51,8 @@ static void fail(const struct ggs_error * error) {
     exit(1);
 }
 
-// Copies a table; changes the cells [first, first + count) of the shuffled order by chance: each with probability share.
+// Copies a table. Changes cells [first, first + count) of the shuffled order, each with probability
+// `share`.
 static void copy_table(struct ggs_reader * reader, struct ggs_writer * writer, enum ggs_trace_table table,
                        double share) {
     const struct ggs_schema * schema = ggs_trace_schema(table);
@@ -75,16 +76,16 @@ static void copy_table(struct ggs_reader * reader, struct ggs_writer * writer, e
     ggs_cursor_close(cursor);
 }
 
-// Rows of a table that the recording has none of: devices, kernels, windows, faults, losses ... of a program that was recorded otherwise.
+// Adds rows to a table that the recording does not have: devices, kernels, windows, faults, losses.
 static void add_rows(struct ggs_writer * writer, enum ggs_trace_table table) {
     const struct ggs_schema * schema = ggs_trace_schema(table);
     uint64_t                  row[GGS_COLUMNS_MAX + 1];
-    if (schema == NULL || schema->n_words > schema->n_columns) return; // bytes of their own
+    if (schema == NULL || schema->n_words > schema->n_columns) return; // has bytes
     for (uint64_t n = 1 + random_number() % 6, i = 0; i < n; i++) {
         for (uint64_t k = 0; k < schema->n_words; k++)
             row[k] =
                 random_number() % 4 == 0 ? odd_value(i + 1) : i + 1 + random_number() % 3 * (random_number() % 2000);
-        if (random_number() % 4 != 0) row[0] = i + 1; // most often the number that is expected
+        if (random_number() % 4 != 0) row[0] = i + 1; // usually the expected number
         ggs_writer_append(writer, table, row);
     }
 }
@@ -100,8 +101,9 @@ int main(int argc, char ** argv) {
     state        = strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ull + 1;
     double cells = strtod(argv[4], NULL);
     if (ggs_reader_open(&reader, argv[1], &error) < 0) fail(&error);
-    // One table in two seeds gets all of it, else cells of the large ones would be the only ones ever changed.
-    // Not of all tables: a seed must mean the same when there are more. These get rows one time in four.
+    // In every second seed one table gets all changes; otherwise only cells of large tables would
+    // ever change. Only some tables get rows, one time in four: a seed must mean the same if tables
+    // are added.
     enum { TABLES = 37 };
     unsigned chosen = 1 + (unsigned) (random_number() % TABLES);
     int      fd     = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -117,7 +119,7 @@ int main(int argc, char ** argv) {
         if (table == chosen && rows > 0) share = cells / (double) (rows * 8);
         copy_table(reader, &writer, table, share);
         if (rows > 0) continue;
-        uint64_t before = state; // what a seed does to the other tables does not depend on this
+        uint64_t before = state; // the changes to other tables must not depend on this
         state           = before ^ table * 0x9e3779b97f4a7c15ull;
         if (table == chosen || random_number() % 4 == 0) add_rows(&writer, table);
         state = before;

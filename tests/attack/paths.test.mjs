@@ -1,4 +1,4 @@
-// ggscope in a folder whose path LD_PRELOAD cannot hold, with everything else in such folders too.
+// Runs ggscope in a folder whose path LD_PRELOAD cannot contain, with all files in such folders.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
@@ -21,7 +21,7 @@ test("recording and streaming work, and the program is the same", () => {
     assert.equal(start(["check", directory]).status, 0);
     const streamed = start(["stream", "--budget", "64M", "--", ...generate]);
     assert.equal(hash(streamed), wanted);
-    assert.match(streamed.stderr, /fits into memory/); // said by the preloaded library
+    assert.match(streamed.stderr, /fits into memory/); // printed by the preloaded library
     assert.equal(start(["doctor"]).stdout.includes("can be preloaded"), true);
     const [place] = readdirSync(runtime);
     assert.match(place, /^ggscope-preload-/);

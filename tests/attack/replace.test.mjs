@@ -1,4 +1,5 @@
-// An experiment that is replaced goes only when the new one is whole, whatever happens to the recording.
+// A replaced experiment is removed only when the new one is complete, whatever happens to the
+// recording.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -34,7 +35,7 @@ test("programs that record nothing: the old experiment is as it was", () => {
 
 test("one that records replaces it, and nothing is left of the old one", () => {
     const { directory } = old();
-    // The socket of a ggscope that was killed is no obstacle.
+    // The socket of a killed ggscope is no obstacle.
     run(process.execPath, ["-e", `require("net").createServer().listen("${join(directory, "control.sock")}", () => process.kill(process.pid, "SIGKILL"))`]);
     assert.ok(existsSync(join(directory, "control.sock")));
     const result = force(directory, ...generate);
@@ -43,7 +44,8 @@ test("one that records replaces it, and nothing is left of the old one", () => {
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
 
-// Starts a recording over the old experiment, and kills ggscope and the program once `there` says so.
+// Starts a recording over the old experiment, and kills ggscope and the program once `there`
+// returns true.
 async function killed(directory, command, there) {
     const child = spawn(ggscope, ["record", "-q", "--force", "-o", directory, "--", ...command], { stdio: "ignore", detached: true });
     const ended = once(child, "exit");
@@ -54,7 +56,7 @@ async function killed(directory, command, there) {
     process.kill(-child.pid, "SIGKILL");
     await ended;
     const goesOn = () => { try { return process.kill(-child.pid, 0); } catch { return false; } };
-    while (goesOn()) await new Promise((done) => setTimeout(done, 5)); // the program that it started
+    while (goesOn()) await new Promise((done) => setTimeout(done, 5)); // waits for the program that it started
 }
 
 test("ggscope is killed before anything was recorded: the old experiment is back when somebody looks", async () => {
@@ -62,7 +64,7 @@ test("ggscope is killed before anything was recorded: the old experiment is back
     await killed(directory, ["sleep", "600"], () => existsSync(join(directory, "stderr.txt")) && existsSync(join(directory, ".replaced")) && existsSync(join(directory, "experiment.json")));
     assert.notEqual(id(directory), undefined);
     assert.deepEqual(files(directory), before);
-    // And when it is replaced again.
+    // The same when it is replaced again.
     await killed(directory, ["sleep", "600"], () => existsSync(join(directory, "stderr.txt")) && existsSync(join(directory, "experiment.json")));
     assert.equal(force(directory, "true").status, 1);
     assert.deepEqual(files(directory), before);

@@ -1,6 +1,8 @@
-// Snapshots of recordings that go on, taken while lanes and the journal move from segment to segment: each is an experiment like any other.
+// Takes snapshots of a recording in progress while lanes and the journal move from segment to
+// segment: each is a normal experiment.
 //
-// 12 snapshots; with GGSCOPE_ATTACK=full 180. One thread: two that wait for each other hardly move on a busy machine.
+// 12 snapshots; with GGSCOPE_ATTACK=full 180. One thread, because two that wait for each other make
+// little progress on a busy machine.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -17,7 +19,7 @@ const kinds = {
     "a ring, which gives up what is being read": ["--policy", "ring", "--max-size", "8M"],
 };
 
-// Takes one; undefined if that is refused.
+// Takes a snapshot; returns undefined if it is refused.
 function tokensOf(directory, copy) {
     rmSync(copy, { recursive: true, force: true });
     if (run(ggscope, ["control", directory, "snapshot", "-o", copy]).status !== 0) return undefined;
@@ -41,7 +43,7 @@ for (const [name, options] of Object.entries(kinds)) {
                 assert.deepEqual(lines, [], `snapshot ${i}`);
             }
         } finally {
-            process.kill(-recording.pid, "SIGTERM"); // of this test alone: it leads a group of its own
+            process.kill(-recording.pid, "SIGTERM"); // of this test alone: the process leads its own group
             await ended;
         }
         assert.ok(existsSync(`${directory}/trace.ggs`));

@@ -1,5 +1,6 @@
-// A preloaded library for toggle.mjs: switches a recording on and off every GGSCOPE_STRETCH tokens, from within the program that is recorded. Tokens are counted by
-// the program's calls of llama_sampler_sample, which nobody else takes over; the word is the one that `ggscope control` writes.
+// A preloaded library for toggle.mjs: switches a recording on and off every GGSCOPE_STRETCH tokens,
+// from within the recorded program. It counts calls of llama_sampler_sample, which no other library
+// hooks, and writes the word that `ggscope control` writes.
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 #include "trace/spool.h"
 
-// The capture library has mapped it by then.
+// The capture library has mapped it at that point.
 static struct ggs_spool_control * find_control(void) {
     static struct ggs_spool_control none;
     struct ggs_spool_control *      found = &none;

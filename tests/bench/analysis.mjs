@@ -1,8 +1,9 @@
-// Reading, each against its own floor in the same run.   node tests/bench/analysis.mjs [OP-RUNS...]     (default 1000000 10000000)
+// Measures readers of a trace, each relative to its lower bound in the same run.
+//     node tests/bench/analysis.mjs [OP-RUNS...]     (default 1000000 10000000)
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, root } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, root } from "../lib.mjs";
 import { median } from "./statistics.mjs";
 
 const sizes = process.argv.slice(2).map(Number);
@@ -21,7 +22,7 @@ const size = (path) => statSync(path).isDirectory() ? readdirSync(path).reduce((
 
 const short = join(work, "short");
 output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "40", "-t", "2", "--ignore-eos"],
-    { env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short } });
+    { env: { ...process.env, LD_PRELOAD: preloadable(join(build, "lib", "libggscope-capture.so")), GGSCOPE_OUTPUT: short } });
 
 for (const wanted of sizes.length ? sizes : [1e6, 1e7]) {
     const long = join(work, String(wanted));

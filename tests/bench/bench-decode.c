@@ -1,4 +1,5 @@
-// The floor for everything that reads a trace: decoding the columns of graph runs, op runs and index data. Prints milliseconds.
+// The lower bound for readers of a trace: decodes the columns of graph runs, op runs and index
+// data. Prints milliseconds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,6 +33,6 @@ int main(int argc, char ** argv) {
         ggs_cursor_close(cursor);
     }
     ggs_reader_close(reader);
-    printf("%.2f\n", now_ms() - begin + (sum == 1 ? 1 : 0)); // the sum is used, so the reads stay
+    printf("%.2f\n", now_ms() - begin + (sum == 1 ? 1 : 0)); // keeps the reads
     return 0;
 }

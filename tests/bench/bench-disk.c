@@ -1,13 +1,14 @@
-// How fast the disk is that a file lies on, for a while: the file from its begin to its end, or 4 GiB of it, past the page
-// cache, in reads of 1 MiB, eight at a time.
+// Measures the disk of a file: reads the file, or 4 GiB of it, with direct I/O, in reads of 1 MiB,
+// eight at a time.
 //     bench-disk FILE
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/system/clock.h"
+#include "stream/disk/model-disk-speed.h"
 #include "stream/disk/pool.h"
-#include "stream/disk/speed.h"
-#include "stream/memory/kernel.h"
+#include "stream/memory/machine-memory.h"
 
 int main(int argc, char ** argv) {
     struct stat status;
@@ -24,8 +25,9 @@ int main(int argc, char ** argv) {
     char *              memory = m->reserve(m, bytes);
     if (memory == NULL || !m->commit(m, memory, bytes, true)) return 1;
     for (size_t i = 0; i < bytes; i += 4096) memory[i] = 1;
-    uint64_t n = (uint64_t) status.st_size / GGS_READ_PIECE, rate;
-    rate = ggs_speed_in_order(ggs_pool_disk(pool), fd, n < 4096 ? n : 4096, memory, GGS_READ_PIECE, GGS_READ_THREADS);
+    uint64_t               n     = (uint64_t) status.st_size / GGS_READ_PIECE, rate;
+    struct ggs_speed_bench bench = {ggs_pool_disk(pool), ggs_clock_now, fd, (uint64_t) status.st_size, memory, bytes};
+    rate                         = ggs_speed_in_order(&bench, n < 4096 ? n : 4096, GGS_READ_PIECE, GGS_READ_THREADS);
     if (rate == 0) {
         fputs("bench-disk: the file is too small, or cannot be read\n", stderr);
         return 1;

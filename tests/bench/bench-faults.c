@@ -1,5 +1,5 @@
-// What watching page faults costs the program that takes them: CPU time for each fault, watched and not, in turn.
-// CPU time, because other programs on the machine must not count. Prints one JSON line.
+// Measures the cost of watching page faults for the program: CPU time per fault, watched and not,
+// in turn. CPU time excludes other programs. Prints one JSON line.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static double cpu_ns(clockid_t clock) {
     return (double) time.tv_sec * 1e9 + (double) time.tv_nsec;
 }
 
-// The program: touches fresh pages, and tells what one took.
+// The program: touches fresh pages, and prints the time per page.
 static int touch(void) {
     char * memory = mmap(NULL, (size_t) PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || madvise(memory, (size_t) PAGES * PAGE, MADV_NOHUGEPAGE) != 0) return 1;
@@ -36,7 +36,7 @@ static int touch(void) {
     return write(STDOUT_FILENO, &each, sizeof(each)) == sizeof(each) ? 0 : 1;
 }
 
-// What a fault took; `reader` gets what we spent on it meanwhile.
+// Returns the time per fault; `reader` receives our own CPU time.
 static double run(const char * folder, bool watched, double * reader) {
     struct ggs_machine_spool spool;
     struct ggs_observer *    watch = NULL;

@@ -1,4 +1,5 @@
-// The floor for the JSON export: the writer alone, on entries like those of a trace file. Prints MB per second.
+// The lower bound for the JSON export: the writer alone, on entries like those of a trace file.
+// Prints MB per second.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

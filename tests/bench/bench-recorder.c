@@ -1,6 +1,6 @@
-// What recording costs per event, beyond reading the clock: the recorder's own functions on a made-up graph.
-// Prints one JSON line: which clock is read, what a reading costs, and what an op run costs. An op
-// run is two events (begin, end with its wait) and two clock readings.
+// Measures the recorder's functions per event, beyond reading the clock, on a made-up graph. Prints
+// one JSON line: the clock, the cost of a reading and of an op run. An op run is two events (begin,
+// end with its wait) and two clock readings.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static double clock_ns(void) {
     uint64_t sum = 0, begin = ggs_clock_now();
     for (int i = 0; i < NODES * RUNS * 3; i++) sum += ggs_ticks_now();
     uint64_t end = ggs_clock_now();
-    if (sum == 1) puts(""); // the sum is used, so the loop stays
+    if (sum == 1) puts(""); // keeps the loop
     return (double) (end - begin) / (NODES * RUNS * 3);
 }
 

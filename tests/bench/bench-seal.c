@@ -1,9 +1,9 @@
-// What sealing costs beside bare compression: seals a spool again and again, and compresses what it wrote with zstd level 1, both as
-// plain columns of integers (what a sealer without an encoding of its own would do) and as the encoded columns that are in the file.
-// Prints one JSON line; the ratios are of medians, all measured in turn.
+// Measures sealing relative to compression: seals a spool repeatedly, and compresses the result
+// with zstd level 1, both as plain columns of integers and as the encoded columns of the file.
+// Prints one JSON line; ratios are of medians, all measured in turn.
 //     bench-seal SPOOL TRACE PART
-// seals at the end, then in the background into PART, which takes the spool's segments, and then what is left: the end of a recording that was
-// sealed while it went on.
+// seals at the end, then in the background into PART, which removes the spool's segments, and then
+// the rest: the end of a recording that was sealed while it ran.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void die(const char * sentence) {
     exit(1);
 }
 
-// The op runs as columns of 64-bit integers, read (not timed) and packed (timed).
+// The op runs as columns of 64-bit integers: read (not timed) and compressed (timed).
 static double plain_ms(const char * path) {
     struct ggs_reader *      reader;
     struct ggs_cursor *      cursor = NULL;
@@ -63,7 +63,7 @@ static double plain_ms(const char * path) {
     return total;
 }
 
-// Unpacks every chunk (not timed) and packs it again (timed).
+// Decompresses every chunk (not timed) and compresses it again (timed).
 static double encoded_ms(const char * path) {
     struct ggs_mapping file;
     struct ggs_error   error;
@@ -96,7 +96,7 @@ static double cpu_ms(void) {
     return (double) now.tv_sec * 1e3 + (double) now.tv_nsec / 1e6;
 }
 
-// Wall and CPU time of sealing what is there.
+// Wall and CPU time of sealing the current contents.
 static void seal_once(const char * spool, const char * trace, const char * part, struct ggs_seal_result * result,
                       double ms[2]) {
     struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true, .part = part};

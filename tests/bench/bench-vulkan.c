@@ -1,5 +1,6 @@
-// What the hooks of a Vulkan device cost per node, in CPU time: those that name the node, those around its commands, and reading the
-// stamps back; against a loader whose functions do nothing. Prints one JSON line.
+// Measures the hooks of a Vulkan device per node, in CPU time: naming the node, wrapping its
+// commands, reading the time stamps; relative to a loader whose functions do nothing. Prints one
+// JSON line.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int by_value(const void * a, const void * b) {
     return x < y ? -1 : x > y;
 }
 
-// A loop over a graph as the backend has it: it asks for the node, and records a command for it.
+// A loop over a graph like the backend's: asks for the node, and records a command for it.
 static double one_round(const struct abi_graph * graph, VkDevice device) {
     static void * backend;
     uint64_t      begin = cpu_ns();

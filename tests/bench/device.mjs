@@ -1,5 +1,6 @@
-// What recording costs the host for every token of a device whose graph runs are not traced: CPU time of the engine's threads with and
-// without it, on a device that does nothing (null-device.c), so that nothing else is measured. Prints one JSON line.
+// Measures the cost of recording per token for the host, on a device whose graph runs are not
+// traced: CPU time of the engine's threads with and without recording, on a device that does
+// nothing (null-device.c). Prints one JSON line.
 //     node tests/bench/device.mjs [ROUNDS [TOKENS]]
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
-// Makes a long recording out of a short one: repeats its last tokens, with numbers and times moved on.
+// Makes a long recording from a short one: repeats its last tokens, with advanced numbers and
+// times.
 //     node tests/bench/grow-spool.mjs SHORT-SPOOL LONG-SPOOL OP-RUNS
-// What comes out is what the capture library would have written had the program gone on like that.
+// The result equals what the capture library would write if the program continued that way.
 import { readdirSync, readFileSync, writeFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -31,7 +32,7 @@ const firstRun = u64(runs[0], 0), moved = {
     ticks: block.at(-1).readBigUInt64LE(8) - block[0].readBigUInt64LE(8) + 3000n,
     ns: u64(ends.at(-1), 16) - u64(runs[0], 40) + 40000n,
 };
-const fields = { // type -> [offset in the body, what it is moved by]
+const fields = { // type -> [offset in the body, kind of its increment]
     [RUN]: [[0, "run"], [16, "schedule"], [24, "decode"], [32, "ticks"], [40, "ns"]],
     [RUN_THREADS]: [[0, "run"]],
     [RUN_END]: [[0, "run"], [8, "ticks"], [16, "ns"]],
@@ -93,7 +94,7 @@ for (const [number, lane] of lanes) {
             at += unitBytes(copy, at);
         }
         pieces.push(copy);
-        if (pieces.reduce((sum, piece) => sum + piece.length, 0) > 1 << 20 || k === copies - 1) { // segments as large as usual
+        if (pieces.reduce((sum, piece) => sum + piece.length, 0) > 1 << 20 || k === copies - 1) { // segments of the usual size
             writeFileSync(join(to, `lane-${String(number).padStart(3, "0")}-${String(sequence).padStart(4, "0")}.seg`), segment(lane.header, pieces, sequence++));
             pieces.length = 0;
         }

@@ -1,4 +1,5 @@
-// What the measurements of streaming share: one run of the engine under a limit on memory and on the speed of the disk, from a cold page cache.
+// Shared by the benchmarks of streaming: one run of the engine with limited memory and disk speed,
+// from a cold page cache.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,11 +12,11 @@ export const reason = noGroups;
 const group = memoryGroup("stream");
 const work = mkdtempSync(join(tmpdir(), "ggscope-stream-"));
 export const file = (name) => join(work, name);
-const HELD = 20; // ms: by then a program has started, and has neither mapped nor read its model
-const restore = []; // what was set, to be set back
+const HELD = 20; // ms: the program has started, and has not mapped or read its model
+const restore = []; // settings to restore
 process.on("exit", () => {
     if (child !== undefined) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it has just ended */ }
-    group.remove(); // when nobody is in it any more, nobody uses the files
+    group.remove(); // the group is empty, so its files are unused
     for (const undo of restore) undo();
     rmSync(work, { recursive: true, force: true });
 });
@@ -24,9 +25,9 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
 const deviceOf = (path) => output("stat", ["-c", "%Hd:%Ld", path]).trim();
 const readaheadOf = (path) => `/sys/class/bdi/${deviceOf(path)}/read_ahead_kb`;
 
-// KiB that the kernel reads ahead on the device of a file; "?" where it does not say.
+// KiB of readahead of a file's device; "?" if unknown.
 export const readahead = (path) => { try { return readFileSync(readaheadOf(path), "utf8").trim(); } catch { return "?"; } };
-const ahead = new Map(); // what devices had at first; the file may be gone when they get it back
+const ahead = new Map(); // original settings, kept because the file may be gone at the end
 restore.push(() => ahead.forEach((kib, setting) => existsSync(setting) && writeFileSync(setting, kib)));
 export function setReadahead(path, kib) {
     const setting = readaheadOf(path);
@@ -34,15 +35,16 @@ export function setReadahead(path, kib) {
     writeFileSync(setting, String(kib));
 }
 
-// Holds reads of the device of a file to so many bytes a second; 0 for none.
+// Limits reads of a file's device to this many bytes per second; 0: no limit.
 let held = false;
 export function setDisk(path, bytes) {
-    process.env.XDG_CACHE_HOME = file(`cache-${bytes}`); // the library knows the disk by its first measurement
+    process.env.XDG_CACHE_HOME = file(`cache-${bytes}`); // the library remembers its first measurement of the disk
     if (held || bytes > 0) group.throttle(deviceOf(path), bytes);
     held ||= bytes > 0;
 }
 
-// Copies of files on a disk that is faster than this machine's: a file system on a loop device over memory. Its transfers take processor time, about 0.1 ms for each MiB.
+// Copies files to a disk faster than this machine's: a file system on a loop device over memory.
+// Its transfers take CPU time, about 0.1 ms per MiB.
 export function inMemory(paths) {
     const [memory, disk] = [file("memory"), file("disk")], bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0) * 1.1 + (64 << 20);
     for (const folder of [memory, disk]) mkdirSync(folder);
@@ -62,11 +64,13 @@ let threads = 2;
 export const setThreads = (n) => void (threads = n);
 export const command = (path, tokens) => [engine, "run", "-m", path, "-p", "Once upon a time, in a land far away", "-n", String(tokens), "-t", String(threads), "--no-repack", "--ignore-eos"];
 
-// Drops what the page cache has of files: pages that a run left there count for the control group of the next.
+// Drops files from the page cache: pages left by one run are charged to the control group of the
+// next.
 export const drop = (...paths) => output("python3", ["-c", "import os,sys\nfor path in sys.argv[1:]:\n    f=os.open(path,os.O_RDONLY)\n    os.posix_fadvise(f,0,0,os.POSIX_FADV_DONTNEED)", ...paths]);
 
-// Where a host takes free memory back, memory that nobody had lately is dear to touch. A program that holds so much, and lets go of it when another has just begun, makes it as cheap for that one as on a machine
-// that has its memory to itself.
+// If the host reclaims free memory, touching memory that was unused for a while is slow. A program
+// that holds this much memory and frees it just after another has started makes it as cheap as on a
+// machine of its own.
 async function hold(bytes) {
     const words = "import mmap,sys\nm=mmap.mmap(-1,int(sys.argv[1]),flags=mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\nfor at in range(0,len(m),4096): m[at]=1\nprint(flush=True)\nsys.stdin.read()";
     const holder = spawn("python3", ["-c", words, String(bytes)], { stdio: ["pipe", "pipe", "inherit"] });
@@ -74,8 +78,10 @@ async function hold(bytes) {
     return holder;
 }
 
-// One run: ms per token (the median of its tokens), of its prompt and of the whole command, bytes read per token of all the run, the hash of its logits. `limit` 0: none. `used`: bytes of memory that were in use until just before.
-// Other than in a synchronous call a signal is heard meanwhile, and what was set is set back.
+// One run: ms per token (median), of the prompt and of the whole command, bytes read per token over
+// the whole run, and the hash of its logits. `limit` 0: none. `used`: bytes of memory in use until
+// just before.
+// Asynchronous, so that signals are handled meanwhile and settings are restored.
 let child;
 export async function measure(path, tokens, limit, streamed, used = 0) {
     drop(path);
@@ -95,7 +101,7 @@ export async function measure(path, tokens, limit, streamed, used = 0) {
     group.limit(0);
     if (status !== 0) return { failed: `${status ?? signal} ${outputs.stderr.trim().split("\n").at(-1)}` };
     const said = JSON.parse(outputs.stdout);
-    // What a process has read is added to its parent's account when it ends.
+    // The kernel adds the bytes read by a process to its parent's account when it ends.
     const read = Number(/^read_bytes: (\d+)/m.exec(readFileSync(io, "utf8"))[1]);
     return { wall, ms: said.generate_median_ns / 1e6, prompt: said.prompt_ns / 1e6, first: (said.load_ns + said.prompt_ns) / 1e6, read: read / tokens, hash: said.logits_hash, counts: streamed ? JSON.parse(readFileSync(report, "utf8")) : undefined };
 }

@@ -1,4 +1,5 @@
-// make-experts-trace OUT.ggs [LAYERS EXPERTS TOKENS]: a trace of a mixture of experts as large as they come, written without an engine.
+// make-experts-trace OUT.ggs [LAYERS EXPERTS TOKENS]: writes a trace of a very large mixture of
+// experts, without an engine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static void write_graph(struct recording * r, const struct shape * shape) {
     }
 }
 
-// Experts of a token: some of them stay from token to token, most move on.
+// The experts of a token: some stay from token to token, most change.
 static void choose(int32_t chosen[USED], const struct shape * shape, int layer, int token) {
     for (int rank = 0; rank < USED; rank++)
         chosen[rank] = (int32_t) ((rank * 16 + layer * 5 + (rank % 3 == 0 ? 0 : token * (7 + rank))) % shape->experts);
@@ -98,7 +99,7 @@ int main(int argc, char ** argv) {
     write_graph(&r, &shape);
     for (int token = 0; token < shape.tokens; token++) write_run(&r, &shape, token);
     recording_write(&r);
-    if (rename(r.path, argv[1]) != 0) { // another file system: copied
+    if (rename(r.path, argv[1]) != 0) { // on another file system: copies
         FILE *from = fopen(r.path, "rb"), *to = fopen(argv[1], "wb");
         int   c;
         while (from != NULL && to != NULL && (c = fgetc(from)) != EOF) fputc(c, to);

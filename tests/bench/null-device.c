@@ -1,5 +1,6 @@
-// A backend of llama.cpp whose device does nothing: it has memory, and takes no time. Its loops ask ggml_is_empty as CUDA's do while graphs are
-// replayed, and it has CUDA's names, so what recording costs the host in every token can be counted where there is no GPU.
+// A backend of llama.cpp whose device does nothing: it has memory, and takes no time. Its loops
+// call ggml_is_empty like those of CUDA while graphs are replayed, and it has CUDA's names, so the
+// host's cost of recording per token can be measured without a GPU.
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +91,7 @@ static void get_async(ggml_backend_t backend, const struct ggml_tensor * tensor,
     memcpy(data, (const char *) tensor->data + offset, size);
 }
 
-// As CUDA's looks whether it can replay a graph. The logits are always the same: no token ends the text.
+// Like CUDA's check for replaying a graph. The logits are constant, so no token ends the text.
 static enum ggml_status compute(ggml_backend_t backend, struct ggml_cgraph * graph) {
     enum { TOKEN = 42 };
     int n = ggml_graph_n_nodes(graph), empty = 0;

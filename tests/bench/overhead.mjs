@@ -1,16 +1,18 @@
-// What recording costs: the time of a token with and without, in one interleaved run.
+// Measures the cost of recording: the time of a token with and without it, in one interleaved run.
 //     node tests/bench/overhead.mjs [--least N] [--most N] [--tokens N] [--threads N] [--seconds N] [--long] [MODEL...]
-// Rounds go on until the interval is narrow enough to say something (0.5 % to either side for tiny, 0.3 % for tinyllama-1.1b), at most --most of them.
-// Beside the A/B stand an A/A control (what "no difference" looks like here) and the engine's own eval callback, the way other tools take.
+// Rounds continue until the interval is narrow enough (0.5 % to either side for tiny, 0.3 % for
+// tinyllama-1.1b), at most --most of them. The A/B has an A/A control, and the engine's own eval
+// callback, which other tools use, for comparison.
 //
-// A machine with other work on its cores disturbs tokens, never the other way round. So there are three figures:
-//     quiet token   each token of the run by itself (the same work in all rounds): the time that a fifth of the rounds stay below, summed over tokens.
-//                   What happens rarely, such as a new segment of the spool, is not in it
-//     mean token    of each run, medians over rounds: all of it, with all that other programs do
-//     CPU time      of all threads per token, medians over rounds: threads that wait for one another spin, so a delay of one counts for all
-//     all CPU time  per token, of ggscope too: loading, watching, sealing while the program runs and at its end
+// Other load on the machine only makes tokens slower. The figures are:
+//     quiet token   sum over tokens (the same work in all rounds) of the time that a fifth of the
+//                   rounds stay below. Excludes rare events such as a new segment of the spool
+//     mean token    of each run, median over rounds: includes everything, also other programs
+//     CPU time      of all threads per token, median over rounds: waiting threads spin, so a delay
+//                   of one counts for all
+//     all CPU time  per token, with ggscope's own: loading, watching, sealing during and after the run
 //
-// --long takes runs of some seconds, in which most of the recording is sealed while it goes on.
+// --long: runs of some seconds, in which most of the recording is sealed while it continues.
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -62,7 +64,7 @@ for (const name of models) {
     };
     let round = 0;
     for (; round < Number(values.most) && Date.now() < until && (round < Number(values.least) || round % 10 > 0 || !narrow("again") || !narrow("recording")); round++) {
-        const some = round % 5 === 0 ? kinds : kinds.slice(0, 3); // the others need not be known so well
+        const some = round % 5 === 0 ? kinds : kinds.slice(0, 3); // the others need less precision
         for (let k = 0; k < some.length; k++) {
             const kind = some[(k + round) % some.length]; // each goes first in turn
             runs[kind].push(generate(path, tokens, kind));

@@ -1,15 +1,18 @@
-// The page in a real browser, beside a control in the same run: panning a long trace, and laying out graphs.
+// Measures the page in a real browser, with a control in the same run: panning a long trace, and
+// laying out graphs.
 //     node tests/bench/page.mjs [OP-RUNS] [--tasks]     (default 10000000; --tasks: long tasks alone)
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { cleanUp, launch, open, serve, settled, skip } from "../browser/browser.mjs";
-import { build, engine, ggscope, model, output, root } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, root } from "../lib.mjs";
 
 if (skip) {
     console.log(`page: skipped, ${skip}`);
     process.exit(0);
 }
-const wanted = Number(process.argv[2] ?? 1e7);
+const { values: given, positionals } = parseArgs({ options: { tasks: { type: "boolean", default: false } }, allowPositionals: true });
+const wanted = Number(positionals[0] ?? 1e7);
 const work = mkdtempSync("/dev/shm/ggscope-bench-");
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
@@ -17,7 +20,7 @@ process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
 const short = join(work, "short");
 output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], {
-    env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short },
+    env: { ...process.env, LD_PRELOAD: preloadable(join(build, "lib", "libggscope-capture.so")), GGSCOPE_OUTPUT: short },
 });
 function grown(opRuns) {
     const directory = join(work, String(opRuns));
@@ -28,13 +31,13 @@ function grown(opRuns) {
 
 const moves = { timeline: { focus: "#view", there: "KeyD", back: "KeyA" }, log: { focus: ".log-scroll", there: "PageDown", back: "PageUp" } };
 
-// Three seconds of moving by keyboard: frames per second, and tasks that kept the page from answering for 50 ms and more.
+// Pans by keyboard for three seconds: frames per second, and tasks of 50 ms and more.
 async function pan(directory, view) {
     const server = await serve(directory);
     const page = await open(server.url, { fragment: `view=${view}` });
     await page.locator("#sentence", { hasText: "touched" }).waitFor({ timeout: 120_000 });
     await page.locator(`#tab-${view}[aria-selected=true]`).waitFor();
-    await settled(page, 240_000); // what opening asks for is not part of panning
+    await settled(page, 240_000); // requests at opening are not part of panning
     const { focus, there, back } = moves[view];
     await page.locator(focus).focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press("KeyW");
@@ -55,7 +58,7 @@ async function pan(directory, view) {
 }
 
 const [control, long] = [grown(1000), grown(wanted)];
-for (const view of process.argv.includes("--tasks") ? [] : Object.keys(moves)) {
+for (const view of given.tasks ? [] : Object.keys(moves)) {
     const [base, measured] = [await pan(control, view), await pan(long, view)];
     const told = (m) => `${m.rate.toFixed(0)} frames/s, ${m.tasks} long tasks${m.tasks ? ` up to ${m.longest.toFixed(0)} ms` : ""}`;
     console.log(
@@ -80,16 +83,17 @@ const addresses = {
 
 const now = () => Number(process.hrtime.bigint() / 1000n); // us, the clock of Chromium's traces
 
-// The longest task of the page's main thread between two times, ms of processor time: what else the machine does is not the page's.
+// The longest task of the page's main thread between two times, in ms of CPU time, which excludes
+// other programs.
 function longestTask(traceEvents, begin, end) {
     const key = (event) => `${event.pid} ${event.tid}`;
-    const mains = new Set(traceEvents.filter((event) => event.name === "EvaluateScript" && event.args.data?.url?.endsWith("/app.js")).map(key)); // Chromium has pages of its own
+    const mains = new Set(traceEvents.filter((event) => event.name === "EvaluateScript" && event.args.data?.url?.endsWith("/app.js")).map(key)); // Chromium has internal pages
     const tasks = traceEvents.filter((event) => event.ph === "X" && event.name === "RunTask" && mains.has(key(event)) && event.tdur !== undefined && event.ts >= begin && event.ts <= end);
     if (tasks.length === 0) throw new Error("the trace of Chromium has no tasks of the page");
     return Math.max(...tasks.map((event) => event.tdur)) / 1000;
 }
 
-// In each view, from its opening on and while tokens are stepped through.
+// In each view, from its opening on and while stepping through tokens.
 async function tasksOf(directory, name) {
     const server = await serve(directory);
     const shown = [];
@@ -121,7 +125,7 @@ const experts = join(work, "experts.ggs");
 output(join(build, "tests", "make-experts-trace"), [experts]);
 await tasksOf(long, `${wanted} op runs`);
 await tasksOf(experts, "48 x 128 experts");
-if (process.argv.includes("--tasks")) {
+if (given.tasks) {
     await cleanUp();
     process.exit(0);
 }

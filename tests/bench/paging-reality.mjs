@@ -1,9 +1,12 @@
-// Is `ggscope paging --policy linux` right? Bytes read per token under a memory limit, as the machine reads them and as predicted from a recording
-// without a limit.   node tests/bench/paging-reality.mjs [--tokens N] [--runs N] [MODEL LIMIT-IN-MIB,...]...
+// Compares `ggscope paging --policy linux` with the machine: bytes read per token under a memory
+// limit, as measured and as predicted from a recording without a limit.
+//     node tests/bench/paging-reality.mjs [--tokens N] [--runs N] [MODEL LIMIT-IN-MIB,...]...
 //
-// Needs root, the memory controller of cgroup version 1 or 2, and python3 for the page cache. The default are a dense model and a mixture of experts, three limits each.
-// The limit holds the engine's own memory too: what it leaves is what the prediction is asked for. While the engine runs its group's memory.stat is
-// left alone: reading it brings statistics up to date that the kernel's reclaim goes by, which changes what is measured.
+// Needs root, the memory controller of cgroup version 1 or 2, and python3 for the page cache.
+// Default: a dense model and a mixture of experts, three limits each. The limit includes the
+// engine's own memory; the prediction is for the rest. The group's memory.stat is not read while
+// the engine runs: reading it updates statistics that the kernel's reclaim depends on, which
+// changes the result.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +52,7 @@ function measure(path, limit) {
     running = child;
     const field = (file, name) => Number(new RegExp(`^${name}:\\s*(\\d+)`, "m").exec(readFileSync(`/proc/${child.pid}/${file}`, "utf8"))[1]);
     let first, last, anonymous = 0;
-    child.stdout.on("data", () => { // a token: its piece is written at once
+    child.stdout.on("data", () => { // a token: its text is written at once
         try {
             last = field("io", "read_bytes");
             first ??= last;

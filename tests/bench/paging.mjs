@@ -1,4 +1,6 @@
-// `ggscope paging` on recordings of 50, 100 and 200 tokens: does its time grow with the length, and its memory not?   node tests/bench/paging.mjs [MODEL]
+// Runs `ggscope paging` on recordings of 50, 100 and 200 tokens: its time grows with the length,
+// its memory does not.
+//     node tests/bench/paging.mjs [MODEL]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +11,7 @@ const path = process.argv[2] ?? model("tinyllama-1.1b");
 const work = mkdtempSync(join(tmpdir(), "ggscope-bench-"));
 process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
-// Milliseconds of processor time (others may be busy too) and peak memory in MB.
+// Milliseconds of CPU time, which excludes other programs, and peak memory in MB.
 function measured(args) {
     const script = "import resource,subprocess,sys\nsubprocess.run(sys.argv[1:],check=True,stdout=subprocess.DEVNULL)\n" +
         "u=resource.getrusage(resource.RUSAGE_CHILDREN)\nprint(1000*(u.ru_utime+u.ru_stime), u.ru_maxrss/1024)";

@@ -1,5 +1,5 @@
-// What a recording costs while it is paused: tokens per second of a program alone and under `ggscope record --paused`, in one interleaved run,
-// beside an A/A control (what "no difference" looks like here).
+// Measures the cost of a paused recording: tokens per second of a program alone and under `ggscope
+// record --paused`, in one interleaved run, beside an A/A control.
 //     node tests/bench/paused.mjs [--pairs N] [--tokens N] [--threads N] [MODEL...]
 import { mkdtempSync, rmSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,9 +1,11 @@
-// What the page asks before it first paints, of a short and of a long recording in turn.   node tests/bench/serve.mjs [SHORT LONG]     (op runs: default 10000 10000000)
+// Measures the requests that the page makes before it first paints, for a short and a long
+// recording in turn.
+//     node tests/bench/serve.mjs [SHORT LONG]     (op runs: default 10000 10000000)
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, root } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, root } from "../lib.mjs";
 import { median } from "./statistics.mjs";
 
 const sizes = process.argv.length > 3 ? process.argv.slice(2, 4).map(Number) : [1e4, 1e7];
@@ -12,7 +14,7 @@ process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 
 const short = join(work, "short");
 output(engine, ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "40", "-t", "2", "--ignore-eos"],
-    { env: { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short } });
+    { env: { ...process.env, LD_PRELOAD: preloadable(join(build, "lib", "libggscope-capture.so")), GGSCOPE_OUTPUT: short } });
 const directories = sizes.map((wanted) => {
     const long = join(work, String(wanted));
     output("node", [join(root, "tests", "bench", "grow-spool.mjs"), join(short, "spool"), join(long, "spool"), String(wanted)]);
@@ -20,7 +22,7 @@ const directories = sizes.map((wanted) => {
     return long;
 });
 
-// A fresh server each time: nothing is kept from the time before.
+// A fresh server each time: nothing is cached.
 const paths = ["summary", "tokens?bins=1000", "map", "buffers", "occupancy?bins=1000", "timeline?pixels=1024", "log?from=0&count=100"];
 async function open(directory) {
     const server = spawn(ggscope, ["serve", directory], { stdio: ["ignore", "pipe", "inherit"] });

@@ -13,7 +13,8 @@ export function random(seed) { // mulberry32
     };
 }
 
-// The ratio of one figure of a to that of b. Pairs (a[i], b[i]) were measured one after the other, so they are drawn together.
+// The ratio of a figure of `a` to that of `b`. Pairs (a[i], b[i]) were measured one after the
+// other, so they are drawn together.
 export function ratioOf(figure, a, b, rounds = 2000) {
     const next = random(1), n = a.length, ratios = [];
     for (let r = 0; r < rounds; r++) {

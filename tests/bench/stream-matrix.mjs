@@ -1,9 +1,14 @@
-// Is `ggscope stream` ever slower than the stock engine? Models that fit and that do not, memory of 10 % to 110 % of the file, disks of several speeds.
-//     node tests/bench/stream-matrix.mjs [--tokens N] [--rounds N] [--shares 10,50,110,fits] [--disks 0,500M,2G] [--readahead KIB] [--seconds N] [--used] [MODEL...]
+// Checks that `ggscope stream` is never slower than the stock engine: models that fit and that do
+// not, memory of 10 % to 110 % of the file, disks of several speeds.
+//     node tests/bench/stream-matrix.mjs [--tokens N] [--rounds N] [--shares 10,50,110,fits]
+//         [--disks 0,500M,2G] [--readahead KIB] [--seconds N] [--used] [MODEL...]
 //
-// A round is stock, streamed, stock again, each from a cold page cache; medians over the rounds. Prints how much faster the streamed run is per token, to the first token (loading and prompt: the stock engine reads the file while it loads) and as a
-// whole command, and stock against stock (A/A) beside it: what this machine's own scatter is; and the fastest runs against each other. A case below 0.97 is marked, and makes the exit status 1
-// unless A/A strays as far. `--seconds`: no case is begun after so many. `--used`: memory was in use until just before each run (limited.mjs: hold).
+// A round is stock, streamed, stock again, each from a cold page cache; results are medians over
+// rounds. Prints the speedup of the streamed run per token, to the first token (loading and prompt:
+// the stock engine reads the file while it loads) and for the whole command, with stock against
+// stock (A/A) as the noise of this machine, and the same for the fastest runs. A case below 0.97 is
+// marked, and makes the exit status 1 unless A/A deviates as much. --seconds: starts no case after
+// this time. --used: memory was in use until just before each run (limited.mjs: hold).
 import { statSync } from "node:fs";
 import { model } from "../lib.mjs";
 import { measure, readahead, reason, setDisk, setReadahead } from "./limited.mjs";

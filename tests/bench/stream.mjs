@@ -1,19 +1,20 @@
-// A model larger than its memory: the stock engine and `ggscope stream`, in turns, from a cold page cache.
+// Measures a model larger than its memory: the stock engine and `ggscope stream` in turn, from a
+// cold page cache.
 //     node tests/bench/stream.mjs [OPTION...] [MODEL...]
-//         --shape NAME          a synthetic model of that shape, made for this and removed (see `shapes`)
+//         --shape NAME          a synthetic model of that shape, made for this run (see `shapes`)
 //         --tokens N --runs N --shares 25,50,75 --threads N
-//         --readahead 128,own   the stock engine once with each; KiB, or what the device has; none: without it
-//         --disk BYTES          holds the disk to so many bytes a second
+//         --readahead 128,own   runs the stock engine with each: KiB, or the device's own; none: no stock
+//         --disk BYTES          limits the disk to this many bytes per second
 //         --used                memory was in use until just before each run (limited.mjs: hold)
-//         --ram                 models lie on a disk in memory (limited.mjs: inMemory)
+//         --ram                 models are on a disk in memory (limited.mjs: inMemory)
 //
-// Prints medians for each share of the model's size as memory: ms per token, ms to the first token (loading
-// and prompt), MiB read per token (loading and prompt included), the whole command. Streamed runs come twice
-// in each round: the second against the first is A/A. A bound is the larger of two times: to compute in
-// memory, and to read what a cache of that much memory would miss, at the speed of the disk (bench-disk, the
-// best of all rounds). "opt": the optimal cache of weights (ggscope paging). "lfu": for experts, a cache that
-// drops the expert chosen least often so far, empty at first; the median token, as for the runs. Logits are
-// compared. Needs root and the memory controller of control groups.
+// Prints medians for each share of the model's size as memory: ms per token, ms to the first token
+// (loading and prompt), MiB read per token (loading and prompt included), the whole command. Each
+// round has two streamed runs; their ratio is A/A. A bound is the larger of two times: computing in
+// memory, and reading the misses of a cache of that size at the disk's speed (bench-disk, the best
+// of all rounds). "opt": the optimal cache of weights (ggscope paging). "lfu": for experts, a cache
+// that evicts the least often chosen expert, empty at first; the median token, as for the runs.
+// Logits are compared. Needs root and the memory controller of control groups.
 import { mkdirSync, rmSync, statSync, statfsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ import { median } from "./statistics.mjs";
 
 const MiB = 1 << 20;
 const shapes = {
-    // Of each layer's 128 experts a token uses 8: 16.7 GiB.
+    // A token uses 8 of 128 experts per layer: 16.7 GiB.
     "qwen3-30b-a3b": ["moe", "--layers", "48", "--embd", "2048", "--ff", "768", "--heads", "32", "--kv-heads", "4", "--experts", "128", "--experts-used", "8"],
     // 4 of 128: 33 GiB.
     "moe-33g": ["moe", "--embd", "2048", "--ff", "3072", "--experts", "128", "--experts-used", "4"],
@@ -60,13 +61,14 @@ setDisk(models[0], disk);
 setThreads(threads);
 const own = readahead(models[0]), settings = options.readahead.split(",").filter((kib) => kib !== "none").map((kib) => (kib === "own" ? own : kib));
 
-// Bytes per token that an optimal cache of so much memory would read, of a recording of the model in memory.
+// Bytes per token that an optimal cache of this size reads, from a recording of the model in
+// memory.
 function optimum(recording, memory) {
     const answer = JSON.parse(output(ggscope, ["paging", "--json", "--policy", "opt", "--memory", String(Math.round(memory)), recording]));
     return answer.budgets[0].policies.opt.bytes_per_token;
 }
-// Milliseconds of the median token if each layer keeps as many experts as fit, those chosen most often, and
-// every other one is read when it is chosen. NaN: no experts.
+// Milliseconds of the median token if each layer caches as many experts as fit, those chosen most
+// often, and reads every other one when it is chosen. NaN: no experts.
 function leastFrequent(recording, counts, computed, speed) {
     const sql = "select token, layer, expert from experts group by 1, 2, 3 order by 1, 2, 3";
     const chosen = JSON.parse(output(ggscope, ["sql", "--json", recording, sql])).rows.map(([token, layer, expert]) => ({ token, layer, expert }));

@@ -1,11 +1,16 @@
-// What recording costs, within one process: a recording is switched on and off with every token, and each recorded token is compared with the two beside it, which
-// do the same work on the same memory and processors a moment earlier and later. A few thousand tokens say what it costs to two microseconds, on a machine with other work on it too.
-//     node tests/bench/toggle.mjs [--seconds N] [--tokens N] [--threads N] [--libraries FILE,...] [MODEL...]
-// --libraries: builds of the capture library, each by itself and without ggscope, in turn with the others: what a change to it gains.
+// Measures the cost of recording within one process: recording is switched on and off with every
+// token, and each recorded token is compared with its two neighbours, which do the same work on the
+// same memory and processors. A few thousand tokens give the cost to two microseconds, also on a
+// machine with other load.
+//     node tests/bench/toggle.mjs [--seconds N] [--tokens N] [--threads N] [--with=OPTION] [--libraries FILE,...] [MODEL...]
+// --with: an option of ggscope record, such as --with=--values; the cost of recording is included.
+// --libraries: builds of the capture library to compare, each without ggscope, in turn.
 //
-// tests/bench/alternate.c switches, from within the program. Not in it: what hooks cost while a recording is paused (tests/bench/paused.mjs), what ggscope does before and behind the
-// run, and what happens rarely, such as a new segment, which a median leaves out: the mean beside it has that, and what other programs do.
-// Control: the same figure of runs in which nothing is ever recorded. Times have a long tail, so it is a little below zero; costs are told against it.
+// tests/bench/alternate.c switches recording from within the program. Not included: the cost of
+// hooks while a recording is paused (tests/bench/paused.mjs), ggscope's work before and after the
+// run, and rare events such as a new segment, which the median ignores; the mean includes these,
+// and other programs. Control: the same figure for runs that are never recorded. Times have a long
+// tail, so it is a little below zero; costs are relative to it.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,18 +18,18 @@ import { build, engine, ggscope, model, run } from "../lib.mjs";
 import { median, random } from "./statistics.mjs";
 
 const { values, positionals } = parseArgs({
-    options: { seconds: { type: "string", default: "90" }, tokens: { type: "string" }, threads: { type: "string", default: "2" }, libraries: { type: "string" } },
+    options: { seconds: { type: "string", default: "90" }, tokens: { type: "string" }, threads: { type: "string", default: "2" }, libraries: { type: "string" }, with: { type: "string", multiple: true, default: [] } },
     allowPositionals: true,
 });
 const WARM = 10, kinds = [...(values.libraries?.split(",") ?? ["recording"]), "control"]; // WARM: tokens at the start that do not count
 const alternate = join(build, "tests/libalternate.so");
 
-// The times of one run's tokens. `phase` 0 or 1: whether odd or even ones are recorded.
+// The times of one run's tokens. `phase`, 0 or 1, decides whether even or odd tokens are recorded.
 function times(path, tokens, kind, phase) {
     const folder = mkdtempSync("/dev/shm/ggscope-bench-");
     let words = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", values.threads, "--ignore-eos", "--json", "--ctx", String(tokens + 64)];
     const env = { ...process.env, LD_PRELOAD: alternate, GGSCOPE_PHASE: String(phase), GGSCOPE_STRETCH: kind === "control" ? "1000000000" : "1" };
-    if (!values.libraries) words = [ggscope, "record", "-q", "--paused", "-o", join(folder, "x"), "--", ...words];
+    if (!values.libraries) words = [ggscope, "record", "-q", "--paused", ...values.with, "-o", join(folder, "x"), "--", ...words];
     else {
         env.LD_PRELOAD += ` ${kind === "control" ? kinds[0] : kind}`;
         env.GGSCOPE_OUTPUT = folder;
@@ -37,6 +42,15 @@ function times(path, tokens, kind, phase) {
     } finally {
         rmSync(folder, { recursive: true, force: true });
     }
+}
+
+// Ops of a token.
+function opsOf(path) {
+    const folder = mkdtempSync("/dev/shm/ggscope-bench-");
+    run(ggscope, ["run", "-q", "-o", join(folder, "x"), "-m", path, "-p", "Once", "-n", "2", "--ignore-eos"]);
+    const { ops } = JSON.parse(run(ggscope, ["stats", "--json", "--token", "1", join(folder, "x")]).stdout);
+    rmSync(folder, { recursive: true, force: true });
+    return ops;
 }
 
 const all = (runs, member) => runs.flatMap((one) => one[member]);
@@ -61,6 +75,6 @@ for (const name of positionals.length ? positionals : ["tiny", "tinyllama-1.1b"]
         const runs = found.get(kind), off = median(all(runs, "off")), cost = (a, b) => median(all(a, "more")) - median(all(b, "more"));
         const drawn = Array.from({ length: 400 }, () => cost(draw(runs), draw(control))).sort((a, b) => a - b);
         const [low, ns, high] = [drawn[10], cost(runs, control), drawn[389]], ratio = (more) => (off / (off + more)).toFixed(4);
-        console.log(`  ${basename(kind).padEnd(12)}  ${ratio(ns)} [${ratio(high)}, ${ratio(low)}]   ${us(ns)} us more [${us(low)}, ${us(high)}]; by the mean token ${us(mean(all(runs, "more")) - mean(all(control, "more")))}`);
+        console.log(`  ${basename(kind).padEnd(12)}  ${ratio(ns)} [${ratio(high)}, ${ratio(low)}]   ${us(ns)} us more [${us(low)}, ${us(high)}]; by the mean token ${us(mean(all(runs, "more")) - mean(all(control, "more")))}; per op ${(ns / opsOf(path)).toFixed(0)} ns`);
     }
 }

@@ -1,10 +1,12 @@
-// What recording values costs: the time of a token and of a prompt with and without, in one interleaved run.
-//     node tests/bench/values.mjs [--rounds N] [--tokens N] [--prompt N] [--threads N] [MODEL...]
-// Modes take turns, and each goes first in turn. "off, again" is the control: what "no difference" looks like here.
+// Measures the cost of recording values: the time of a token and of a prompt with and without it,
+// in one interleaved run. toggle.mjs --with=--values measures tokens more exactly.
+//     node tests/bench/values.mjs [--rounds N] [--tokens N] [--prompt N] [--threads N] [--only MODE,...] [MODEL...]
+// Modes alternate, and each goes first in turn. "off again" is the control.
 //     --values            every op of every graph
 //     --values-every 8    every eighth graph
-//     without weights     --values, but weights, which are read once, are left alone: the difference to --values is what they cost
-// A token is the median one of a run, a prompt the whole of it; ratios are of medians over rounds, with their 95 % interval.
+//     without weights     --values without weights, which are read once: the difference is their cost
+// A token is the median of a run, a prompt its total; ratios are of medians over rounds, with their
+// 95 % interval.
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -12,13 +14,13 @@ import { engine, ggscope, model, output } from "../lib.mjs";
 import { median, ratioOfMedians } from "./statistics.mjs";
 
 const { values: given, positionals } = parseArgs({
-    options: { rounds: { type: "string", default: "15" }, tokens: { type: "string" }, prompt: { type: "string", default: "400" }, threads: { type: "string", default: "2" } },
+    options: { rounds: { type: "string", default: "15" }, tokens: { type: "string" }, prompt: { type: "string", default: "400" }, threads: { type: "string", default: "2" }, only: { type: "string" } },
     allowPositionals: true,
 });
 const tokensOf = { tiny: 160, "tinyllama-1.1b": 24 };
 const recorded = (...options) => ["record", "-q", "--no-faults", ...options];
 const modes = {
-    off: null, "off, again": null, recording: recorded(), "--values": recorded("--values"),
+    off: null, "off again": null, recording: recorded(), "--values": recorded("--values"),
     "--values-every 8": recorded("--values", "--values-every", "8"), "without weights": recorded("--values"),
 };
 
@@ -35,7 +37,7 @@ function measure(name, path, tokens) {
 const show = ({ ratio, low, high }) => `${ratio.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
 console.log(`speed as a ratio (1: as fast as without) with its 95 % interval, ${given.threads} threads, ${given.rounds} rounds`);
 for (const preset of positionals.length ? positionals : ["tiny", "tinyllama-1.1b"]) {
-    const path = model(preset), tokens = Number(given.tokens ?? tokensOf[preset] ?? 50), names = Object.keys(modes), runs = Object.fromEntries(names.map((name) => [name, []]));
+    const path = model(preset), tokens = Number(given.tokens ?? tokensOf[preset] ?? 50), names = Object.keys(modes).filter((name) => name === "off" || !given.only || given.only.split(",").includes(name)), runs = Object.fromEntries(names.map((name) => [name, []]));
     for (let round = 0; round < Number(given.rounds); round++)
         for (let k = 0; k < names.length; k++) {
             const name = names[(k + round) % names.length];
@@ -45,6 +47,6 @@ for (const preset of positionals.length ? positionals : ["tiny", "tinyllama-1.1b
     for (const name of names.slice(1)) {
         const of = (key) => ratioOfMedians(runs.off.map((r) => r[key]), runs[name].map((r) => r[key]));
         const more = (key, unit) => ((median(runs[name].map((r) => r[key])) - median(runs.off.map((r) => r[key]))) / unit).toFixed(1);
-        console.log(`  ${`${name} / off`.padEnd(24)} token ${show(of("token"))} ${more("token", 1000).padStart(8)} us more   prompt ${show(of("prompt"))} ${more("prompt", 1e6).padStart(8)} ms more${name === "off, again" ? "   (control)" : ""}`);
+        console.log(`  ${`${name} / off`.padEnd(24)} token ${show(of("token"))} ${more("token", 1000).padStart(8)} us more   prompt ${show(of("prompt"))} ${more("prompt", 1e6).padStart(8)} ms more${name === "off again" ? "   (control)" : ""}`);
     }
 }

@@ -1,4 +1,5 @@
-// What the tests in a real browser share: the real server on real recordings, Debian's Chromium, and a page that must not complain.
+// Shared by the tests in a real browser: the server on real recordings, Debian's Chromium, and a
+// page that must report no problems.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -24,8 +25,9 @@ export const skip = executablePath ? false : "no Chromium here: scripts/bootstra
 export const prompt = "Once upon a time there was";
 scratch();
 
-// Recordings are shared by the test files, as long as what made them stays the same: tests read them and write to copies. The name is the
-// directory's, so that the page's own names are known. Those with options of their own depend on the machine and are made once per file.
+// Recordings are shared by the test files as long as the build stays the same. Tests only read
+// them, and write to copies. The name is that of the directory, so the names on the page are known.
+// Recordings with options of their own depend on the machine and are made once per file.
 const recordings = new Map();
 const hashOfAll = (...parts) => createHash("sha256").update(parts.join()).digest("hex").slice(0, 12);
 const shared = () => join(build, "recordings", hashOfAll(variant, ...[ggscope, engine, join(build, "lib", "libggscope-capture.so")].map((path) => statSync(path).mtimeMs)));
@@ -45,7 +47,7 @@ export function recorded(name, { as = name, tokens = 6, threads = 2, options = [
     return recordings.get(as);
 }
 
-// Puts it there in one piece, whoever else does the same, and removes those of another build.
+// Moves it there atomically, and removes recordings of other builds.
 function keepShared(fresh, directory) {
     const beside = `${directory}.${process.pid}`, all = dirname(shared());
     mkdirSync(dirname(directory), { recursive: true });
@@ -55,7 +57,7 @@ function keepShared(fresh, directory) {
         renameSync(beside, directory);
     } catch (error) {
         if (!existsSync(directory)) throw error;
-        rmSync(beside, { recursive: true }); // another file's tests were first
+        rmSync(beside, { recursive: true }); // another test file was faster
     }
 }
 
@@ -71,7 +73,7 @@ export const stats = (directory, ...options) => json("stats", ...options, direct
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-// Starts `ggscope serve`; the address is what it prints: all that is asked for lies below it.
+// Starts `ggscope serve` and returns the printed address; everything is below it.
 export async function serve(...args) {
     const child = spawn(ggscope, ["serve", "--port", "0", ...args], { stdio: ["ignore", "pipe", "pipe"] });
     running.add(child);
@@ -101,7 +103,7 @@ export async function serve(...args) {
 
 // ---- the browser
 
-// What is waited for is a condition: on a busy machine it takes longer to come, and that is no failure.
+// Tests wait for conditions, which may take long on a busy machine.
 const patience = 90_000;
 
 let browser;
@@ -111,18 +113,30 @@ export async function launch() {
     return (browser ??= await chromium.launch({ executablePath, args: [...quiet, ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])] }));
 }
 
-// For after(): ends what the tests of a file left behind, also where they failed.
+// For after(): ends what the tests of a file have started, also if they failed.
 export async function cleanUp() {
     await browser?.close();
     browser = undefined;
+    idle.clear();
     for (const child of running) child.kill("SIGKILL");
     running.clear();
 }
 
-// A page of its own (own cookies). What it complains about, and every request that leaves `origin`, is kept in page.problems.
+// Pages that no test uses, by what cannot be changed later. To load one again takes a third of what
+// a new one does: its process, the program and the compiled code are there.
+const idle = new Map();
+async function pageFor(address, options) {
+    const key = JSON.stringify([address, options]), page = idle.get(key)?.pop() ?? (await (await (await launch()).newContext(options)).newPage());
+    page.key = key;
+    return page;
+}
+
+// A page as if it were new: nothing that the browser remembers of another, cookies apart. What it
+// complains about, and every request that leaves `origin`, is kept in page.problems.
 export async function open(address, { viewport = { width: 1400, height: 900 }, dark = false, fragment = "", expected = null, ...options } = {}) {
-    const context = await (await launch()).newContext({ viewport, colorScheme: dark ? "dark" : "light", reducedMotion: "reduce", ...options });
-    const page = await context.newPage();
+    const page = await pageFor(address, { reducedMotion: "reduce", ...options }), isUsed = page.problems !== undefined;
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
     page.setDefaultTimeout(patience);
     page.problems = [];
     const origin = new URL(address).origin;
@@ -134,13 +148,24 @@ export async function open(address, { viewport = { width: 1400, height: 900 }, d
         if (!request.url().startsWith("data:") && !request.url().startsWith("blob:") && new URL(request.url()).origin !== origin)
             page.problems.push(`request to ${request.url()}`);
     });
-    await page.goto(address + (fragment ? `#${fragment}` : ""));
+    if (isUsed) {
+        await page.evaluate((url) => history.replaceState(null, "", url), address + (fragment ? `#${fragment}` : ""));
+        await page.reload();
+    } else await page.goto(address + (fragment ? `#${fragment}` : ""));
     return page;
 }
 
-export async function finish(page) {
+// The end of a test's page, which must not have complained; { close: true } where it cannot be as
+// if it were new.
+export async function finish(page, { close = false } = {}) {
     assert.deepEqual(page.problems, []);
-    await page.context().close();
+    const context = page.context();
+    if (close || context.pages().length > 1 || !page.url().startsWith(JSON.parse(page.key)[0]) || !page.url().startsWith("http")) return context.close();
+    page.removeAllListeners();
+    await page.unrouteAll();
+    await page.evaluate(() => localStorage.clear());
+    await page.mouse.move(-1, -1);
+    idle.set(page.key, [...(idle.get(page.key) ?? []), page]);
 }
 
 export async function show(page, view) {
@@ -148,11 +173,12 @@ export async function show(page, view) {
     await page.locator(`#tab-${view}[aria-selected="true"]`).waitFor();
 }
 
-// ---- waiting: for the condition that an assertion is about, never for a time
+// ---- waiting for conditions, never for a time
 
 
-// The page at rest: every answer is there, the address has followed, and what came is drawn. An answer may lead to the next question, and
-// effects run after a frame: so nothing was under way for some frames on end.
+// Waits until the page is idle: every answer has arrived, the address is updated, and everything is
+// drawn. An answer may lead to another request, and effects run after a frame, so nothing must
+// happen for several frames.
 export async function settled(page, limit = 2 * patience) {
     const rests = await page.evaluate(async (most) => {
         const end = performance.now() + most;
@@ -167,7 +193,7 @@ export async function settled(page, limit = 2 * patience) {
     assert.ok(rests, "the page does not come to rest");
 }
 
-// Reads until the value is the one that is wanted: equal to it, matched by it, or accepted by it. Returns what was read.
+// Reads until the value is as wanted: equal, matched, or accepted. Returns it.
 export async function becomes(read, wanted, about = "") {
     const [isPattern, isTest] = [wanted instanceof RegExp, typeof wanted === "function"];
     const holds = (value) => (isPattern ? wanted.test(value) : isTest ? wanted(value) : isDeepStrictEqual(value, wanted));
@@ -181,11 +207,11 @@ export async function becomes(read, wanted, about = "") {
     }
 }
 
-// The fragment of the address, as it is; and its match, in plain text, as soon as there is one.
+// The fragment of the address; and its match in plain text, once there is one.
 export const hashOf = (page) => page.evaluate(() => location.hash);
 export const hashed = async (page, pattern) => pattern.exec(await becomes(async () => decodeURIComponent(await hashOf(page)), pattern, "the address:"));
 
-// All rows of a table that grows as one scrolls, as texts of their cells.
+// All rows of a table that loads rows while scrolling, as texts of their cells.
 export async function tableRows(page) {
     const box = page.locator(".data-table");
     const isWhole = () => box.evaluate((one) => ((one.scrollTop = one.scrollHeight), one.querySelectorAll("tbody tr").length === Number(one.dataset.rows)));
@@ -211,17 +237,17 @@ export function parseCsv(text) {
     return body.map((row) => Object.fromEntries(header.map((name, i) => [name, row[i]])));
 }
 
-// An answer in columns, as the page gets it.
+// An answer in columns, as the page receives it.
 export async function columns(page, path) {
     const { status, body } = await page.evaluate(async (from) => {
         for (;;) {
             const answer = await fetch(`.${from}`);
             if (answer.status === 202) await new Promise((resolve) => setTimeout(resolve, 100));
-            else return { status: answer.status, body: [...new Uint8Array(await answer.arrayBuffer())] };
+            else return { status: answer.status, body: btoa(Array.from(new Uint8Array(await answer.arrayBuffer()), (byte) => String.fromCharCode(byte)).join("")) };
         }
     }, path);
     assert.equal(status, 200, path);
-    const bytes = Uint8Array.from(body);
+    const bytes = Uint8Array.from(Buffer.from(body, "base64")); // a list of numbers takes seconds
     const length = new DataView(bytes.buffer).getUint32(8, true);
     const header = JSON.parse(new TextDecoder().decode(bytes.subarray(16, 16 + length)));
     const base = Math.ceil((16 + length) / 8) * 8;
@@ -229,6 +255,22 @@ export async function columns(page, path) {
     const of = ({ type, offset, rows }) => [...new kinds[type](bytes.buffer.slice(base + offset, base + offset + rows * kinds[type].BYTES_PER_ELEMENT))];
     return { header, ...Object.fromEntries(header.columns.map((column) => [column.name, of(column)])) };
 }
+
+// ---- the timeline
+
+// Ops of the first lane, in order: their places in the picture are known.
+export const opsOfFirstLane = (directory) => json("log", "--thread", "0", directory).ops.filter((op) => op.fused_with === null && op.token !== null);
+
+// The middle of such an op, or of a request, in the first lane, while the timeline fits the tokens.
+export async function pointOf(page, { begin_ns: from, duration_ns: took }) {
+    const { header, begin_ns, end_ns } = await columns(page, "/api/x/0/tokens?bins=1000");
+    const about = await page.evaluate(async () => (await fetch("./api/x/0/summary")).json());
+    const [first, last] = [header.base_ns + begin_ns[0], header.base_ns + end_ns.at(-1)], air = (last - first) * 0.01;
+    const begin = Math.max(about.begin_ns, first - air), end = Math.min(about.end_ns, last + air);
+    const box = await page.locator(".timeline canvas").boundingBox(), left = 124; // of lanes' names
+    return { x: box.x + left + ((from + took / 2 - begin) / (end - begin)) * (box.width - left), y: box.y + 84 };
+}
+export const longest = (ops) => ops.reduce((one, other) => (other.duration_ns > one.duration_ns ? other : one));
 
 export const screenshots = join(build, "screenshots");
 export { build, ggscope, model, output, root, run, scratch };

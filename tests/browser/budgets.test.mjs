@@ -1,8 +1,10 @@
-// What the page costs over the wire, and that a long trace costs what a short one does. (Its own size: tests/ui.)
+// Bytes that the page loads, and that a long trace costs no more than a short one. (tests/ui checks
+// the page's own size.)
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { becomes, build, cleanUp, finish, ggscope, model, open, output, recorded, root, scratch, serve, settled, show, skip } from "./browser.mjs";
+import { preloadable } from "../lib.mjs";
 
 after(cleanUp);
 
@@ -17,18 +19,18 @@ test("at most 200 KB before the first paint, all of it from this server", { skip
         return all.filter((entry) => entry.responseEnd > 0 && entry.responseEnd <= paint).reduce((sum, entry) => sum + entry.transferSize, 0);
     });
     assert.ok(before > 0 && before <= 200_000, `${before} bytes`);
-    await finish(at); // which also fails on a request to anywhere else
+    await finish(at); // fails on a request to another host
     await server.stop();
 });
 
-// A recording of about so many op runs, grown out of a short one.
+// A recording of about this many op runs, grown from a short one.
 let short;
 const made = new Map();
 function grown(opRuns) {
     if (made.has(opRuns)) return made.get(opRuns);
     if (!short) {
         short = scratch("short");
-        const env = { ...process.env, LD_PRELOAD: join(build, "lib", "libggscope-capture.so"), GGSCOPE_OUTPUT: short };
+        const env = { ...process.env, LD_PRELOAD: preloadable(join(build, "lib", "libggscope-capture.so")), GGSCOPE_OUTPUT: short };
         output(join(build, "bin", "ggscope-engine"), ["run", "-m", model("tiny"), "-p", "Once upon a time", "-n", "10", "-t", "2", "--ignore-eos"], { env });
     }
     const directory = scratch(`grown-${opRuns}`);
@@ -38,8 +40,9 @@ function grown(opRuns) {
     return directory;
 }
 
-// Opens the timeline, zooms in tenfold and pans, then opens storage; returns the bytes of the largest answer of each path. Their number
-// is not looked at: a fast machine asks for more of the windows that keys pass through, and more often whether a job is done.
+// Opens the timeline, zooms in tenfold and pans, then opens storage. Returns the bytes of the
+// largest answer per path. Their number is not checked: a fast machine requests more of the windows
+// that keys pass through, and polls jobs more often.
 async function openAndPan(directory) {
     const server = await serve(directory);
     const page = await open(server.url, { fragment: "view=memory" });
@@ -88,7 +91,7 @@ test("ten million op runs cost the bytes of ten thousand", { skip, timeout: 600_
     const [less, more] = [few, many].map((largest) => [...largest.values()].reduce((all, bytes) => all + bytes, 0));
     t.diagnostic(`${less} bytes, and ${more}`);
     assert.ok(less > 20_000 && less <= 2 * more && more <= 2 * less, `${less} bytes, and ${more}`);
-    // What is small for few op runs grows until it is folded: ten thousand bytes are enough for that.
+    // Small answers grow with the op runs until bins are folded; ten thousand bytes allow for that.
     for (const [path, bytes] of many) assert.ok(bytes <= 2 * Math.max(few.get(path) ?? 0, 10_000), `${path}: ${bytes} bytes instead of ${few.get(path)}`);
 });
 
@@ -107,7 +110,7 @@ test("a log of millions of rows: its end, its middle and its neighbours are a mo
     assert.equal(await number(total - 1), total - 1);
     await page.keyboard.press("ArrowUp");
     await page.locator(`#log-row-${total - 2}.active`).waitFor();
-    // The thumb stands for a share of the rows, the wheel for rows.
+    // The thumb moves by share of the rows, the wheel by rows.
     await box.evaluate((element) => (element.scrollTop = (element.scrollHeight - element.clientHeight) / 2));
     const top = () =>
         page

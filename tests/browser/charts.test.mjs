@@ -1,4 +1,4 @@
-// Pictures of storage, efficiency and experts: what they draw is what their numbers say, and keys reach all of it.
+// Pictures of storage, efficiency and experts: they draw their numbers, and keys reach all of it.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { becomes, cleanUp, finish, hashed, hashOf, json, model, open, recorded, scratch, ggscope, output, serve, settled, skip } from "./browser.mjs";
@@ -71,6 +71,48 @@ test("less memory: a limit above all that is read has its line and its words in 
         }
         await finish(at);
     }
+});
+
+test("less memory on a phone: no words lie over others, and no axis says the same twice", { skip }, async () => {
+    const at = await page("view=storage", { viewport: { width: 360, height: 640 } });
+    await at.route(/\/paging\b/, async (route) => {
+        const response = await route.fetch();
+        if (response.status() !== 200) return route.fulfill({ response });
+        const answer = await response.json();
+        // A disk so fast that tokens/s hardly depend on it.
+        await route.fulfill({ response, json: { ...answer, memory_limit: Math.round(0.9 * answer.touched_bytes), disk_bytes_per_second: 1e13, compute_ns_per_token: 1e9 } });
+    });
+    await at.getByText("Less memory", { exact: true }).first().click();
+    await at.locator(".readahead select").selectOption({ label: "8.00 MiB" });
+    await settled(at);
+    const texts = await at.locator('[data-picture="less-memory"] svg.chart text').evaluateAll((all) =>
+        all.map((one) => {
+            const { left, right, top, bottom } = one.getBoundingClientRect();
+            return { text: one.textContent, left, right, top: top + 3, bottom: bottom - 3, also: one.classList.contains("also") };
+        }),
+    );
+    assert.ok(texts.filter(({ text }) => text.includes("▲")).length > 2, "nothing stands above the axis");
+    const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    assert.deepEqual(texts.flatMap((a, i) => texts.slice(i + 1).flatMap((b) => (over(a, b) ? [`"${a.text}" and "${b.text}"`] : []))), []);
+    assert.deepEqual(texts.filter(({ also }) => also).map(({ text }) => text), ["1.0 tok/s"]);
+    await finish(at);
+});
+
+test("a chart of nothing has no steps", { skip }, async () => {
+    const at = await page("view=log");
+    await at.route(/\/stats\b/, async (route) => {
+        const response = await route.fetch();
+        if (response.status() !== 200) return route.fulfill({ response });
+        const answer = await response.json();
+        for (const row of answer.by_token ?? []) Object.assign(row, { bytes_disk: 0 });
+        await route.fulfill({ response, json: answer });
+    });
+    await at.locator("#tab-storage").click();
+    const chart = at.locator('[data-picture="storage-by-token"] svg.chart');
+    await chart.waitFor();
+    await settled(at);
+    assert.deepEqual(await chart.locator("text").evaluateAll((all) => all.map((one) => one.textContent).filter((text) => /\d B$/.test(text))), ["0 B"]);
+    await finish(at);
 });
 
 test("access order has a byte axis, and lines of tokens only as long as they leave room for the picture", { skip }, async () => {

@@ -1,4 +1,5 @@
-// Three and more recordings side by side on the page: what ggscope diff and ggscope experts of several say.
+// Three or more recordings side by side on the page, with the numbers of ggscope diff and ggscope
+// experts.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -20,14 +21,14 @@ test("a third recording is added by keyboard; conditions, figures and noise are 
     await page.locator(".compare .tile").first().waitFor();
     await page.getByRole("button", { name: "+ another recording" }).focus();
     await page.keyboard.press("Enter");
-    // The focus is on the list of the one that came; keys choose from it.
+    // The focus is on the list of the added recording; keys choose from it.
     await becomes(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Recording C");
     const third = () => page.getByLabel("Recording C").evaluate((one) => one.selectedOptions[0].textContent);
     await page.keyboard.press("End");
     await becomes(third, "tiny");
     await page.keyboard.press("ArrowUp");
     await becomes(third, "third-moe");
-    await page.locator('table:has-text("tokens/s")').waitFor();
+    await page.locator('table:has-text("tokens per second")').waitFor();
 
     const told = json("diff", ...moes());
     const conditions = await savedCsv(page, page.getByRole("button", { name: /Save "The conditions that differ" as CSV/ }));
@@ -44,7 +45,7 @@ test("a third recording is added by keyboard; conditions, figures and noise are 
     }
     assert.ok(figures.some((row) => row.figure === "tokens_per_s"));
 
-    // The address has the choice: another page opens on it.
+    // The address has the choice: opened elsewhere, it shows the same.
     const ids = moes().map((directory) => stats(directory).experiment_id);
     await hashed(page, new RegExp(`a=${ids[0]}.*b=${ids[1]}.*more=${ids[2]}`));
     const again = await open(page.url());
@@ -82,7 +83,7 @@ test("experts of several recordings are those of ggscope experts; a dense one am
             assert.ok(Math.abs(cell.share - share) < 1e-9);
         }),
     );
-    // One layer alone, and what the keyboard says of a cell.
+    // One layer alone, and the spoken text of a cell.
     await page.getByLabel("Layer of the matrix").selectOption(String(layer.layer));
     await hashed(page, new RegExp(`domains-layer=${layer.layer}`));
     await matrix.locator("canvas").focus();

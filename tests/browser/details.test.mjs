@@ -1,4 +1,5 @@
-// The page around the views: first lines that are not cut, tabs that stay, details that never cover, steps that can be taken back.
+// The page around the views: first lines are not cut, tabs stay, details never cover anything,
+// steps can be undone.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { becomes, cleanUp, finish, hashed, hashOf, json, open, recorded, serve, settled, show, skip, stats } from "./browser.mjs";
@@ -9,7 +10,7 @@ const page = async (fragment, options) => open((server ??= await serve(...names.
 after(cleanUp);
 
 const box = (at, selector) => at.locator(selector).first().boundingBox();
-// The part of the view that is in sight: what is scrolled out of its box is not.
+// The visible part of the view, without what is scrolled out.
 const seen = (at) =>
     at.evaluate(() => {
         const [view, column] = ["#view", ".column"].map((selector) => document.querySelector(selector).getBoundingClientRect());
@@ -86,7 +87,7 @@ test("what was selected last is shown; the others are a tab away", { skip }, asy
     await go("&tensor=blk.3.attn_q.weight");
     await becomes(shown, "Tensor");
     assert.deepEqual(await at.locator(".details [role=tab]").allInnerTexts(), ["Op", "Tensor", "Range", "Recording"]);
-    // Who reads it, and when.
+    // The readers of the selection.
     const readers = await at.evaluate(async () => {
         for (;;) {
             const answer = await fetch("./api/x/0/log?from=0&count=12&tensor=blk.3.attn_q.weight");
@@ -206,4 +207,20 @@ test("what slows it down is what ggscope explain says, in its order; a press lea
     }
     await finish(at);
     await server.stop();
+});
+
+test("a small window: Details is pressed while they are shown, and without a selection they are of the recording", { skip }, async () => {
+    const at = await page("view=timeline", { viewport: { width: 360, height: 640 } });
+    const button = at.getByRole("button", { name: "Details", exact: true });
+    await settled(at);
+    assert.equal(await button.getAttribute("aria-pressed"), "false");
+    assert.equal(await at.locator(".details").count(), 0);
+    await button.click();
+    await at.locator(".details .card", { hasText: "How it was recorded" }).waitFor();
+    assert.equal(await button.getAttribute("aria-pressed"), "true");
+    assert.match(await at.locator(".details code").first().innerText(), / -p 'Once upon a time there was' /);
+    await button.click();
+    await becomes(() => at.locator(".details").count(), 0);
+    assert.equal(await button.getAttribute("aria-pressed"), "false");
+    await finish(at);
 });

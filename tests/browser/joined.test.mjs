@@ -1,4 +1,5 @@
-// A joined experiment on the page: lanes are grouped by host and process, and every view takes the sum.
+// A joined experiment on the page: lanes are grouped by host and process, and every view has the
+// sums.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { engine } from "../lib.mjs";
@@ -17,12 +18,12 @@ test("two programs of one host: each has its lanes beneath its name, and the num
     const at = await open(server.url, { fragment: "view=timeline" });
     await at.locator(".timeline canvas").waitFor();
     await settled(at);
-    // The groups in words, one host said once for each of its processes.
+    // The groups in words, with the host once per process.
     const said = await at.locator(".timeline-processes").innerText();
     const titles = said.split("; ");
     assert.deepEqual(titles.map((title) => title.split(",")[0]), ["host 1", "host 1"]);
     processes.forEach((process, i) => assert.ok(titles[i].includes(process.name), `${process.name} is not in ${titles[i]}`));
-    // Lanes stand together by process, each with all of its own.
+    // Lanes are grouped by process, each group complete.
     const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     const owners = about.lanes.map((lane) => lane.process);
     assert.deepEqual(owners, [...owners].sort((one, other) => one - other));
@@ -31,12 +32,25 @@ test("two programs of one host: each has its lanes beneath its name, and the num
     const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Timeline" as CSV' }));
     assert.deepEqual(new Set(rows.map((row) => row.lane)), new Set(about.lanes.map((lane) => lane.label)));
     for (const lane of about.lanes) assert.ok(lane.label.includes(about.processes.find((one) => one.process === lane.process).name), lane.label);
-    // Where the time went, as ggscope stats has it: not the op that computes longest alone.
+    // The breakdown of time, as in ggscope stats. Neither sent graphs to the other, so there is no
+    // client, no server and no wire.
     const { time } = stats(joined).processes, percent = (ns) => `${((100 * ns) / time.wall_ns).toFixed(1)} %`;
-    await becomes(() => at.locator("#sentence").innerText(), new RegExp(`${percent(time.wire_ns)} of the time on the wire`));
+    assert.deepEqual([stats(joined).processes.links, time.wire_ns], [[], 0]);
+    await becomes(() => at.locator("#sentence").innerText(), (text) => / % of computing in /.test(text) && !/wire/.test(text));
     await show(at, "statistics");
-    for (const [part, ns] of [["client", time.client_compute_ns], ["server", time.server_compute_ns], ["wire", time.wire_ns], ["idle", time.idle_ns]])
-        await becomes(() => at.locator(`[data-tile=processes-${part}] .tile-value`).innerText(), percent(ns));
+    const tile = (part) => at.locator(`[data-tile=processes-${part}]`);
+    for (const [part, name, ns] of [["server", "computing", time.server_compute_ns], ["idle", "idle", time.idle_ns]])
+        await becomes(() => tile(part).innerText(), new RegExp(`^${name}\\s+${percent(ns)}`));
+    assert.equal((await tile("client").count()) + (await tile("wire").count()), 0);
+    // Of the token's runs, the graph that opens has the most ops.
+    const { runs, graphs } = await at.evaluate(async () => (await fetch("./api/x/0/graph?token=0")).json());
+    assert.equal(graphs[0].nodes.filter((node) => node.state === "executed").length, Math.max(...runs.map((run) => run.executed)));
+    // Long names of lanes do not push the filters out of a small window.
+    await at.setViewportSize({ width: 360, height: 640 });
+    await at.getByLabel("View", { exact: true }).selectOption("log");
+    await settled(at);
+    assert.ok(await at.locator(".log-filter").evaluate((form) => [...form.querySelectorAll("input, select")].every((one) => one.getBoundingClientRect().right <= innerWidth)));
+    await at.setViewportSize({ width: 1400, height: 900 });
     await show(at, "log");
     await becomes(async () => Number(await at.locator(".log-count").getAttribute("data-total")), json("log", a).ops.length + json("log", b).ops.length);
     await finish(at);

@@ -1,4 +1,5 @@
-// The list of experiments that a folder opens on: numbers of the command line, filter, order, comparing, what comes while one looks.
+// The list of experiments of a folder: numbers of the command line, filter, order, comparing, new
+// experiments.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync } from "node:fs";
@@ -38,6 +39,8 @@ test("a folder opens on its recordings: what ggscope stats says of each, filtere
         assert.match(row.settings, new RegExp(`^${told.threads} thread`));
         assert.match(row.machine, /\d cores/);
     }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    assert.ok(await page.locator(".library .table-scroll").evaluate((box) => box.scrollWidth <= box.clientWidth), "columns are out of sight");
     await page.getByRole("button", { name: "recording", exact: true }).click();
     await becomes(() => names(page), ["first", "second"]);
     await page.getByRole("button", { name: "recording", exact: true }).click();
@@ -56,7 +59,7 @@ test("a folder opens on its recordings: what ggscope stats says of each, filtere
     await other.getByRole("searchbox").fill("");
     await becomes(() => names(other), ["second", "first"]);
 
-    // Into one of them, and back.
+    // Opens one of them, and goes back.
     await page.locator(".library .row-name").click();
     await page.locator("#sentence", { hasText: "touched" }).waitFor();
     await hashed(page, new RegExp(`x=${stats(join(folder, "second")).experiment_id}`));

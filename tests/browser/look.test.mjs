@@ -1,4 +1,5 @@
-// How it looks: light and dark, enlarged to 400 %, and what axe-core finds. The pictures are in build/screenshots.
+// Appearance: light and dark, enlarged to 400 %, and findings of axe-core. Pictures go to
+// build/screenshots.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -13,7 +14,7 @@ const page = async (fragment, options) =>
     });
 after(cleanUp);
 
-// Each view, and each part of it that looks different: its address, and what is there when it is ready.
+// Each view, and each part that looks different: its address, and what is visible when it is ready.
 const views = {
     library: ["view=library", '.library[data-loaded="true"] tbody tr'],
     memory: ["view=memory", ".memory canvas"],
@@ -38,7 +39,7 @@ const ready = async (at, view) => {
     await settled(at);
 };
 
-const parts = ["access", "less"]; // of views: looked at once, in the light
+const parts = ["access", "less"]; // parts of views: checked once, in the light
 async function lookAt(at, name, dark) {
     await settled(at);
     mkdirSync(screenshots, { recursive: true });
@@ -68,7 +69,7 @@ for (const view of Object.keys(views)) {
     });
 }
 
-// 400 % of a window that is 1280 wide is a window of 320 CSS pixels.
+// A window of 1280 pixels at 400 % has 320 CSS pixels.
 for (const view of Object.keys(views).filter((name) => !parts.includes(name))) {
     test(`${view} at 400 %: all of it can be reached by scrolling one way`, { skip }, async () => {
         const at = await page(views[view][0], { viewport: { width: 320, height: 256 }, deviceScaleFactor: 4 });
@@ -90,7 +91,7 @@ for (const view of Object.keys(views).filter((name) => !parts.includes(name))) {
     });
 }
 
-// The picture itself, not what explains it.
+// The picture itself, not its explanation.
 for (const [view, drawn] of [["timeline", ".timeline canvas"], ["memory", ".memory canvas"]]) {
     test(`${view} at 400 % and on a phone: the picture begins on the first screen`, { skip }, async () => {
         for (const viewport of [{ width: 320, height: 256 }, { width: 390, height: 844 }]) {
@@ -138,7 +139,7 @@ test("access order says what its colours mean, in windows of every size", { skip
     const legend = at.locator("#access-legend");
     const said = async () => (await legend.innerText()).replaceAll("\u00a0", " ");
     await settled(at);
-    // The strongest colour is the largest amount of a cell.
+    // The strongest colour stands for the largest cell.
     const path = await at.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => name.includes("/access?")).at(-1));
     const { amount, layer } = await columns(at, path.slice(path.indexOf("/api/")));
     const most = Math.max(...amount.filter((_, i) => layer[i] === 0));
@@ -160,7 +161,7 @@ test("two fingers zoom the timeline, one that taps selects an op", { skip }, asy
     const canvas = at.locator(".timeline canvas").first();
     await canvas.waitFor();
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
-    // Where the first lane computes most: elsewhere a busy machine has left nothing but waiting.
+    // Where the first lane computes most: elsewhere there may be only waits on a busy machine.
     const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     const lanes = await columns(at, `/api/x/0/timeline?begin=${about.begin_ns}&end=${about.end_ns}&pixels=300`);
     const bins = lanes.begin_ns.map((begin, i) => ({ begin, busy: lanes.lane[i] === lanes.lane[0] ? lanes.busy_ns[i] : 0 }));

@@ -1,4 +1,5 @@
-// The memory view: what is drawn is the file, nothing overlaps, the lens finds the smallest tensor, a region filters the log.
+// The memory view: it draws the file, nothing overlaps, the lens finds the smallest tensor, a
+// region filters the log.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { becomes, cleanUp, finish, hashed, json, model, open, recorded, serve, settled, show, skip, tableRows } from "./browser.mjs";
@@ -62,13 +63,14 @@ test("the lens on the smallest tensor of the file, by mouse and by keyboard", { 
     const frame = await canvas.boundingBox();
     const inner = await cells(at).then((all) => Math.max(...all.map((one) => one.x + one.width)));
     const gutter = frame.width - inner;
-    // A folded cell holds several: the lens unfolds them, and the card names the one under the pointer.
+    // A folded cell contains several tensors: the lens unfolds them, and the card names the one
+    // under the pointer.
     await canvas.hover({ position: { x: gutter + cell.x + cell.width / 2, y: cell.y + cell.height / 2 } });
     const lens = at.locator(".lens");
     await lens.waitFor();
     const name = await becomes(async () => (await lens.locator(".name").innerText()).replace(/ \[\d+\]$/, ""), (said) => cell.names.includes(said), "the lens names another:");
     const shown = tensors.find((tensor) => tensor.name === name);
-    // It hides nothing of what is pointed at, nor what lies above and below it.
+    // The lens covers neither the cell under the pointer nor those above and below it.
     const [pointer, glass] = [frame.x + gutter + cell.x + cell.width / 2, await lens.boundingBox()];
     assert.ok(glass.x > pointer + 40 || glass.x + glass.width < pointer - 40, `the pointer is at ${pointer}, the lens at ${glass.x} to ${glass.x + glass.width}`);
     const text = await lens.innerText();
@@ -79,7 +81,7 @@ test("the lens on the smallest tensor of the file, by mouse and by keyboard", { 
     await lens.waitFor({ state: "detached" });
     await canvas.focus();
     await at.keyboard.press("Home");
-    // The line follows each key in the same turn.
+    // The spoken line changes with each key.
     const said = () => at.locator("#announcer").innerText();
     for (let i = 0; i < 400 && !(await said()).startsWith(`${smallest.name},`); i++) {
         await at.keyboard.press(i % 12 === 11 ? "ArrowDown" : "ArrowRight");

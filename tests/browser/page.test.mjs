@@ -1,8 +1,9 @@
-// How the page behaves: room, keys, the pointer, what the address holds, search, and the pictures of storage and experts.
+// Behaviour of the page: space, keys, the pointer, the address, search, and the pictures of storage
+// and experts.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { becomes, cleanUp, finish, ggscope, hashed, hashOf, json, model, open, output, recorded, savedCsv, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, hashed, hashOf, json, longest, model, open, opsOfFirstLane, output, pointOf, recorded, savedCsv, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 import { pathToFileURL } from "node:url";
 
 const sum = (list) => list.reduce((total, value) => total + value, 0);
@@ -16,7 +17,7 @@ after(cleanUp);
 
 test("the view begins near the top: on a laptop, a large screen, a phone and at 400 %, whatever is selected", { skip }, async () => {
     const at = await page("view=timeline&tokens=2..2&layer=3");
-    // Whatever this machine does, the page is told of a busy one: that takes no line more.
+    // The page is told that the machine is busy: that takes no additional line.
     await at.route(/\/stats\b/, async (route) => {
         const response = await route.fetch(), answer = await response.json();
         Object.assign(answer.machine ?? {}, { busy: true, others_cpu_share: 0.74, steal_share: 0.12 });
@@ -84,18 +85,13 @@ test("nothing moves under the pointer when a card opens; a double click zooms to
     await canvas.waitFor();
     await settled(at);
     const before = await canvas.boundingBox();
-    // What lies where depends on the recording: somewhere in the middle there is an op.
-    let x;
-    for (let i = 0; i < 12 && !x; i++) {
-        const there = before.x + before.width * (0.3 + 0.02 * i);
-        await at.mouse.click(there, before.y + 70);
-        await settled(at);
-        if (await at.locator('.details [aria-label^="op "]').isVisible()) x = there;
-    }
-    assert.ok(x, "no op was found");
+    const { x, y } = await pointOf(at, longest(opsOfFirstLane(recorded("moe"))));
+    await at.mouse.click(x, y);
+    await at.locator('.details [aria-label^="op "]').waitFor();
+    await settled(at);
     assert.deepEqual(await canvas.boundingBox(), before);
     const [, op] = await hashed(at, /op=([\d.]+)/);
-    await at.mouse.dblclick(x, before.y + 70);
+    await at.mouse.dblclick(x, y);
     await hashed(at, /zoom=/);
     await settled(at);
     assert.equal((await hashed(at, /op=([\d.]+)/))[1], op);
@@ -287,7 +283,7 @@ test("a report: a selected token has its statistics, and an op's card its bytes"
     await finish(at);
 });
 
-// As ui/src/format.ts says bytes.
+// Bytes as ui/src/format.ts writes them.
 function size(n) {
     if (n < 1024) return `${n} B`;
     const units = ["KiB", "MiB", "GiB"];
@@ -358,7 +354,7 @@ test("less memory: the costs of ggscope paging, and what to keep lights up in th
     await at.getByLabel("Memory for weights").press("ArrowRight");
     const next = known.budgets[Math.floor(known.budgets.length / 2) + 1];
     await at.locator("[data-tile=paging-opt]", { hasText: size(next.policies.opt.bytes_per_token) }).waitFor();
-    await at.getByLabel("light them up in the memory view").check();
+    await at.getByLabel("mark them in the memory view").check();
     await show(at, "memory");
     await at.locator(".legend", { hasText: `kept with ${size(next.memory_bytes)} (${next.pins.weights.length.toLocaleString("en")} parts)` }).waitFor();
     await finish(at);
@@ -367,7 +363,7 @@ test("less memory: the costs of ggscope paging, and what to keep lights up in th
 test("less memory: how far the replay is stands there until it is done", { skip }, async () => {
     const at = await page("view=timeline");
     await at.locator(".timeline canvas").waitFor();
-    // The job is held where it is until its progress was seen.
+    // The job is stopped until its progress was seen.
     let progress = 0.17;
     await at.route("**/api/x/0/paging*", (route) => (progress < 1 ? route.fulfill({ status: 202, json: { progress } }) : route.continue()));
     await at.goto(`${at.url().split("#")[0]}#view=storage&part=less`);

@@ -1,16 +1,17 @@
-// The questions of docs/ui.md, each walked as its table says: a press, a choice, a text that is typed or a key is one action, and three are the most.
+// The questions of docs/ui.md, answered as its table says in at most three actions: a click, a
+// choice, a typed text or a key.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readFileSync } from "node:fs";
 import * as plants from "../engine/plants.mjs";
-import { becomes, build, cleanUp, finish, ggscope, hashed, json, model, open, output, recorded, scratch, serve, settled, skip, stats } from "./browser.mjs";
+import { becomes, build, cleanUp, finish, ggscope, hashed, json, longest, model, open, opsOfFirstLane, output, pointOf, recorded, scratch, serve, settled, skip, stats } from "./browser.mjs";
 
 let server;
 const started = async () => (server ??= await serve(recorded("moe"), recorded("moe", { as: "moe-one-thread", threads: 1 })));
 after(cleanUp);
 
-// Opens the page and counts what is done on it.
+// Opens the page and counts the actions on it.
 async function walk(fragment = "", address = null) {
     const at = await open(address ?? (await started()).url, { fragment, viewport: { width: 1440, height: 900 } });
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
@@ -35,7 +36,7 @@ const get = (at, path) => at.evaluate(async (asked) => {
 test("1 the slowest op of a token, and why", { skip }, async () => {
     const { at, act } = await walk("view=timeline");
     const slowest = (await get(at, "summary")).slowest_token.token;
-    // The strip of tokens stands above every view, the slowest is marked: two steps to the right of the prompt, say.
+    // The strip of tokens is above every view, and marks the slowest one.
     const strip = await at.locator(".scrubber canvas").boundingBox();
     const tokens = (await get(at, "summary")).tokens;
     await act(at.mouse.click(strip.x + ((slowest + 0.5) / tokens) * strip.width, strip.y + strip.height / 2));
@@ -92,9 +93,9 @@ test("5 half the memory", { skip }, async () => {
 
 test("6 which thread waits for which", { skip }, async () => {
     const { at, act } = await walk("view=timeline");
-    // A press on an op: its details have what each thread did.
-    const box = await at.locator(".timeline canvas").boundingBox();
-    await act(at.mouse.click(box.x + 124 + (box.width - 124) * 0.45, box.y + 84));
+    // Clicking an op shows what each thread did.
+    const { x, y } = await pointOf(at, longest(opsOfFirstLane(recorded("moe"))));
+    await act(at.mouse.click(x, y));
     await at.locator(".threads tbody tr").first().waitFor();
     assert.equal(await at.locator(".threads tbody tr").count(), 2);
     assert.match(await at.locator(".threads").innerText(), /waited [\d.]+ /);
@@ -128,14 +129,11 @@ test("9 the slow request, and why", { skip }, async () => {
     const { at, act } = await walk("view=timeline", other.url);
     const { requests } = await get(at, "requests");
     const slow = requests.filter((one) => one.kind === "completion").reduce((one, other) => (other.duration_ns > one.duration_ns ? other : one));
-    const about = await get(at, "summary"), box = await at.locator(".timeline canvas").boundingBox();
-    // Bars stand in rows of slots below the times; the window is fitted to the tokens.
-    const steps = (await at.locator(".timeline canvas").boundingBox()).width - 124;
-    assert.ok(steps > 0 && about.end_ns > about.begin_ns);
-    const chosen = () => at.locator(".chip", { hasText: /^request \d+/ });
+    // Bars are in rows of slots below the times.
     const slots = [...new Set(requests.filter((one) => one.kind !== "warmup" && one.kind !== "draft").map((one) => one.sequence))].sort((a, b) => a - b);
-    await act(at.mouse.click(box.x + 124 + steps * 0.3, box.y + 46 + slots.indexOf(slow.sequence) * 17 + 8));
-    await chosen().waitFor();
+    const { x } = await pointOf(at, slow), { y } = await at.locator(".timeline canvas").boundingBox();
+    await act(at.mouse.click(x, y + 46 + slots.indexOf(slow.sequence) * 17 + 8));
+    await at.locator(".chip", { hasText: new RegExp(`^request ${slow.request}\\b`) }).waitFor();
     await at.locator(".details .card", { hasText: /waited/ }).waitFor();
     await finish(at);
     await other.stop();
@@ -173,8 +171,8 @@ test("13 play", { skip }, async () => {
 });
 
 test("14 follow an op through all views", { skip }, async () => {
-    const op = json("log", "--layer", "4", "--tensor", "*blk.4.attn_q.weight", "--token", "2", recorded("moe")).ops[0];
-    const { at, view } = await walk(`view=timeline&op=${op.run}.${op.node}`);
+    const op = json("log", "--layer", "20", "--tensor", "*blk.20.attn_q.weight", "--token", "2", recorded("moe")).ops[0];
+    const { at, view } = await walk(`view=timeline&tokens=2..2&op=${op.run}.${op.node}`); // far down in the token's log
     await at.locator(".details .card", { hasText: op.name }).waitFor();
     await view("graph");
     await at.locator(".node.selected").waitFor();

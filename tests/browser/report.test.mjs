@@ -98,7 +98,7 @@ test("dark, and light", { skip }, async () => {
     assert.ok(colours[0] > 600 && colours[1] < 150, `${colours}`);
 });
 
-// Drops bytes on the page as a file of that name.
+// Drops bytes on the page as a file of this name.
 const drop = (at, name, bytes) =>
     at.evaluate(
         ([called, base64]) => {

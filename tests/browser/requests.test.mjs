@@ -1,4 +1,5 @@
-// The requests of a server on the page: lanes of slots, and a table, with the numbers of ggscope requests.
+// The requests of a server on the page: lanes of slots, and a table, with the numbers of ggscope
+// requests.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ test("slots have lanes, requests bars with their first output, and a click selec
     output(ggscope, ["record", "-q", "-o", directory, "--", join(build, "tests", "server-host"), "slots", model("tiny", "--layers", "2")]);
     const { requests } = json("requests", directory);
     const server = await serve(directory);
-    const at = await open(server.url, { fragment: "view=statistics" });
+    const at = await open(server.url, { fragment: "view=statistics", expected: /status of 400/ });
     await at.locator(".slot-bar").first().waitFor();
     await settled(at);
     const { requests: served, tokens: steps } = stats(directory);
@@ -22,7 +23,8 @@ test("slots have lanes, requests bars with their first output, and a click selec
     assert.equal(await at.locator(".slot-first").count(), requests.length);
     const batches = json("requests", "--batches", directory).batches;
     assert.equal(await at.locator(".batch").count(), batches.length);
-    // Cells of keys and values: a layer for each sequence, marks for calls, and the numbers of ggscope requests --cells.
+    // Cells of keys and values: a layer for each sequence, marks for calls, and the numbers of
+    // ggscope requests --cells.
     const known = json("requests", "--cells", directory);
     const cells = at.locator('[data-picture="kv-cells"]');
     const held = new Set(known.cells.flatMap((use) => use.by_sequence.map((one) => one.sequence)));
@@ -48,6 +50,20 @@ test("slots have lanes, requests bars with their first output, and a click selec
     await hashed(at, new RegExp(`time=${first.begin_ns}\\.\\.${first.end_ns}`));
     const table = at.locator("table", { has: at.locator("th", { hasText: "cached" }) });
     await becomes(() => table.locator("tbody tr").count(), requests.length);
+    assert.equal(await table.locator("th", { hasText: "accepted" }).count(), 0, "nothing was drafted");
+    // The table asks for as many rows as it shows, in its order; the CSV has all.
+    await table.getByRole("button", { name: "time" }).click();
+    const longest = [...requests].sort((a, b) => b.duration_ns - a.duration_ns).map((r) => String(r.request));
+    await becomes(() => table.locator("tbody th").allInnerTexts(), longest);
+    // The two orders may be the same, so the rows alone do not show that the table has asked.
+    const requested = () => at.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((name) => /\/requests\?/.test(name)));
+    const asked = await becomes(requested, (all) => all.some((name) => /count=\d+&sort=duration_ns&desc=1/.test(name)), "the sorted rows");
+    for (const name of asked) assert.match(name, /\b(count|request)=\d/);
+    const rows = await savedCsv(at, at.getByRole("button", { name: 'Save "Requests" as CSV' }));
+    assert.deepEqual(rows.map((row) => row.request), requests.map((r) => r.request));
+    const some = await at.evaluate(async () => (await fetch("./api/x/0/requests?from=1&count=2&sort=duration_ns&desc=1")).json());
+    assert.deepEqual([some.total, some.requests.map((r) => String(r.request))], [requests.length, longest.slice(1, 3)]);
+    assert.equal(await at.evaluate(async () => (await fetch("./api/x/0/requests?count=2&sort=nothing")).status), 400);
     if (process.env.GGSCOPE_SHOT) await at.locator("#part-requests").screenshot({ path: process.env.GGSCOPE_SHOT });
 
     // The request narrows statistics, log and memory to its steps: the numbers of --request.
@@ -66,7 +82,7 @@ test("slots have lanes, requests bars with their first output, and a click selec
         }
     }, first.request);
     assert.equal(heat.model.bytes_touched, mine.model.bytes_touched);
-    // Experts are counted by step: where a model has some, that is said.
+    // Experts are counted by step: if the model has experts, the page says so.
     const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     await show(at, "experts");
     await at.getByText(about.has.experts ? "experts of all requests" : "No experts: this model is dense").waitFor();

@@ -1,7 +1,8 @@
-// One selection for every view, and what an op's details say of it: who waited for whom, and whether what it took is normal.
+// One selection for every view, and the details of an op: who waited for whom, and whether its time
+// is normal.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
-import { becomes, cleanUp, finish, hashed, hashOf, json, open, recorded, serve, settled, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, columns, finish, hashed, hashOf, json, open, recorded, serve, settled, show, skip, stats } from "./browser.mjs";
 
 let server;
 const page = async (fragment, options) => open((server ??= await serve(recorded("moe"), recorded("tiny"))).url, { fragment, viewport: { width: 1280, height: 900 }, ...options });
@@ -15,7 +16,7 @@ const get = (at, path) => at.evaluate(async (asked) => {
 }, path);
 const tile = (at, name) => at.locator(`[data-tile=${name}] .tile-value`).innerText();
 
-// How many pixels of the timeline's lanes are of the full colour of matrix products.
+// The number of pixels of the timeline's lanes in the full colour of matrix products.
 const bright = (at) =>
     at.locator(".timeline canvas").evaluate((canvas) => {
         const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -32,7 +33,7 @@ test("a layer and an op reach statistics: every sum is that of ggscope stats wit
     assert.deepEqual(await table.locator("tbody th").allInnerTexts(), wanted.by_op.map((row) => row.op));
     await at.goto(at.url().replace("&type=MUL_MAT", ""));
     await becomes(async () => Number((await tile(at, "ops")).replaceAll(",", "")), stats(recorded("moe"), "--layer", "3").ops);
-    // A lane, too: what it did not take part in does not count.
+    // The same for a lane: ops without it do not count.
     await at.goto(`${at.url().replace("layer=3", "lane=1")}&statistics=efficiency`);
     await settled(at);
     assert.equal(await at.locator(".chip.unused").count(), 0);
@@ -63,7 +64,7 @@ test("a layer reaches the timeline, the graph, the memory map and storage", { sk
     await at.getByText("and of that the ops that the selection leaves").waitFor();
     assert.equal(await at.locator(".chip.unused").count(), 0);
     await at.getByRole("tab", { name: "Less memory" }).or(at.getByRole("button", { name: "Less memory" })).first().click();
-    await at.locator(".chip.unused", { hasText: "layer 3" }).waitFor(); // what is replayed is whole tokens
+    await at.locator(".chip.unused", { hasText: "layer 3" }).waitFor(); // whole tokens are replayed
     await finish(at);
 });
 
@@ -76,7 +77,8 @@ test("buffers are painted where accesses lie", { skip }, async () => {
     assert.ok(touched > 0 && touched < compute.bytes / 2, `${touched} of ${compute.bytes}`);
     const ranges = heat.buffer_ranges;
     assert.equal(ranges.bytes_touched.filter((_, i) => ranges.buffer[i] === compute.buffer).reduce((sum, one) => sum + one, 0), touched);
-    // The cell of the compute buffer in the last row: as much of it is painted as is touched, give or take the width of a range.
+    // The cell of the compute buffer in the last row is painted as far as it is touched, give or
+    // take the width of a range.
     const painted = await at.locator(".tracks canvas, .memory canvas").last().evaluate((canvas) => {
         const ratio = window.devicePixelRatio || 1;
         const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -113,14 +115,20 @@ test("is this normal? one dot per token, the median of ggscope log, and a press 
     await at.keyboard.press("ArrowLeft");
     await at.keyboard.press("Enter");
     await hashed(at, new RegExp(`op=${same.at(-2).run}\\.${same.at(-2).node}\\b`));
+    // All norms of a layer have one name; each is compared with itself.
+    const norms = json("log", "--op", "RMS_NORM", "--layer", "5", recorded("moe")).ops.filter((op) => op.phase === "GENERATE");
+    const [{ run }] = norms, named = norms.filter((op) => op.run === run && op.name === norms[0].name);
+    assert.ok(named.length > 1, "one norm in a layer: nothing to see here");
+    for (const { node } of named) assert.deepEqual((await get(at, `same?run=${run}&node=${node}`)).ops.map((op) => [op.token, op.node]), norms.filter((op) => op.node === node).map((op) => [op.token, op.node]));
     await finish(at);
 });
 
 test("waits have a culprit: in words, as bars, and as an arrow in the timeline", { skip }, async () => {
     const at = await page("view=timeline");
     await settled(at);
-    // Of the ops that wait most, the first in which a thread waits as long as another one takes longer: else it was not run.
-    const ops = json("log", recorded("moe")).ops.filter((op) => op.fused_with === null && op.duration_ns > 5000).sort((a, b) => b.wait_ns / b.duration_ns - a.wait_ns / a.duration_ns);
+    // Among the ops with the longest waits, the first in which a thread waits as long as another
+    // computes. If it waits longer, a thread had no CPU.
+    const ops = json("log", recorded("moe")).ops.filter((op) => op.fused_with === null && op.duration_ns > 5000 && op.wait_ns <= op.duration_ns).sort((a, b) => b.wait_ns / b.duration_ns - a.wait_ns / a.duration_ns);
     const end = (thread) => thread.begin_ns + thread.duration_ns;
     let found = null;
     for (const op of ops.slice(0, 400)) {
@@ -153,7 +161,11 @@ test("names where the eye is: matrix and layer of an op run, and a row of layers
         }
         return "";
     }, /^attn_q layer 4 MUL_MAT/);
-    // The row stands between the times and the lanes.
+    const span = json("log", "--layer", "4", "--token", "2", recorded("moe")).ops.filter((one) => one.begin_ns !== null);
+    const { header } = await columns(at, `/api/x/0/timeline?begin=${span[0].begin_ns}&end=${span.at(-1).begin_ns}&pixels=4096`);
+    assert.ok(header.labels.includes("cache_k"), header.labels.join());
+    assert.ok(!header.labels.some((label) => /[-_]l?\d+$/.test(label)), "a layer is named twice");
+    // The row is between the times and the lanes.
     await becomes(async () => {
         if (!(await hashOf(at)).includes("layer=4")) await at.mouse.click(box.x + 124 + (box.width - 124) * 0.5, box.y + 52);
         await settled(at);

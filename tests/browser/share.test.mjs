@@ -1,4 +1,4 @@
-// Showing others what is on the screen: a link to one recording, a report, figures fit for a paper; and what compare knows of causes.
+// Sharing: a link to one recording, a report, figures for a paper; and the causes in compare.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -27,7 +27,7 @@ test("a link to this place opens this recording alone, at this place, in another
     await guest.locator(".chip", { hasText: "layer 3" }).waitFor();
     await settled(guest);
     assert.equal(await guest.getByLabel("Experiment", { exact: true }).count(), 0);
-    assert.match(await at.getByLabel("Command", { exact: true }).inputValue(), /^ggscope report \S*moe -o moe\.html$/);
+    assert.match(await at.getByLabel("Command", { exact: true }).inputValue(), /^ggscope report (\S*moe|'[^']*moe') -o moe\.html$/);
     assert.match(await at.getByLabel("File and place").inputValue(), /^moe\.html#.*view=statistics.*layer=3/);
     await finish(guest);
     await finish(at);
@@ -42,8 +42,8 @@ test("figures are light on white whatever the page is, with title, legend, capti
     const svg = (await save(at, at.getByRole("button", { name: "Timeline as SVG" }))).bytes.toString();
     const [small, large] = [sizeOf(two), sizeOf(four)];
     assert.ok(small[0] > 2 * 1000 && Math.abs(large[0] / small[0] - 2) < 0.02 && Math.abs(large[1] / small[1] - 2) < 0.02, `${small} and ${large}`);
-    for (const part of [/Timeline: /, /matrix product/, /waiting/, /ggscope-engine run/, /<path /, /\d{4}-\d\d-\d\d /]) assert.ok(part.test(svg), String(part));
-    // White at the edges, and a light picture: the mean of all pixels is bright.
+    for (const part of [/Timeline: /, /matrix product/, /waiting/, /ggscope-engine\S* run/, /<path /, /\d{4}-\d\d-\d\d /]) assert.ok(part.test(svg), String(part));
+    // White at the edges, and bright on average.
     const [corner, mean] = await at.evaluate(async (data) => {
         const image = new Image();
         image.src = `data:image/png;base64,${data}`;
@@ -74,8 +74,64 @@ test("the graph is saved whole, not as much of it as is in sight, and nothing hi
     const svg = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
     for (let layer = 0; layer < 24; layer++) assert.ok(svg.includes(`>layer ${layer}<`), `layer ${layer}`);
     assert.ok(!svg.includes(">weight <"), "hidden text is printed");
+    assert.ok(!svg.includes(">filter<"), "buttons are printed");
     assert.ok(svg.includes("matrix product"), "no legend");
     await finish(at);
+});
+
+test("a PNG has what stands beside its canvases, whole lists, and labels that can be read", { skip }, async () => {
+    const at = await open((await started()).url, { fragment: "view=experts&layer=3", viewport: { width: 1280, height: 800 }, dark: true });
+    // The browser paints it from an SVG.
+    await at.evaluate(() => {
+        const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
+        Object.defineProperty(HTMLImageElement.prototype, "src", { set(value) { window.painted = decodeURIComponent(value); set.call(this, value); } });
+    });
+    const paintedFrom = async (title) => {
+        await settled(at);
+        await at.getByRole("button", { name: "Share", exact: true }).click();
+        await save(at, at.getByRole("button", { name: `${title} as PNG`, exact: true }));
+        await at.keyboard.press("Escape");
+        return at.evaluate(() => window.painted);
+    };
+    await at.locator(".use-name").first().waitFor();
+    const bars = await at.locator(".use-name").count();
+    const byUse = await paintedFrom("Experts by use");
+    const places = [...byUse.matchAll(/<text [^>]*\by="([\d.]+)"[^>]*>([^<]*)</g)].map(([, y, text]) => ({ y: Number(y), text }));
+    assert.ok(places.some(({ text }) => text === "expert") && places.some(({ text }) => text === "times"));
+    const last = places.filter(({ text }) => /^\d+$/.test(text)), never = places.find(({ text }) => text.includes("never chosen"));
+    assert.equal(last.length, 2 * bars + (never ? 1 : 0));
+    if (never) assert.ok(never.y > last.at(-2).y + 10, "the list covers what is below it");
+    const both = await paintedFrom("Memory bars");
+    for (const text of [">DISK<", ">BUFFER<"]) assert.ok(both.includes(text), text);
+    await at.locator("#tab-storage").click();
+    await at.getByRole("tab", { name: "Less memory" }).click();
+    const less = await paintedFrom("What would less memory cost?");
+    assert.match(less, /<svg [^>]*class="chart"[^>]* width="\d/);
+    assert.match(less, /paint-order: stroke/);
+    assert.match(less, />What would less memory cost\? Synthetic/);
+    await finish(at, { close: true });
+    // Lanes of two recordings: names, and bars before their background.
+    const other = await serve(recorded("moe"), recorded("moe", { as: "moe-one-thread", threads: 1 }));
+    const compare = await open(other.url, { fragment: "view=compare", viewport: { width: 1280, height: 800 } });
+    await compare.locator(".compare-lane canvas").nth(1).waitFor();
+    await settled(compare);
+    const png = await save(compare, compare.getByRole("button", { name: 'Save "Lanes of both" as PNG', exact: true }));
+    const blue = await compare.evaluate(async (data) => {
+        const image = new Image();
+        image.src = `data:image/png;base64,${data}`;
+        await image.decode();
+        const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+        const pen = canvas.getContext("2d");
+        pen.drawImage(image, 0, 0);
+        const { data: pixels } = pen.getImageData(0, canvas.height / 3, canvas.width, canvas.height / 2);
+        let n = 0;
+        for (let i = 0; i < pixels.length; i += 4) if (pixels[i] < 20 && pixels[i + 2] > 150 && pixels[i + 2] < 200) n++;
+        return n;
+    }, png.bytes.toString("base64"));
+    assert.ok(blue > 500, `${blue} pixels of matrix products`);
+    assert.deepEqual(await compare.locator('[data-picture="compare-lanes"] .legend span').first().innerText(), "matrix product");
+    await finish(compare);
+    await other.stop();
 });
 
 test("charts are saved with their legend and the titles of their axes, as SVG and PDF", { skip }, async () => {
@@ -83,7 +139,7 @@ test("charts are saved with their legend and the titles of their axes, as SVG an
     await at.locator("svg.chart").waitFor();
     await settled(at);
     const svg = (await save(at, at.getByRole("button", { name: /^Save "What would less memory cost\?" as SVG$/ }))).bytes.toString();
-    for (const part of ["read from the disk per token", "memory for weights (", "least recently used", "What less memory costs", "ggscope-engine run"]) assert.ok(svg.includes(part), part);
+    for (const part of ["read from the disk per token", "memory for weights (", "least recently used", "What less memory costs", "ggscope-engine"]) assert.ok(svg.includes(part), part);
     const pdf = (await save(at, at.getByRole("button", { name: /^Save "What would less memory cost\?" as PDF$/ }))).bytes;
     assert.match(pdf.toString("latin1"), /^%PDF-1\.4\n[^]*%%EOF\n$/);
     await finish(at);

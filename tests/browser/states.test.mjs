@@ -1,4 +1,4 @@
-// What the page says when something is missing, growing, cut off, or not what it claims to be.
+// What the page shows if something is missing, growing, truncated, or invalid.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -66,7 +66,7 @@ test("files of different experiments in one directory are refused, with the reas
 
 test("a recording that goes on: tokens come while one looks, then it is complete", { skip }, async () => {
     const directory = scratch("live");
-    // Far more tokens than are waited for: the test ends it, not the clock.
+    // More tokens than the test waits for: it ends the program itself.
     const command = ["run", "-m", model("tiny"), "-p", "Once", "-n", "20000", "--ctx", "20016", "-t", "1", "--ignore-eos", "-o", directory];
     const child = spawn(ggscope, command, { stdio: "ignore" });
     const ended = new Promise((resolve) => child.on("exit", resolve));
@@ -114,7 +114,7 @@ test("the server is started again on its port: the page says so and what to do, 
     const again = await serve("--port", new URL(first.url).port, recorded("tiny"));
     const notice = at.locator(".notice[role=alert]");
     await becomes(() => notice.innerText().catch(() => ""), /started again.*open the address that it printed/s);
-    // Several rounds of asking again: the sentence stays.
+    // The sentence stays over several rounds of polling.
     const texts = await at.evaluate(async () => {
         const seen = new Set();
         for (let asked = performance.getEntriesByType("resource").length; performance.getEntriesByType("resource").length < asked + 4;) {
@@ -124,7 +124,7 @@ test("the server is started again on its port: the page says so and what to do, 
         return [...seen];
     });
     assert.equal(texts.length, 1, texts.join(" / "));
-    // The address that it printed, opened in another tab, lets this one go on.
+    // Opening the printed address in another tab lets this one continue.
     const other = await at.context().newPage();
     await other.goto(again.url);
     await notice.waitFor({ state: "detached" });

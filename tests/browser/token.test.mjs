@@ -1,4 +1,5 @@
-// What lets a page in goes to its own server and nowhere else: not to other ports of this machine, where other users' servers may be.
+// The page's token goes only to its own server, not to other ports of this machine, where other
+// users' servers may be.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,7 +8,7 @@ import { cleanUp, finish, open, recorded, serve, settled, skip } from "./browser
 
 after(cleanUp);
 
-// Another user's server on another port: keeps what it gets.
+// Another user's server on another port, which stores its requests.
 async function listen() {
     const got = [];
     const server = createServer((request, response) => {
@@ -29,7 +30,7 @@ test("another port of this machine gets neither cookie nor token nor referrer", 
     assert.deepEqual(await at.context().cookies(), []);
     const visit = await at.context().newPage();
     await visit.goto(other.address);
-    // From the page itself: by a link, by a new window, by going there.
+    // Tries from the page: a link, a new window, navigation.
     const opened = at.context().waitForEvent("page");
     await at.evaluate((address) => window.open(`${address}window`), other.address);
     await (await opened).waitForLoadState();
@@ -41,7 +42,7 @@ test("another port of this machine gets neither cookie nor token nor referrer", 
     }, other.address);
     await at.waitForURL(`${other.address}link`);
     const pages = other.got.filter(({ url }) => url !== "/favicon.ico");
-    assert.deepEqual(pages.map(({ url }) => url).sort(), ["/", "/link", "/window"]); // the policy keeps the page from asking anybody else
+    assert.deepEqual(pages.map(({ url }) => url).sort(), ["/", "/link", "/window"]); // the policy blocks other requests
     for (const { url, headers } of other.got) {
         assert.deepEqual([headers.cookie, headers.authorization], [undefined, undefined], url);
         assert.ok(headers.referer === undefined || headers.referer.startsWith(other.address), `${url} from ${headers.referer}`); // its own icon

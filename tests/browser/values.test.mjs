@@ -1,4 +1,5 @@
-// What ops computed, on the page: ranges, NaN and errors are those of ggscope values and ggscope diff --values, and lead to the ops.
+// Values on the page: ranges, NaN and errors are those of ggscope values and ggscope diff --values,
+// and link to the ops.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +29,7 @@ const page = async (directory, fragment = "", options) => {
 after(() => server?.stop());
 
 const map = (at) => at.locator("[data-lines] canvas");
-// The cells of the picture, as its table has them.
+// The cells of the picture, from its table.
 const cellsOf = async (at) => {
     const rows = at.locator(".data-table tbody tr");
     await rows.first().waitFor();
@@ -88,7 +89,7 @@ test("two recordings: the first wrong op as ggscope diff --values names it, with
     const cells = await cellsOf(at);
     for (const op of told.by_op.filter((one) => one.tokens > 0 && one.ratio > 0)) {
         const mine = cells.filter(([kind, name]) => kind === op.op && name === op.name);
-        if (mine.length !== op.tokens) continue; // two of a name, or several tokens to a column
+        if (mine.length !== op.tokens) continue; // two ops of one name, or several tokens per column
         const close = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(a, b);
         assert.ok(close(Math.max(...mine.map((row) => Number(row[5]))), op.worst), `${op.key} ${op.worst}`);
     }

@@ -1,4 +1,4 @@
-// By keyboard alone, by the token strip, by playback, and by an address that somebody sent.
+// The page by keyboard alone, by the token strip, by playback, and from a shared address.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { becomes, cleanUp, finish, hashed, hashOf, json, open, recorded, serve, settled, show, skip, stats } from "./browser.mjs";
@@ -61,10 +61,19 @@ test("keys: search, help, op by op, deselect; none of them inside an input", { s
     await at.keyboard.type("1 3 ?");
     await becomes(() => at.evaluate(() => document.activeElement.value), "1 3 ?");
     assert.equal(await at.locator("#tab-log").getAttribute("aria-selected"), "true");
+    // What is typed at once goes into the search, not to the page, also right after it was closed.
+    await Promise.all(["Escape", "Slash", ..."ffn 3"].map((key) => at.keyboard.press(key)));
+    await becomes(() => at.evaluate(() => document.activeElement.value), "ffn 3");
+    assert.equal(await at.locator("#tab-log").getAttribute("aria-selected"), "true");
     await at.keyboard.press("Escape");
     await at.waitForFunction(() => !document.querySelector("dialog[open]"));
     await at.keyboard.press("Shift+Slash");
-    await at.locator("dialog[open]", { hasText: "the keys" }).waitFor();
+    const help = at.locator("dialog[open]", { hasText: "the keys" });
+    await help.waitFor();
+    // It begins at its top, also where it is higher than the window.
+    await at.setViewportSize({ width: 1280, height: 400 });
+    assert.equal(await help.evaluate((dialog) => dialog.scrollTop), 0);
+    for (const key of ["Ctrl+Z", "I"]) await help.locator("kbd").getByText(key, { exact: true }).waitFor();
     await at.keyboard.press("Escape");
     await at.waitForFunction(() => !document.querySelector("dialog[open]"));
     await finish(at);
@@ -98,7 +107,8 @@ test("scrubbing: arrow keys and the strip choose tokens, and every number follow
 test("playback goes through the tokens, then through the ops of one, and stops", { skip }, async () => {
     const at = await page("view=timeline");
     await at.locator(".scrubber [role=slider]").waitFor();
-    // What is shown for a moment only is kept: each token, each op and each name of the button, once per change.
+    // Records what is visible only for a moment: each token, each op and each name of the button,
+    // once per change.
     await at.evaluate(() => {
         window.tokens = [];
         window.ops = [];
@@ -119,14 +129,14 @@ test("playback goes through the tokens, then through the ops of one, and stops",
     assert.deepEqual(await at.evaluate(() => window.tokens), [...Array(stats(recorded("tiny")).tokens).keys()]);
     await at.getByLabel("What playback steps through").selectOption("ops 1");
     await at.locator("#view").focus();
-    await at.keyboard.press("ArrowLeft"); // from the last token: playback begins where the selection is
+    await at.keyboard.press("ArrowLeft"); // away from the last token: playback starts at the selection
     await at.keyboard.press("Space");
     await at.waitForFunction(() => ["GET_ROWS", "MUL_MAT", "FLASH_ATTN_EXT"].every((op) => window.ops.some((text) => text.startsWith(op))));
-    // Playback stands still before its next op: however long the following takes, it has not come to its end.
+    // Playback is stopped before its next op, so it cannot end during the following steps.
     let letGo;
     const held = new Promise((resolve) => (letGo = resolve));
     await at.route(/\/op\?/, async (route) => (await held, route.continue()));
-    // Every view goes with it: the log stands at the op that is shown.
+    // Every view follows: the log is at the shown op.
     await show(at, "log");
     await at.locator(".log-row.selected").waitFor();
     await at.locator("#view").focus();

@@ -1,7 +1,8 @@
-// What the page says in words: as precise as what it shows, the same thing the same way, and nothing left out.
+// The page's words: as precise as its pictures, the same thing always the same way, and complete.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { becomes, cleanUp, columns, finish, ggscope, json, model, open, output, recorded, scratch, serve, settled, show, skip, stats } from "./browser.mjs";
 
@@ -50,7 +51,8 @@ test("waits inside an op are said where one points at it", { skip }, async () =>
     const at = await page("view=timeline");
     await at.locator(".timeline canvas").waitFor();
     await settled(at);
-    // The op run that waited longest inside itself, and a window within it: beside many short ones it would be folded.
+    // The op run with the longest inner wait, and a window within it: among many short ones it
+    // would be folded.
     const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     let found = null;
     for (let k = 0; k < 64; k++) {
@@ -67,7 +69,7 @@ test("waits inside an op are said where one points at it", { skip }, async () =>
     const lane = about.lanes.findIndex((one) => one.lane === found.lane);
     const box = await at.locator(".timeline canvas").boundingBox();
     const tip = at.locator(".float[role=tooltip]");
-    // Lanes are as high as there is room: the pointer goes down until it is over this one.
+    // The height of lanes depends on the window: the pointer moves down until it is over this one.
     await becomes(async () => {
         for (let y = 60; y < box.height && y < 500; y += 12) {
             await at.mouse.move(box.x + 124 + (box.width - 124) * 0.5, box.y + y);
@@ -84,7 +86,7 @@ test("rows of the order before are dimmed while a new one is worked out", { skip
     const at = await page("view=log");
     await at.locator("#log-row-3:not(.loading)").waitFor();
     await settled(at);
-    // The answer in the new order is held back.
+    // Delays the answer in the new order.
     let letGo;
     const held = new Promise((resolve) => (letGo = resolve));
     await at.route(/\/log\?.*sort=/, async (route) => (await held, route.continue()));
@@ -98,10 +100,11 @@ test("rows of the order before are dimmed while a new one is worked out", { skip
 });
 
 test("a machine that other programs kept busy: the page says what the terminal says", { skip }, async () => {
-    const directory = scratch("busy"), spin = "const end = Date.now() + 60000; while (Date.now() < end);";
-    const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ["-e", spin], { stdio: "ignore" }));
+    const directory = scratch("busy"), spin = "console.log(0); const end = Date.now() + 60000; while (Date.now() < end);";
+    const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ["-e", spin], { stdio: ["ignore", "pipe", "ignore"] }));
     try {
-        output(ggscope, ["run", "-q", "-m", model("moe"), "-p", "Once upon a time", "-n", "24", "-t", "2", "--ignore-eos", "-o", directory]);
+        await Promise.all(others.map((one) => once(one.stdout, "data"))); // each one spins
+        output(ggscope, ["run", "-q", "-m", model("tiny"), "-p", "Once upon a time", "-n", "64", "-t", "1", "--ignore-eos", "-o", directory]);
     } finally {
         for (const one of others) one.kill("SIGKILL");
     }
@@ -115,7 +118,7 @@ test("a machine that other programs kept busy: the page says what the terminal s
     const warning = at.locator("#sentence .warning");
     await becomes(() => warning.innerText(), `busy machine: ${used}`);
     assert.match(await warning.getAttribute("title"), sentence);
-    // It takes no line of its own: all findings stand in one.
+    // It needs no additional line: all findings are in one.
     await at.locator("#sentence", { hasText: "touched" }).waitFor();
     await settled(at);
     const tops = await at.locator("#sentence li").evaluateAll((list) => list.map((one) => Math.round(one.getBoundingClientRect().top)));

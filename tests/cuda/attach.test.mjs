@@ -1,4 +1,4 @@
-// ggscope attach to a program that computes on an NVIDIA GPU: tests/run --cuda attach. CUPTI comes into the process late.
+// ggscope attach to a program on an NVIDIA GPU: tests/run --cuda attach. CUPTI is loaded late.
 import assert from "node:assert/strict";
 import { attachTo, start, tiny, until } from "../engine/attaching.mjs";
 import { check, host, rows, table } from "../engine/traces.mjs";

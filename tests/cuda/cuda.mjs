@@ -1,7 +1,7 @@
-// What the tests on an NVIDIA GPU share: the engine with a CUDA backend. The rest of the engine is the stock release; the backend is
+// Shared by the tests on an NVIDIA GPU: the stock release with a CUDA backend, which is
 //     GGSCOPE_CUDA_BACKEND=FILE     a libggml-cuda.so of that release, or else
-//                                   built from the release's source bundle, once (minutes)
-// Where there is no GPU, or nothing to build with, the tests say so and skip.
+//                                   built once from the release's source bundle (minutes)
+// Without a GPU or build tools the tests print the reason and skip.
 import { test } from "node:test";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -49,7 +49,7 @@ function assemble() {
     rmSync(whole, { recursive: true, force: true });
     mkdirSync(whole, { recursive: true });
     for (const name of readdirSync(stock).filter((n) => n.endsWith(".so"))) copyFileSync(join(stock, name), join(whole, name));
-    // The backend asks for its own build's name of the library that is there already.
+    // The backend needs the already loaded library by its own build's name.
     symlinkSync("libggml-base.so", join(whole, "libggml-base.so.0"));
     copyFileSync(built, backend);
 }
@@ -59,7 +59,7 @@ export const libs = skip ? whole : engineOf(variant, whole);
 // The backend finds libggml-base.so.0 in its own folder, or here.
 export const env = { ...process.env, GGSCOPE_ENGINE: libs, LD_LIBRARY_PATH: [libs, process.env.LD_LIBRARY_PATH].filter(Boolean).join(":") };
 
-// A program that lists all kernels of another by CUPTI itself, without ggscope: { name: { count, ns } }.
+// Lists all kernels of a program by CUPTI itself, without ggscope: { name: { count, ns } }.
 const here = dirname(fileURLToPath(import.meta.url));
 let lister;
 export function kernelList(program, args, more = {}) {

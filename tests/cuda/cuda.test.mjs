@@ -15,7 +15,7 @@ maybe("the engine finds the device", () => {
 
 let n = 0;
 const prompt = ["-p", "Once upon a time", "-t", "2", "--ignore-eos", "--json", "--logits-hash"];
-// Runs a model by itself and recorded, and asserts that the logits are the same. Returns the experiment.
+// Runs a model alone and recorded, and asserts equal logits. Returns the experiment.
 function recorded(file, options, { gpuOps = "all", more = {} } = {}) {
     const directory = scratch(`cuda-${n++}`), args = ["-m", file, ...prompt, ...options], both = { env: { ...env, ...more } };
     const plain = JSON.parse(output(engine, ["run", ...args], both));
@@ -61,7 +61,7 @@ for (const [name, preset] of Object.entries(models)) {
 
 // ---- times ----
 
-// How long at least one of the intervals [begin, end) lasts.
+// The time covered by at least one of the intervals [begin, end).
 function covered(intervals) {
     let total = 0, until = -Infinity;
     for (const [begin, end] of intervals.sort((a, b) => a[0] - b[0])) {
@@ -83,7 +83,7 @@ for (const preset of ["tiny", "moe"]) {
             assert.equal(kernels.filter((k) => k.node === "").length, 0, "each belongs to a node");
             const launched = kernels.filter((k) => k.grid_x !== "" && k.grid_x !== "0");
 
-            // By a program of its own, of the same command without ggscope.
+            // Measured by another program for the same command without ggscope.
             const { kernels: own } = kernelList(engine, ["run", ...args], more);
             const counts = new Map();
             for (const k of launched) counts.set(k.name, (counts.get(k.name) ?? 0) + 1);
@@ -91,7 +91,7 @@ for (const preset of ["tiny", "moe"]) {
             assert.deepEqual(sorted(counts.values()), sorted(own.map((k) => k.count)), "as many kernels of each name");
             const ours = launched.reduce((total, k) => total + Number(k.duration_ns), 0), theirs = own.reduce((total, k) => total + k.ns, 0);
 
-            // An op is from its first kernel to its last, and ops do not overlap.
+            // An op lasts from its first kernel to its last, and ops do not overlap.
             const kernelsOf = byRun(kernels), opsOf = byRun(ops);
             let opTime = 0, opBusy = 0, spans = 0, busy = 0;
             for (const [number, list] of opsOf) {
@@ -145,7 +145,7 @@ maybe("another profiler in the program: it goes on, and that is said", () => {
     assert.equal(stats(directory).devices.find((d) => d.name === "CUDA0").runs_with_op_times, 0);
 });
 
-// ---- what happens out there ----
+// ---- unusual conditions ----
 
 const small = () => model("tiny", "--layers", "3");
 const logits = (text) => jsonLines(text).filter((line) => line.logits);
@@ -184,7 +184,7 @@ for (const signal of ["SIGINT", "SIGKILL"]) {
         await closed;
         assert.ok(existsSync(join(directory, "trace.ggs")));
         const runs = table(directory, "runs"), complete = runs.filter((r) => r.interrupted === "0");
-        // Records of kernels are asked for every eight runs.
+        // Kernel records are read every eight runs.
         assert.ok(complete.length >= 10 && runs.length - complete.length <= 9, `${runs.length} runs, ${complete.length} whole`);
         complete.forEach(accounted);
         const checked = run(ggscope, ["check", directory]);

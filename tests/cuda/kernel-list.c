@@ -1,4 +1,5 @@
-// Lists all kernels of a program by CUPTI itself, with NVIDIA's headers: what ggscope says is compared with it.
+// Lists all kernels of a program by CUPTI itself, with NVIDIA's headers: what ggscope says is
+// compared with it.
 //     CUDA_INJECTION64_PATH=libkernel-list.so PROGRAM ...    prints "kernel COUNT NANOSECONDS NAME" at its end
 #include <cupti.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void report(void) {
 
 int InitializeInjection(void);
 int InitializeInjection(void) {
-    static CUpti_SubscriberHandle subscriber; // as every profiler has
+    static CUpti_SubscriberHandle subscriber; // like every profiler
     if (cuptiSubscribe(&subscriber, NULL, NULL) != CUPTI_SUCCESS) return 0;
     if (cuptiActivityRegisterCallbacks(wanted, full) != CUPTI_SUCCESS ||
         cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS)

@@ -1,4 +1,5 @@
-// Tokens per second with recording, on a model of TinyLlama's shape: modes alternate, and one of them is not to record again.
+// Tokens per second with recording, on a model of TinyLlama's shape. Modes alternate; one of them
+// repeats not recording.
 //     GGSCOPE_CUDA_ROUNDS=N     rounds (12)
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -6,10 +7,10 @@ import { median, ratioOfMedians } from "../bench/statistics.mjs";
 import { engine, env, ggscope, maybe, model, output, say, scratch } from "./cuda.mjs";
 
 const rounds = Number(process.env.GGSCOPE_CUDA_ROUNDS ?? 12), tokens = 600;
-const behind = 64; // tokens that the window of first:32 surely is over after
+const behind = 64; // the window of first:32 has ended after this many tokens
 const modes = { "not recorded": null, "--gpu-ops none": "none", "--gpu-ops first:32": "first:32", "not recorded, again": null };
 
-// What the tokens of one run took: a typical one after the window, and all of them.
+// The token times of one run: a typical one after the window, and all of them.
 function measure(gpuOps) {
     const args = ["run", "-m", model("tinyllama-1.1b"), "-p", "Once upon a time", "-n", String(tokens), "-t", "2", "-ngl", "99", "--ignore-eos", "--json"];
     const directory = scratch("speed");
@@ -22,7 +23,7 @@ function measure(gpuOps) {
 
 maybe("tokens per second outside of the window", () => {
     const names = Object.keys(modes), runs = new Map(names.map((name) => [name, []]));
-    measure(null); // the file is in the page cache now
+    measure(null); // brings the file into the page cache
     for (let i = 0; i < rounds; i++)
         for (let k = 0; k < names.length; k++) {
             const name = names[(k + i) % names.length]; // each goes first in turn
@@ -30,7 +31,7 @@ maybe("tokens per second outside of the window", () => {
         }
     const once = runs.get("not recorded"), again = runs.get("not recorded, again"), low = {};
     const mean = (a, b) => Object.fromEntries(Object.keys(a).map((key) => [key, (a[key] + b[key]) / 2]));
-    const both = once.map((run, i) => mean(run, again[i])); // not recorded twice in each round: both count
+    const both = once.map((run, i) => mean(run, again[i])); // two unrecorded runs per round: both count
     say(`tinyllama-1.1b, ${tokens} tokens, ${rounds} rounds; tokens/s as a ratio to not recording, with its 95 % interval; a token takes ${(median(both.map((r) => r.typical)) / 1e6).toFixed(3)} ms`);
     for (const name of names.slice(1)) {
         const base = name === "not recorded, again" ? once : both;

@@ -1,5 +1,6 @@
-// The examples of docs/explain.md: what each rule says of the figures that tests/unit/test-explain.c has for it, and which findings no
-// planted problem shows. `node tests/diagnosis/examples.mjs` writes them into the page.
+// The examples of docs/explain.md: the output of each rule for the figures in
+// tests/unit/test-explain.c, and the findings that no planted problem shows. `node
+// tests/diagnosis/examples.mjs` writes them into the page.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,6 +8,7 @@ import { build, output, root } from "../lib.mjs";
 import { first } from "./first.mjs";
 import { last } from "./last.mjs";
 import { rest } from "./middle.mjs";
+import { more } from "./more.mjs";
 
 const page = join(root, "docs", "explain.md");
 const [begin, end] = ["## Examples\n", "## Does it help?\n"];
@@ -28,9 +30,9 @@ function example([name, title, part, gain, bytes, evidence, remedy]) {
     return [`    ${name}`, wrap(`${title}: ${much}`, "      ", 98), wrap(evidence, "      ", 98), wrap(`try ${remedy}`, "      ", 98)].join("\n");
 }
 
-// A plant that takes no directory records nothing on any machine.
+// A plant without a directory records nothing on any machine.
 function unplanted(names) {
-    const made = new Set([...first, ...rest, ...last].filter((plant) => plant.make.length > 0).map((plant) => plant.finding));
+    const made = new Set([...first, ...rest, ...last, ...more].filter((plant) => plant.make.length > 0).map((plant) => plant.finding));
     return names.filter((name) => !made.has(name));
 }
 
@@ -39,13 +41,13 @@ export function examples() {
     const none = unplanted(rows.map(([name]) => name));
     return [
         begin,
-        wrap("Each rule, on the figures of its unit test (`build/tests/test-explain examples`). Figures are those of a small model on two cores.", "", 100), "",
+        wrap("The output of each rule for the figures of its unit test (`build/tests/test-explain examples`), of a small model on two cores.", "", 100), "",
         rows.map(example).join("\n\n"), "",
-        wrap(`Problems are planted for all but ${none.map((name) => `\`${name}\``).join(", ")}: what they need is not on every machine, and their rules rest on unit tests alone.`, "", 100), "", "",
+        wrap(`\`tests/diagnosis\` plants a problem for each finding but ${none.map((name) => `\`${name}\``).join(", ")}. These need what not every machine has, and unit tests alone cover their rules.`, "", 100), "", "",
     ].join("\n");
 }
 
-// What the page has.
+// The examples in the page.
 export function written() {
     const text = readFileSync(page, "utf8");
     return text.slice(text.indexOf(begin), text.indexOf(end));

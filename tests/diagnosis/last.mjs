@@ -18,11 +18,11 @@ export const last = [
       make: (directory) => (variant === "x64" ? { skip: "this CPU has no better library" } : void record(directory, runner(small(), "--engine", engineOf("sse42")))) },
     { name: "logits-hash", number: null, finding: "prompt-outputs", remedy: /--logits-hash/, make: (directory) => void record(directory, runner(small(), "--logits-hash")) },
     { name: "callback-on-two-threads", number: null, finding: "eval-callback", remedy: /--eval-callback/, also: ["between-decodes"], make: (directory) => void record(directory, runner(small(), "--eval-callback", "-n", "8")) },
-    { name: "one-core-of-many", number: null, finding: "too-few-threads", figure: 1, remedy: new RegExp(`n_threads = ${wholeCores}`),
+    { name: "one-core-of-many", number: null, finding: "too-few-threads", figure: 1, quiet: true, remedy: new RegExp(`n_threads = ${wholeCores}`),
       make: (directory) => (wholeCores < 2 ? { skip: "there is one core" } : planted(directory, "healthy", "-t", "1")) },
 ];
 
-// Runs that are fine: no finding above 5 % but what other programs do to the machine.
+// Healthy runs: no finding above 5 %, except for other programs on the machine.
 export const healthy = [
     ...[8, 16, 24, 32].map((n) => (directory) => record(directory, runner(middle(), "-n", String(n)))),
     ...[8, 24].map((n) => (directory) => record(directory, runner(model("tiny", ...shapes, "--types", "q4_0"), "-n", String(n)))),

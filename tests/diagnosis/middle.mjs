@@ -1,18 +1,21 @@
-// Planted problems: the rest of the list of 28, and what is like them.
+// The other planted problems of the list of 28, and similar ones.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output } from "../lib.mjs";
 import { noLimit, ownModel, warm } from "../engine/pressure.mjs";
-import { cores, middle, planted, record, runner, small } from "./plant.mjs";
+import { underPressure } from "./more.mjs";
+import * as vulkan from "./vulkan.mjs";
+import { cores, hosted, middle, planted, record, runner, small } from "./plant.mjs";
 
-// With other programs on half of the CPUs while `work` runs.
+// Keeps half of the CPUs busy while `work` runs.
 function beside(work) {
     const hogs = Array.from({ length: Math.ceil(cores / 2) }, () => spawn("sh", ["-c", "while :; do :; done"], { stdio: "ignore" }));
     try { return work(); } finally { for (const hog of hogs) hog.kill("SIGKILL"); }
 }
 
-// A command that runs in a group that has `share` of one CPU; or why there is none. Groups are of version 1 or 2.
+// A command in a control group (version 1 or 2) with `share` of one CPU; or the reason why that is
+// impossible.
 function quota(share, work) {
     const [one, two] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"], name = `ggscope-diagnosis-${process.pid}`;
     const first = existsSync(join(one, "cpu.cfs_quota_us")), control = join(two, "cgroup.subtree_control");
@@ -40,7 +43,7 @@ export const rest = [
         make: (directory) => beside(() => void record(directory, runner(middle()))),
     },
     {
-        name: "model-above-memory", number: 4, finding: "page-waits", remedy: /stream|memory/, also: ["cold-cache", "too-few-threads", "weights-not-repacked", "between-decodes", "decode-overhead"],
+        name: "model-above-memory", number: 4, finding: "page-waits", remedy: /stream|memory/, also: ["cold-cache", "too-few-threads", "weights-not-repacked", "between-decodes", "decode-overhead", "small-readahead"],
         make: (directory) => {
             const reason = noLimit(), path = ownModel("tiny", "--embd", "1024", "--ff", "2816", "--layers", "16", "--heads", "16", "--kv-heads", "4");
             return reason ? { skip: reason } : void record(directory, [...runner(path, "--no-repack"), "-p", "Once", "-n", "6"], { options: ["--memory", "100M"] });
@@ -51,7 +54,7 @@ export const rest = [
         make: (directory) => void record(directory, runner(ownModel("tiny", "--embd", "1024", "--ff", "2816", "--layers", "16", "--heads", "16", "--kv-heads", "4")), { options: ["--cold"] }),
     },
     {
-        name: "output-layer", number: 11, finding: "output-layer", remedy: /output-tensor-type/, figure: undefined,
+        name: "output-layer", number: 11, finding: "output-layer", remedy: /output-tensor-type/, mended: () => runner(model("tiny", "--embd", "512", "--layers", "2", "--types", "default=q4_0,output=q4_K")),
         make: (directory) => void record(directory, runner(model("tiny", "--embd", "512", "--layers", "2", "--types", "default=q4_0,output=q8_0"))),
     },
     {
@@ -65,9 +68,9 @@ export const rest = [
     { name: "one-slot", number: 17, finding: "one-slot", figure: 5, remedy: /n_seq_max|-np/, make: (directory) => planted(directory, "queue", "-t", "1") },
     {
         name: "prompt-cache-missed", number: 18, finding: "prompt-recomputed", remedy: /end of the prompt/, also: ["one-slot"],
-        figure: (truth) => truth.recomputed, make: (directory) => planted(directory, "miss", "-t", "1"),
+        figure: (truth) => truth.recomputed, mended: () => hosted("hit", "-t", "1"), make: (directory) => planted(directory, "miss", "-t", "1"),
     },
-    { name: "memory-pressure", number: 19, finding: "page-waits", make: () => ({ skip: "taking all memory of the machine would stop what else runs on it" }) },
+    { name: "memory-pressure", number: 19, finding: "page-waits", remedy: /stream|memory/, also: ["cold-cache", "too-few-threads", "weights-not-repacked", "between-decodes", "decode-overhead", "small-readahead"], make: underPressure },
     { name: "steal", number: 20, finding: "steal", make: () => ({ skip: "only the hypervisor can take CPUs away: tests/unit/test-explain.c has figures of it" }) },
     {
         name: "cpu-quota", number: 21, finding: "cpu-quota", figure: 0.2, remedy: /quota/, also: ["threads-above-cores"],
@@ -75,9 +78,9 @@ export const rest = [
     },
     {
         name: "one-core-by-affinity", number: 22, finding: "threads-above-cores", figure: 2, remedy: /-t 1\b/,
-        make: (directory) => void output("taskset", ["-c", oneCpu(), ggscope, "record", "-q", "--force", "-o", directory, "--", ...runner(small(), "-t", "2"), "-p", "Once", "-n", "6"]),
+        make: (directory) => void record(directory, ["taskset", "-c", oneCpu(), ...runner(small(), "-t", "2"), "-p", "Once", "-n", "6"]),
     },
-    { name: "logits-of-the-prompt", number: 23, finding: "prompt-outputs", figure: 160, remedy: /logits/, make: (directory) => planted(directory, "logits", "-t", String(cores)) },
+    { name: "logits-of-the-prompt", number: 23, finding: "prompt-outputs", figure: 160, remedy: /logits/, mended: () => hosted("healthy", "-t", String(cores)), make: (directory) => planted(directory, "logits", "-t", String(cores)) },
     {
         name: "context-unused", number: 24, finding: "context-unused", remedy: /--ctx/, figure: undefined,
         make: (directory) => void record(directory, [...runner(model("tiny", "--heads", "32", "--kv-heads", "32"), "--ctx", "65536"), "-p", "Once", "-n", "12"]),
@@ -89,6 +92,6 @@ export const rest = [
     },
     { name: "recorded-with-prove", number: null, finding: "distorted-times", figure: 1, remedy: /without --prove/, also: ["too-few-threads", "decode-overhead", "between-decodes", "weights-not-repacked", "uneven-work"],
       make: (directory) => void record(directory, [...runner(small(), "-t", "1"), "-p", "Once", "-n", "2"], { options: ["--prove"] }) },
-    { name: "software-device", number: 12, finding: "software-device", make: () => ({ skip: "its shaders take a minute to compile: tests/full/vulkan.test.mjs" }) },
-    { name: "experts-beside-a-device", number: 13, finding: "device-splits", make: () => ({ skip: "there is no device here: tests/unit/test-explain.c has figures of it" }) },
+    { name: "software-device", number: 12, finding: "software-device", remedy: /-ngl 0/, also: ["first-use", "device-splits", "slow-device", "device-waits", "output-layer"], make: vulkan.layers },
+    { name: "experts-beside-a-device", number: 13, finding: "device-splits", remedy: /fewer layers of experts.*-ot/, also: ["software-device", "first-use", "slow-device", "device-waits", "output-layer"], make: vulkan.experts },
 ];

@@ -1,7 +1,7 @@
-// A program that makes one mistake, so that a test can see whether ggscope explain names it.
+// A program with one planted mistake, to test whether ggscope explain names it.
 //     plant-host MISTAKE [-t THREADS] [-n TOKENS] MODEL
-// The last line is a JSON object with what is true of it, measured by the program itself: "prompt_ns", "generate_ns",
-// "between_ns" (its own work between decodes) and more.
+// The last line is a JSON object with the truth, measured by the program: "prompt_ns",
+// "generate_ns", "between_ns" (its own work between decodes) and more.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,9 +18,7 @@
 
 enum { BATCH = 1024, CONTEXT = 4096, BETWEEN_NS = 8000000 };
 
-static struct {
-    int threads, tokens;
-} options = {.threads = 1, .tokens = 24};
+static struct { int threads, tokens; } options = {.threads = 1, .tokens = 24};
 
 struct host {
     struct llama_model *   model;
@@ -32,9 +30,7 @@ struct host {
     int                    n_kept;
 };
 
-static struct {
-    int64_t prompt_ns, generate_ns, between_ns, queued_ns, prompt_tokens, recomputed;
-} truth;
+static struct { int64_t prompt_ns, generate_ns, between_ns, queued_ns, prompt_tokens, recomputed, shifts; } truth;
 
 __attribute__((noreturn)) static void die(const char * what) {
     fprintf(stderr, "plant-host: %s failed\n", what);
@@ -122,7 +118,7 @@ static int token_at(int position, int salt) {
 
 enum { PROMPT = 160, TURN = 300, TURNS = 4, QUEUED = 5 };
 
-// `outputs`: of every token. `pieces`: one decode per token.
+// `outputs`: requests outputs of every token. `pieces`: one decode per token.
 static void feed_prompt(struct host * host, bool outputs, bool pieces) {
     int64_t begin = now();
     for (int i = 0; i < PROMPT; i++) {
@@ -167,7 +163,7 @@ static void ask(struct host * host, const int * tokens, int n) {
     truth.prompt_ns += now() - begin;
 }
 
-// Turns of a chat; `changes`: the first token is another one each time, as a date in a system prompt is.
+// Turns of a chat. `changes`: the first token differs each time, like a date in a system prompt.
 static void chat(struct host * host, bool changes) {
     int tokens[CONTEXT], n = TURN;
     for (int i = 0; i < n; i++) tokens[i] = token_at(i, 0);
@@ -186,7 +182,7 @@ static void run_hit(struct host * host) {
     chat(host, false);
 }
 
-// Requests that come at once and have one slot.
+// Concurrent requests for one slot.
 static void run_queue(struct host * host) {
     int     tokens[64];
     int64_t begin = now();
@@ -198,25 +194,40 @@ static void run_queue(struct host * host) {
     }
 }
 
+// A window of WINDOW tokens: each token drops the oldest one and shifts all others.
+static void run_shift(struct host * host) {
+    enum { WINDOW = 1000 };
+    int64_t begin = now();
+    for (int i = 0; i < WINDOW; i++) add(host, token_at(i, 0), i == WINDOW - 1);
+    decode(host);
+    truth.prompt_ns += now() - begin;
+    for (int i = 0; i < options.tokens; i++) {
+        // Every other token, so that there are plain ones to compare with.
+        if (i % 2 == 1) {
+            llama_memory_seq_rm(host->memory, 0, 0, 2);
+            llama_memory_seq_add(host->memory, 0, 2, -1, -2);
+            host->n_kept -= 2;
+            truth.shifts++;
+        }
+        generate(host, 1, 0);
+    }
+}
+
 static const struct {
     const char * name;
     void (*run)(struct host * host);
 } mistakes[] = {
-    {"healthy", run_healthy},
-    {"between", run_between},
-    {"pieces", run_pieces},
-    {"pieces-logits", run_pieces_logits},
-    {"logits", run_logits},
-    {"miss", run_miss},
-    {"hit", run_hit},
-    {"queue", run_queue},
+    {"healthy", run_healthy}, {"between", run_between}, {"pieces", run_pieces}, {"pieces-logits", run_pieces_logits},
+    {"logits", run_logits},   {"miss", run_miss},       {"hit", run_hit},       {"queue", run_queue},
+    {"shift", run_shift},
 };
 
 static void print_truth(void) {
     printf("{\"prompt_ns\":%lld,\"generate_ns\":%lld,\"between_ns\":%lld,\"queued_ns\":%lld,\"prompt_tokens\":%lld,"
-           "\"recomputed\":%lld}\n",
+           "\"recomputed\":%lld,\"shifts\":%lld}\n",
            (long long) truth.prompt_ns, (long long) truth.generate_ns, (long long) truth.between_ns,
-           (long long) truth.queued_ns, (long long) truth.prompt_tokens, (long long) truth.recomputed);
+           (long long) truth.queued_ns, (long long) truth.prompt_tokens, (long long) truth.recomputed,
+           (long long) truth.shifts);
 }
 
 int main(int argc, char ** argv) {

@@ -1,10 +1,10 @@
-// Programs that fork, start others, stop, become another program or end while ggscope attaches to them or is attached.
+// Programs that fork, start others, stop, exec or end while ggscope attaches or is attached.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { ggscope, run } from "../lib.mjs";
-import { Host, alive, attach, attachTo, compile, refused, skip, sleep, start, tiny, until } from "./attaching.mjs";
+import { Host, alive, attach, attachTo, compile, ofThreads, refused, skip, sleep, start, tiny, until } from "./attaching.mjs";
 import { check, fresh, host, jsonLines, rows, stats } from "./traces.mjs";
 
 // A program that waits for a line before it makes its children.
@@ -20,13 +20,13 @@ test("forked workers: told without --follow", { skip }, async () => {
     await a.attached;
     program.go();
     await until("both to compute", () => new Set(jsonLines(program.said.stdout.slice(0, program.said.stdout.lastIndexOf("\n"))).filter((l) => l.decode).map((l) => l.context)).size === 2);
-    await sleep(200);
+    await looked(String(a.child.pid));
     a.child.kill("SIGINT");
     const { status, stderr } = await a.ended;
     assert.equal(status, 1, "nothing was recorded");
     assert.match(stderr, /^ggscope: the program computed no graph itself: 2 forked children did; record them with --follow$/m);
     assert.deepEqual(recordings(a.directory), []);
-    // A worker can be attached to by itself, although its parent was.
+    // A worker can be attached to separately, although its parent was.
     const worker = String(jsonLines(program.said.stdout.slice(0, program.said.stdout.lastIndexOf("\n"))).find((l) => "worker" in l).worker);
     const own = await attach(worker, "--steps", "3");
     assert.equal(own.status, 0, own.stderr);
@@ -53,7 +53,7 @@ test("forked workers: recorded with --follow, and let go", { skip }, async () =>
         assert.ok(rows(directory, "steps").steps.length > 2, directory);
         assert.equal(statSync(directory).mode & 0o777, 0o700);
     }
-    // They go on, can be recorded again, and nothing is written about them any more.
+    // They continue, can be recorded again, and write nothing more to this recording.
     const before = each();
     await until("both to go on", () => each().every((n, i) => n > before[i] + 4));
     const again = await attach(other.slice("process-".length), "--steps", "2");
@@ -77,7 +77,7 @@ test("--follow, and ggscope is killed: the workers go on", { skip }, async () =>
     await until("it to go on", () => program.said.stdout.length > before + 10_000);
 });
 
-// A child has its parent's open files until it runs, and on a busy machine that takes a while.
+// A child has its parent's open files until it runs, which can take a while on a busy machine.
 test("a child that was forked and has not run yet: the recording is sealed all the same", { skip }, async () => {
     const program = await waiting("bare-child"), a = attachTo(program.pid);
     await a.attached;
@@ -90,13 +90,13 @@ test("a child that was forked and has not run yet: the recording is sealed all t
     assert.equal(status, 0, stderr);
     assert.doesNotMatch(stderr, /still being recorded/);
     check(a.directory);
-    program.child.stdin.end(); // it ends its child
+    program.child.stdin.end(); // this ends its child
     await program.ended;
 });
 
-// Waits until ggscope has looked for started programs three times: its thread sleeps between looks.
+// Waits until ggscope has searched for started programs three times: its thread sleeps in between.
 async function looked(pid) {
-    const thread = readdirSync(`/proc/${pid}/task`).find((id) => readFileSync(`/proc/${pid}/task/${id}/comm`, "utf8") === "children\n");
+    const thread = ofThreads(pid, "comm").find(({ text }) => text === "children\n").id;
     const looks = () => Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8"))[1]);
     const before = looks();
     await until("three looks", () => looks() >= before + 3);
@@ -154,6 +154,15 @@ test("record of a router: its servers are told, or recorded with --follow", { sk
     }
 });
 
+test("record of a program that only starts others: the empty recording says how many, and what records them", { skip }, async () => {
+    const program = start(ggscope, ["record", "-o", fresh(), "--", "sh", "-c", "cat; true"], { stdio: ["pipe", "pipe", "pipe"] });
+    await until("the search", () => ofThreads(program.child.pid, "comm").some(({ text }) => text === "children\n"));
+    await looked(program.child.pid);
+    program.child.stdin.end();
+    const { stderr } = await program.ended;
+    assert.match(stderr, /^ggscope: no ggml activity was seen: .*; it started 1 program, which --follow records too$/m);
+});
+
 test("a process that becomes another program while it is attached", { skip }, async () => {
     const file = compile("becomes", '#include <signal.h>\n#include <unistd.h>\nstatic void become(int n) { (void) n; execl("/bin/sleep", "sleep", "60", (char *) 0); }\nint main(void) { signal(SIGUSR1, become); for (;;) pause(); }\n');
     const { child } = start(file, []);
@@ -182,6 +191,22 @@ test("a process that forks while it is attached: the child runs on, and is count
     assert.match(stderr, /^children +\d+ forked process(es)? computed graphs, not recorded: --follow$/m);
     assert.doesNotMatch(said.stdout, /child_status":[1-9]/);
     child.kill("SIGKILL");
+});
+
+// A program of one thread takes no locks for a fork. The child decodes one token, its parent none.
+test("a fork that began before attaching: its child is not recorded and does not hang", { skip }, async () => {
+    const slow = compile("slow-fork", "#include <pthread.h>\n#include <time.h>\nstatic void rest(void) { nanosleep(&(struct timespec){0, 5000000}, 0); }\n__attribute__((constructor)) static void begin(void) { pthread_atfork(rest, 0, 0); }\n", "-shared", "-fPIC");
+    for (let i = 0; i < 3; i++) {
+        const { child, said } = start(host, ["forking", tiny], { env: { ...process.env, LD_PRELOAD: slow } });
+        await until("its output", () => /child_status/.test(said.stdout));
+        const { directory, status, stderr } = await attach(String(child.pid), "--steps", "3");
+        assert.equal(status, 0, stderr);
+        check(directory);
+        assert.deepEqual(rows(directory, "steps").steps.filter((step) => step.tokens < 2), []);
+        const before = said.stdout.length;
+        await until("children", () => (said.stdout.slice(before).match(/child_status":0/g) ?? []).length >= 2);
+        child.kill("SIGKILL");
+    }
 });
 
 // ---- at any moment ----
@@ -220,9 +245,9 @@ test("a process that cannot be stopped: its only thread waits in the kernel", { 
     child.kill("SIGKILL");
 });
 
-// The moment at which it happens goes from the beginning of ggscope to beyond its attaching.
+// The moment varies from the start of ggscope to after its attaching.
 const moments = Array.from({ length: 12 }, (_, i) => 3 * i);
-const sentence = /^ggscope: (there is no process \d+|process \d+ \(.*\) (has ended|ended, or became another program, while ggscope attached to it|computed no graph while ggscope was attached)|cannot attach to process \d+ \(.*\): .*|cannot (read|open|write to) the (memory|mappings) of process .*)$/;
+const sentence = /^ggscope: (there is no process \d+|process \d+ \(.*\) (has ended|ended, or became another program, while ggscope attached to it|computed no graph while ggscope was attached(; ggscope doctor \d+ says what can be seen)?)|cannot attach to process \d+ \(.*\): .*|cannot (read|open|write to) the (memory|mappings) of process .*)$/;
 
 test("a process that ends, or becomes another program, at any moment of attaching: one sentence", { skip }, async () => {
     const becomes = compile("becomes", '#include <signal.h>\n#include <unistd.h>\nstatic void become(int n) { (void) n; execl("/bin/sleep", "sleep", "60", (char *) 0); }\nint main(void) { signal(SIGUSR1, become); for (;;) pause(); }\n');

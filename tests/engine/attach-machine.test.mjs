@@ -1,4 +1,5 @@
-// What the machine did for an attached program: page faults, resident pages and block requests are those of a recording from the start.
+// Machine events of an attached program: page faults, resident pages and block requests are those
+// of a recording from the start.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
@@ -10,7 +11,8 @@ import { check, experiment, fresh, host, rows, stats } from "./traces.mjs";
 
 const noFaults = skip || obstacle("faults") || false;
 
-// Faults in the model's file by generation, each as its pages in order; a generation is a prompt and what follows it.
+// Faults in the model's file by generation, each as an ordered list of pages. A generation is a
+// prompt and its continuation.
 function generations(directory) {
     const { steps, faults, files } = rows(directory, "steps", "faults", "files");
     const prompts = steps.filter((s) => s.phase === 1).map((s) => s.step), pages = new Map();
@@ -41,7 +43,7 @@ for (const threads of ["1", "2"]) {
             const inModel = faults.filter((f) => f.file !== 0 && f.run !== 0), known = new Set(op_runs.map((r) => `${r.run} ${r.node} ${r.os_thread}`));
             assert.ok(inModel.length > 20, `${inModel.length} faults`);
             for (const f of inModel) assert.ok(known.has(`${f.run} ${f.node} ${f.os_thread}`), "an op of that thread");
-            // Two threads may meet at one page; but a fault is told once.
+            // Two threads may fault on one page; each fault is recorded once.
             const seen = new Set(faults.map((f) => `${f.begin_ns} ${f.os_thread}`));
             assert.equal(seen.size, faults.length);
         }
@@ -105,7 +107,7 @@ test("--io: block requests to the model's disk", { skip: skip || obstacle("io") 
     await until("its output", () => (assert.equal(program.child.exitCode, null, program.said.stderr), /logits/.test(program.said.stdout)));
     const directory = scratch("io"), a = start(ggscope, ["attach", "-o", directory, "--io", String(program.child.pid)]);
     await until("attaching", () => /attached to process/.test(a.said.stderr) || a.child.exitCode !== null);
-    // Pages that no process has mapped at the moment are dropped, and read again.
+    // Unmapped pages are dropped and read again.
     await until("requests", () => (evict(path), existsSync(join(directory, "experiment.json")) && program.said.stdout.length > 100_000));
     a.child.kill("SIGINT");
     const { status, stderr } = await a.ended;

@@ -1,12 +1,12 @@
-// ggscope attach: a program that runs is recorded from the outside, and is as before afterwards.
+// ggscope attach: a running program is recorded from outside, and is unchanged afterwards.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { chownSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chownSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, engine, ggscope, output, run } from "../lib.mjs";
-import { Host, alive, attach, attachTo, compile, facts, refused, skip, sleep, sleeper, start, tiny, until } from "./attaching.mjs";
+import { Host, alive, attach, attachTo, begun, compile, facts, refused, skip, sleeper, start, tiny, until } from "./attaching.mjs";
 import { check, experiment, fresh, host, jsonLines, rows, steps } from "./traces.mjs";
 
 test("a program that runs is recorded, and is as before afterwards", { skip }, async () => {
@@ -60,8 +60,8 @@ test("ggscope doctor PID says what would be seen, and touches nothing", { skip }
     assert.deepEqual(program.counts(), threads);
     await program.stop();
     const bare = start(compile("bare", sleeper), []);
-    await sleep(50);
-    assert.match(run(ggscope, ["doctor", String(bare.child.pid)]).stdout, /^warn +process .* has no library of ggml or llama.cpp loaded/m);
+    await begun(bare);
+    assert.match(run(ggscope, ["doctor", String(bare.child.pid)]).stdout, /^warn +process .* has no ggml inside and no library of ggml or llama.cpp loaded/m);
     bare.child.kill("SIGKILL");
     const gone = run(ggscope, ["doctor", "999999999"]);
     assert.equal(gone.status, 1);
@@ -86,6 +86,44 @@ test("again and again: nothing is left in the process", { skip }, async () => {
     await program.stop();
 });
 
+for (const [model, option] of [["looked up by the C library", "-DTLS=__thread"], ["at a fixed distance", "-DTLS=__attribute__((tls_model(\"initial-exec\"))) __thread"]]) {
+    test(`an allocator that links the data of threads, ${model}`, { skip }, async () => {
+        const source = readFileSync(new URL("thread-allocator.c", import.meta.url), "utf8");
+        const allocator = compile(`allocator, ${model}`, source, "-shared", "-fPIC", "-O1", option);
+        const program = new Host({ LD_PRELOAD: allocator });
+        await program.steps(2);
+        const seen = [];
+        for (let i = 0; i < 4; i++) {
+            const { status, stderr } = await attach(program.pid, "--steps", "2");
+            assert.equal(status, 0, stderr);
+            await program.steps(4);
+            seen.push(program.counts());
+        }
+        assert.deepEqual(seen.at(-1), seen[1]);
+        program.sameOutput();
+        await program.stop();
+    });
+}
+
+test("an allocator inside the program", { skip }, async () => {
+    const source = readFileSync(new URL("thread-allocator.c", import.meta.url), "utf8"), work = `
+        #include <unistd.h>
+        static void * work(void * unused) { free(calloc(1, 100)); return unused; }
+        int main(void) {
+            for (pthread_t thread;; usleep(1000)) {
+                if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_join(thread, NULL) != 0) return 1;
+            }
+        }`;
+    const program = start(compile("allocator inside", source + work, "-O1"), []);
+    for (let i = 0; i < 3; i++) {
+        await until("its threads", () => existsSync(`/proc/${program.child.pid}/maps`));
+        const { stderr } = await attach(String(program.child.pid), "--for", "100ms");
+        assert.doesNotMatch(stderr, /ended/);
+    }
+    assert.equal(program.child.exitCode ?? program.child.signalCode, null);
+    program.child.kill("SIGKILL");
+});
+
 test("Ctrl-C, control stop and --for detach; the process says that it is recorded", { skip }, async () => {
     const program = new Host();
     await program.steps(2);
@@ -104,7 +142,7 @@ test("Ctrl-C, control stop and --for detach; the process says that it is recorde
     }
     const begin = Date.now(), timed = await attach(program.pid, "--for", "2s");
     assert.ok(Date.now() - begin >= 2000);
-    if (timed.status !== 0) assert.match(timed.stderr, /computed no graph while ggscope was attached/); // on a machine without time for it
+    if (timed.status !== 0) assert.match(timed.stderr, /computed no graph while ggscope was attached/); // on a busy machine
     else check(timed.directory);
     assert.equal(program.said.stderr.match(/ggscope: process \d+ is being recorded by \w+, prompts included/g).length, 3);
     await program.steps(2);
@@ -159,15 +197,14 @@ test("a process that ends or is killed while it is recorded", { skip }, async ()
     }
 });
 
-const python3 = "/usr/bin/python3"; // not what may stand for it in PATH
+const python3 = "/usr/bin/python3"; // not another one in PATH
 test("Python, which loads the engine after ggscope has attached", { skip: skip || (existsSync(python3) ? false : "python3 is missing") }, async () => {
     const script = fileURLToPath(new URL("ctypes-host.py", import.meta.url)), sizes = output(host, ["sizes"]).trim();
     const where = jsonLines(output(engine, ["run", "-m", tiny, "-p", "x", "-n", "1", "-t", "1", "--json"]))[0].engine.directory;
-    // Decodes that come first give ggscope the time to find what was loaded.
-    const late = "import runpy, sys\nsys.stdin.readline()\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')";
+    // The first decodes give ggscope time to find the loaded libraries.
+    const late = "import runpy, sys\nprint('begun', file=sys.stderr, flush=True)\nsys.stdin.readline()\nsys.argv = sys.argv[1:]\nrunpy.run_path(sys.argv[0], run_name='__main__')";
     const python = start(python3, ["-c", late, script, where, tiny, sizes, "5", JSON.stringify(Array(60).fill([1, 2, 3]))], { stdio: ["pipe", "pipe", "pipe"] });
-    await until("python", () => existsSync(`/proc/${python.child.pid}/maps`) && /libc\.so/.test(readFileSync(`/proc/${python.child.pid}/maps`, "utf8")));
-    await sleep(100);
+    await until("python", () => /begun/.test(python.said.stderr));
     const a = attachTo(String(python.child.pid));
     await a.attached;
     python.child.stdin.end("\n");
@@ -193,7 +230,7 @@ test("two at once, and a process that is being recorded already", { skip }, asyn
     await program.stop();
 
     const directory = fresh(), recorded = start(ggscope, ["record", "-q", "-o", directory, "--", host, "endless", tiny]);
-    const child = () => readdirSync("/proc").find((pid) => /^\d+$/.test(pid) && existsSync(`/proc/${pid}/stat`) && readFileSync(`/proc/${pid}/stat`, "utf8").split(" ")[3] === String(recorded.child.pid));
+    const child = () => readFileSync(`/proc/${recorded.child.pid}/task/${recorded.child.pid}/children`, "utf8").split(" ")[0];
     await until("the program", () => /logits/.test(recorded.said.stdout));
     const third = await attach(child());
     assert.equal(third.status, 1);
@@ -203,13 +240,25 @@ test("two at once, and a process that is being recorded already", { skip }, asyn
     check(directory);
 });
 
-// ---- refusals: one sentence, and nothing is touched ----
+test("a model file that was removed: what is touched is told, and no share of it", { skip }, async () => {
+    const file = `${fresh()}.gguf`;
+    copyFileSync(tiny, file);
+    const program = start(host, ["endless", "-g", "3", file]);
+    await until("its output", () => /logits/.test(program.said.stdout));
+    rmSync(file);
+    const directory = fresh(), { status, stderr } = await start(ggscope, ["attach", "-o", directory, "--steps", "4", String(program.child.pid)]).ended;
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^model +[\d.]+ MiB touched; its size is not known: the file was removed or replaced$/m);
+    check(directory);
+});
+
+// ---- refusals: one sentence, and nothing changes ----
 
 test("what is no process, or not one", { skip }, async () => {
     await refused("999999999", /there is no process 999999999/);
     await refused("no-such-program", /there is no process named no-such-program/);
     const file = compile("twins", sleeper), children = [start(file, []), start(file, [])];
-    await sleep(50);
+    await Promise.all(children.map(begun));
     await refused(basename(file), /2 processes are named .* give the number of one/);
     for (const { child } of children) child.kill("SIGKILL");
     const threaded = new Host("-t", "2");
@@ -218,7 +267,7 @@ test("what is no process, or not one", { skip }, async () => {
     await until("a thread", () => (thread = readdirSync(`/proc/${threaded.pid}/task`).find((id) => id !== threaded.pid)) !== undefined);
     const { stderr, status } = await attach(thread);
     assert.equal(status, 1);
-    assert.match(stderr, /is a thread of another process|there is no process/); // the engine makes and ends threads
+    assert.match(stderr, /is a thread of another process|there is no process/); // the engine's threads come and go
     await threaded.stop();
 });
 
@@ -240,12 +289,55 @@ test("a stopped, a traced and a statically linked process", { skip }, async () =
     await stopped.steps(2);
     await stopped.stop();
     const lone = start(compile("static", sleeper, "-static"), []);
-    await sleep(50);
+    await begun(lone);
     await refused(String(lone.child.pid), /it is statically linked, so no library can be loaded into it/);
     alive(lone.child);
 });
 
-// Sleeps, and a filter that was installed first does ACTION at the system call NUMBER.
+test("32-bit programs, musl and Valgrind, known by what they map", { skip }, async () => {
+    const maps = compile("maps", "#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\nint main(int c, char ** v) { (void) c; if (mmap(0, 4096, PROT_READ, MAP_PRIVATE, open(v[1], O_RDONLY), 0) == MAP_FAILED) return 1; puts(\"mapped\"); fflush(stdout); for (;;) pause(); }\n");
+    const folder = fresh();
+    mkdirSync(join(folder, "x86_64-linux-musl"), { recursive: true });
+    for (const [name, sentence] of [["ld-linux.so.2", /: it is a 32-bit program$/m], ["vgpreload_core-amd64-linux.so", /: it runs in Valgrind, which simulates its threads$/m], ["x86_64-linux-musl/libc.so", /: its C library is musl, /]]) {
+        writeFileSync(join(folder, name), "x");
+        const { child, said } = start(maps, [join(folder, name)]);
+        await until("the mapping", () => /mapped/.test(said.stdout));
+        await refused(String(child.pid), sentence);
+        alive(child);
+    }
+});
+
+test("a process whose root has no /proc: refused before it is touched", { skip: skip || (process.getuid() === 0 ? false : "needs root to change roots") }, async () => {
+    const rooted = compile("rooted", "#include <stdio.h>\n#include <unistd.h>\nint main(int c, char ** v) { (void) c; if (chroot(v[1]) || chdir(\"/\")) return 1; puts(\"rooted\"); fflush(stdout); for (;;) pause(); }\n"), folder = fresh();
+    mkdirSync(join(folder, "tmp"), { recursive: true });
+    const { child, said } = start(rooted, [folder]);
+    await until("the root", () => /rooted/.test(said.stdout));
+    await refused(String(child.pid), /: it has no \/proc, by which it would load the capture library$/m);
+    alive(child);
+});
+
+test("a process at its memory limit, which the kernel would kill: refused before it is touched", { skip: skip || (process.getuid() === 0 ? false : "needs root to limit memory") }, async (t) => {
+    const folder = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"].map((root) => join(root, `ggscope-test-${process.pid}`)).find((one) => {
+        try { mkdirSync(one); } catch { return false; }
+        if (existsSync(join(one, "memory.limit_in_bytes")) || existsSync(join(one, "memory.max"))) return true;
+        rmdirSync(one);
+        return false;
+    });
+    if (folder === undefined) return t.skip("there is no control group of memory");
+    const { child, ended } = start("sh", ["-c", `echo $$ > ${folder}/cgroup.procs && exec ${compile("limited", sleeper)}`]);
+    try {
+        await until("the program", () => /limited|^e\d+/.test(readFileSync(`/proc/${child.pid}/comm`, "utf8")));
+        writeFileSync(join(folder, existsSync(join(folder, "memory.max")) ? "memory.max" : "memory.limit_in_bytes"), String(4 << 20));
+        await refused(String(child.pid), /: its memory limit leaves it \d+ KiB, a recording needs 8 MiB, and the kernel would kill it; raise the limit of \/sys\/fs\/cgroup\S*ggscope-test-/);
+        alive(child);
+    } finally {
+        child.kill("SIGKILL");
+        await ended;
+        await until("the group to be empty", () => { try { rmdirSync(folder); return true; } catch { return !existsSync(folder); } });
+    }
+});
+
+// Sleeps under a seccomp filter that does ACTION at the system call NUMBER.
 const filtered = `#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -272,7 +364,7 @@ test("a process under a seccomp filter: the filter is read, and tried on what at
         if (sentence !== null) {
             await refused(String(child.pid), sentence);
         } else {
-            const { status, stderr } = await attach(String(child.pid), "--for", "100ms"); // it has no engine: attached, and nothing to record
+            const { status, stderr } = await attach(String(child.pid), "--for", "100ms"); // it has no engine: attaches, and records nothing
             assert.equal(status, 1);
             assert.match(stderr, /computed no graph while ggscope was attached/);
         }
@@ -284,8 +376,8 @@ test("a process under a seccomp filter: the filter is read, and tried on what at
 const nobody = { uid: 65534, gid: 65534 };
 test("other users: refused, or their recording is theirs", { skip: skip || root }, async (t) => {
     const ours = start(compile("ours", sleeper), []);
-    await sleep(50);
-    const home = mkdtempSync(join(tmpdir(), "ggscope-test-nobody-")); // the directory of this file is closed to others
+    await begun(ours);
+    const home = mkdtempSync(join(tmpdir(), "ggscope-test-nobody-")); // other users cannot enter this file's directory
     t.after(() => rmSync(home, { recursive: true }));
     chownSync(home, nobody.uid, nobody.gid);
     await refused(String(ours.child.pid), /it belongs to user 0; run ggscope as that user or as root \(CAP_SYS_PTRACE\)/, { ...nobody, cwd: home });
@@ -298,14 +390,14 @@ test("other users: refused, or their recording is theirs", { skip: skip || root 
     assert.equal(statSync(directory).uid, nobody.uid);
     assert.equal(statSync(directory).mode & 0o777, 0o700);
     for (const name of readdirSync(directory)) assert.equal(statSync(join(directory, name)).uid, nobody.uid, name);
-    // The same user needs no rights.
+    // The same user needs no privileges.
     const own = join(home, "own"), { ended } = start(ggscope, ["attach", "-q", "-o", own, "--steps", "2", String(theirs.child.pid)], nobody);
     const result = await ended;
     assert.equal(result.status, 0, result.stderr);
     check(own);
 });
 
-// Its own PIDs and mounts: an empty /dev/shm, and nothing of ggscope's libraries to be seen.
+// Separate PID and mount namespaces: an empty /dev/shm, and ggscope's libraries are not visible.
 const apart = root || (run("unshare", ["--mount", "--pid", "--fork", "true"]).status === 0 ? false : "namespaces are not permitted here");
 test("a process with other PIDs and other mounts: the library comes through memory", { skip: skip || apart }, async () => {
     const script = `mount -t proc none /proc && mount -t tmpfs none /dev/shm && mount -t tmpfs none '${join(build, "lib")}' && exec '${host}' endless -g 3 '${tiny}'`;

@@ -1,4 +1,5 @@
-// What the tests of ggscope attach share: programs that run, attaching to them, and what a recording says whatever its moment.
+// Shared by the tests of ggscope attach: running programs, attaching to them, and facts that do not
+// depend on the moment.
 import { afterEach } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -7,16 +8,19 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, w
 import { ggscope, model, output } from "../lib.mjs";
 import { fresh, graphs, host, jsonLines, rows } from "./traces.mjs";
 
-const possible = process.arch === "x64" && existsSync(host);
-export const skip = possible ? false : "attaching is made for x86-64";
+// The kernel shows a process's seccomp filter to nobody who has one too.
+const filtered = /^Seccomp:\s+[12]$/m.test(readFileSync("/proc/self/status", "utf8"));
+export const skip = process.arch !== "x64" || !existsSync(host) ? "attaching is made for x86-64"
+    : filtered ? "the tests run under a seccomp filter, as in a container: ggscope attach is refused there" : false;
 export const tiny = model("tiny", "--layers", "2");
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const running = new Set(); // a test that fails leaves none behind
-afterEach(() => Promise.all([...running].map((child) => new Promise((resolve) => (child.on("exit", resolve), child.kill("SIGKILL"))))));
+// Ended even if a test fails, with the processes that they started.
+const running = new Set();
+afterEach(() => Promise.all([...running].map((child) => new Promise((resolve) => (child.on("exit", resolve), process.kill(-child.pid, "SIGKILL"))))));
 
 export function start(program, args, options = {}) {
-    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true, ...options });
     running.add(child);
     const said = { stdout: "", stderr: "" };
     for (const name of ["stdout", "stderr"]) child[name]?.setEncoding("utf8").on("data", (text) => (said[name] += text));
@@ -28,16 +32,30 @@ export async function until(what, condition) {
     for (const end = Date.now() + 60_000; !condition(); await sleep(10)) assert.ok(Date.now() < end, `waited for ${what}`);
 }
 
-// A program that generates the same text again and again, and what there is of it.
+// A file of /proc for each thread of a process. Threads end meanwhile: they have none.
+export function ofThreads(pid, file) {
+    return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
+        try {
+            return [{ id, text: readFileSync(`/proc/${pid}/task/${id}/${file}`, "utf8") }];
+        } catch (error) {
+            if (error.code === "ENOENT" || error.code === "ESRCH") return [];
+            throw error;
+        }
+    });
+}
+
+// A program that generates the same text repeatedly, and its state.
 export class Host {
+    // Its options, and an object of environment variables.
     constructor(...options) {
-        Object.assign(this, start(host, ["endless", "-g", "3", ...options, tiny]));
+        const words = options.filter((one) => typeof one === "string"), more = options.find((one) => typeof one === "object");
+        Object.assign(this, start(host, ["endless", "-g", "3", ...words, tiny], { env: { ...process.env, ...more } }));
         this.pid = String(this.child.pid);
     }
     hashes() {
         return jsonLines(this.said.stdout.slice(0, this.said.stdout.lastIndexOf("\n") + 1)).filter((line) => "logits" in line).map((line) => line.logits);
     }
-    // Until it has computed n more steps.
+    // Waits until it has computed n more steps.
     async steps(n = 2) {
         const before = this.hashes().length;
         await until("the program's next steps", () => (assert.equal(this.child.exitCode, null, this.said.stderr), this.hashes().length >= before + n));
@@ -59,7 +77,8 @@ export class Host {
         closeSync(fd);
         return data;
     }
-    // Code, and what is read-only after relocation, of the program and the engine; and how often a word of theirs leads into ggscope's library.
+    // Code and RELRO memory of the program and the engine, and the number of words in it that point
+    // into ggscope's library.
     image() {
         const maps = this.maps(), own = maps.filter((map) => map.path.includes("libggscope-capture") || map.path.includes("memfd:ggscope"));
         const low = Math.min(...own.map((map) => map.from)), high = Math.max(...own.map((map) => map.to));
@@ -85,12 +104,12 @@ export class Host {
     }
 }
 
-// While it works the program's output must be read, or it stands.
+// The program's output must be read meanwhile, or it blocks.
 export async function attach(pid, ...options) {
     const directory = fresh(), { ended } = start(ggscope, ["attach", "-q", "-o", directory, ...options, pid]);
     return { directory, ...(await ended) };
 }
-// One that is left to itself: `attached` resolves when it records.
+// Attaches in the background: `attached` resolves when it records.
 export function attachTo(pid, ...options) {
     const directory = fresh(), started = start(ggscope, ["attach", "-o", directory, ...options, pid]);
     const attached = until("attaching", () => /attached to process/.test(started.said.stderr) || started.child.exitCode !== null);
@@ -107,19 +126,21 @@ export function compile(name, source, ...options) {
     }
     return compiled.get(name);
 }
-export const sleeper = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n";
+export const sleeper = '#include <stdio.h>\n#include <unistd.h>\nint main(void) { puts("begun"); fflush(stdout); for (;;) pause(); }\n';
+export const begun = ({ said }) => until("its begin", () => /begun/.test(said.stdout));
 
-// What a recording says of the model, whatever the moment: ops with their operands, buffers and their classes, where weights come from.
+// Facts about the model that do not depend on the moment: ops with their operands, buffers and
+// their classes, origins of weights.
 export function facts(directory) {
     const buffers = JSON.parse(output(ggscope, ["buffers", "--json", directory]));
-    // The buffer that results are copied to is in no graph: who comes late does not see it.
+    // The buffer of copied results is in no graph: a late recorder does not see it.
     const kinds = buffers.buffers.filter((b) => b.class !== "io").map((b) => `${b.class} ${b.usage} ${b.bytes} ${b.type}`).sort();
     const shapes = new Set();
     for (const nodes of graphs(directory).values()) shapes.add(nodes.map((n) => [n.op, n.name, ...Object.values(n.sources).map((s) => `${s.name} ${s.file} ${s.file_offset} ${s.origin_file} ${s.origin_offset}`)].join(" ")).join("\n"));
     return { kinds, shapes: [...shapes].map((text) => createHash("md5").update(text).digest("hex")).sort(), files: rows(directory, "files").files.map((f) => f.path) };
 }
 
-// Refused in one sentence, and nothing is left.
+// Must be refused with one sentence, and leave nothing behind.
 export async function refused(pid, sentence, options = {}) {
     const directory = fresh(), { ended } = start(ggscope, ["attach", "-q", "-o", directory, pid], options);
     const { status, stderr } = await ended;

@@ -1,4 +1,5 @@
-// Recordings that are sealed while the program runs: whoever is killed and whenever, nothing is missing, and nothing is left behind.
+// Recordings that are sealed while the program runs: whoever is killed, whenever, nothing is
+// missing and nothing stays behind.
 import { afterEach, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,9 +11,9 @@ import { check, fresh, host, rows, segments, steps } from "./traces.mjs";
 
 const tiny = model("tiny");
 const THREADS = 1, DECODES = 400; // more than two segments
-const running = new Set(); // a test that fails leaves none behind
+const running = new Set(); // ended even if a test fails
 afterEach(() => { for (const pid of running) try { process.kill(pid, "SIGKILL"); } catch { /* it has ended */ } });
-const decodes = (stdout) => stdout.split('"logits"').length - 1; // that have returned
+const decodes = (stdout) => stdout.split('"logits"').length - 1; // number of decodes that have returned
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const state = (pid) => { try { return readFileSync(`/proc/${pid}/status`, "utf8").match(/^State:\s+(\w)/m)[1]; } catch { return "gone"; } };
 async function signal(pid, name, ...states) {
@@ -21,12 +22,13 @@ async function signal(pid, name, ...states) {
 }
 const kill = (pid) => signal(pid, "SIGKILL", "Z", "gone");
 const stop = (pid) => signal(pid, "SIGSTOP", "T");
-// Once all threads of all its processes are gone.
+// Seals once all threads of all its processes have ended.
 async function seal(directory) {
     for (let result; (result = run(ggscope, ["seal", "-q", directory])).status !== 0; await sleep(20)) assert.match(result.stderr, /still being recorded/);
 }
 
-// A program that has computed so many tokens and then stands still, recorded until its first segments are sealed and gone.
+// Records a program that computes this many tokens and then stops, until its first segments are
+// sealed and removed.
 async function start(...options) {
     const directory = fresh();
     const command = [host, "generate", "-t", String(THREADS), "-g", "2000", tiny];
@@ -44,12 +46,13 @@ async function start(...options) {
 }
 const lanes = (directory) => segments(directory).filter(({ lane, sequence }) => typeof lane === "number" && sequence === 0);
 async function sealedInPart(at, directory = at.directory) {
-    run("sh", ["-c", `chrt -a -o -p 0 ${at.child.pid} || true`]); // on a machine that is busy, idle means never
+    run("sh", ["-c", `chrt -a -o -p 0 ${at.child.pid} || true`]); // on a busy machine, idle priority means never
     for (; lanes(directory).length > 0; await sleep(20)) assert.equal(at.child.exitCode, null, at.stderr);
     assert.ok(statSync(join(directory, "trace.ggs.part")).size > 64);
 }
 
-// Everything that the program told is in the trace: each decode that returned, and every op of it.
+// Everything that the program printed is in the trace: each decode that returned, and every op of
+// it.
 function examine(directory, stdout, beside = ["stderr.txt", "stdout.txt"]) {
     const results = check(directory);
     const { runs, op_runs, losses } = rows(directory, "runs", "op_runs", "losses");
@@ -80,7 +83,7 @@ test("sealed while the program runs: who looks at it meanwhile sees all of it; g
     const seen = rows(snapshot, "runs", "op_runs");
     assert.ok(seen.runs.length >= DECODES);
     assert.equal(seen.op_runs.length, seen.runs.reduce((sum, r) => sum + r.op_runs, 0));
-    process.kill(at.pid, "SIGCONT"); // it goes on in the same lanes
+    process.kill(at.pid, "SIGCONT"); // it continues in the same lanes
     for (const before = decodes(at.stdout); decodes(at.stdout) < before + 20;) await once(at.child.stdout, "data");
     at.child.kill("SIGKILL");
     await once(at.child, "exit");
@@ -90,9 +93,10 @@ test("sealed while the program runs: who looks at it meanwhile sees all of it; g
     assert.ok(examine(at.directory, at.stdout) >= seen.op_runs.length);
 });
 
-// ---- programs that are followed ----
+// ---- followed programs ----
 
-// A script that starts such programs: the first is recorded into the directory, two more below it, when they are told to begin.
+// A script that starts such programs: the first is recorded into the directory, two more below it,
+// when they are told to start.
 async function startThree() {
     const at = { directory: fresh(), stderr: "" }, name = (what, n = "") => scratch(`followed-${what}${n}`);
     const script = `run() { "$@" > "$out$n" & echo $! > "$pid$n"; }; out='${name("out")}' pid='${name("pid")}'
@@ -102,7 +106,7 @@ async function startThree() {
     at.child.stderr.setEncoding("utf8").on("data", (text) => (at.stderr += text));
     at.stdout = (n) => (existsSync(name("out", n)) ? readFileSync(name("out", n), "utf8") : "");
     at.pids = [];
-    at.computed = async (n, many) => { // and then it stands still
+    at.computed = async (n, many) => { // and then it stops
         while (decodes(at.stdout(n)) < many) await sleep(10);
         at.pids[n] = Number(readFileSync(name("pid", n), "utf8"));
         running.add(at.pids[n]);
@@ -113,14 +117,14 @@ async function startThree() {
     return at;
 }
 
-// The chunks of a trace but for the experiment's own and the windows, whose end is known at the end.
+// The chunks of a trace except for the experiment and the windows, whose ends are known at the end.
 function chunks(directory) {
     const file = readFileSync(join(directory, "trace.ggs")), [index, entries] = [0, 8].map((at) => Number(file.readBigUInt64LE(file.length - 64 + at)));
     const headers = Array.from({ length: entries }, (_, i) => file.subarray(index + 104 * i + 8, index + 104 * (i + 1)));
     return headers.filter((header) => ![1, 34].includes(header.readUInt32LE(4))).map((header) => header.toString("hex"));
 }
 
-// Somebody who looks at a recording, held up between listing its segments and reading them.
+// A reader of a recording that is stopped between listing its segments and reading them.
 async function heldUp(directory) {
     writeFileSync(scratch("hold.c"), `
         #define _GNU_SOURCE
@@ -150,12 +154,12 @@ async function heldUp(directory) {
 test("programs that are followed are sealed while they run, too: the trace is the one that sealing at the end makes; one is killed, then ggscope record, then the rest", async () => {
     const at = await startThree();
     while (decodes(at.stdout(0)) < 1) await sleep(5);
-    await stop(at.child.pid); // so that nothing is sealed yet
+    await stop(at.child.pid); // before anything is sealed
     await at.computed(0, DECODES);
     at.go();
     const { snapshot, looker } = await heldUp(at.directory), looked = once(looker, "exit");
     const goOn = async () => (looker.kill("SIGCONT"), assert.deepEqual(await looked, [0, null]));
-    const early = !existsSync(join(at.directory, "trace.ggs.part")); // else it has locked it, and no segment goes before it is done
+    const early = !existsSync(join(at.directory, "trace.ggs.part")); // otherwise it holds the lock, and no segment is removed before it is done
     await Promise.all([1, 2].map((n) => at.computed(n, DECODES)));
     const copies = [1, 2].map(() => fresh());
     for (const n of [1, 2]) cpSync(at.folder(n), copies[n - 1], { recursive: true });
@@ -166,10 +170,10 @@ test("programs that are followed are sealed while they run, too: the trace is th
     const held = (n) => readdirSync(`/proc/${at.child.pid}/fd`).filter((fd) => { try { return readlinkSync(`/proc/${at.child.pid}/fd/${fd}`).startsWith(at.folder(n)); } catch { return false; } });
     assert.ok(held(1).length > 0 && held(2).length > 0);
     await kill(at.pids[1]);
-    while (held(1).length > 0) await sleep(20); // what has ended takes nothing
+    while (held(1).length > 0) await sleep(20); // ended programs take none
     assert.ok(held(2).length > 0);
     assert.ok(existsSync(join(at.folder(1), "trace.ggs.part")));
-    for (const copy of copies) cpSync(join(at.directory, "spool", "control"), join(copy, "spool", "control")); // the looker left a mark
+    for (const copy of copies) cpSync(join(at.directory, "spool", "control"), join(copy, "spool", "control")); // the reader left a mark
     await kill(at.child.pid);
     for (const n of [2, 0]) await kill(at.pids[n]);
     await seal(at.directory);

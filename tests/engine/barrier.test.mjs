@@ -1,5 +1,6 @@
-// Engines whose ggml_barrier is not called where a hook could see it, as when the compiler put it into the loop over the nodes. A
-// library in front of ours takes the calls straight to the engine; tests/full/clang.test.mjs has an engine that was built so.
+// Engines whose ggml_barrier cannot be hooked, because the compiler inlined it into the loop over
+// the nodes. A library in front of ours passes the calls directly to the engine;
+// tests/full/clang.test.mjs has an engine built that way.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { engine, ggscope, model, output, run } from "../lib.mjs";
@@ -8,7 +9,7 @@ import { fresh, hidingBarrier, host, jsonLines, rows } from "./traces.mjs";
 const NO_WAITS = 8, ENDED = 1, WAIT_UNSEEN = 8, END_BOUND = 16;
 const hide = hidingBarrier();
 
-// The program without us, and recorded: both with the calls hidden.
+// The program alone and recorded, both with hidden calls.
 function twin(command) {
     const hidden = (words) => ["sh", "-c", 'LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}" exec "$@"', hide, ...words];
     const [program, ...args] = hidden(command);
@@ -25,7 +26,7 @@ for (const threads of [1, 2]) {
         assert.equal(JSON.parse(recorded.stdout).logits_hash, JSON.parse(plain.stdout).logits_hash);
         assert.deepEqual(losses, []);
         assert.equal(runs.length, 4);
-        // Everybody who asks is told, and who records by itself.
+        // The recorder and every verb say so.
         assert.match(recorded.stderr, /^waits +not seen in 4 of 4 graph runs/m);
         assert.match(output(ggscope, ["stats", directory]), /^waits +not seen in 4 of 4 graph runs/m);
         const all = JSON.parse(output(ggscope, ["stats", "--json", directory]));
@@ -46,7 +47,7 @@ for (const threads of [1, 2]) {
                 } else if (o.flags & END_BOUND) {
                     assert.equal(end, Math.max(next, o.begin_ns));
                 } else {
-                    assert.equal(o.flags & (ENDED | WAIT_UNSEEN | 4), ENDED | WAIT_UNSEEN | 4); // an extra buffer type computed it: its return is seen
+                    assert.equal(o.flags & (ENDED | WAIT_UNSEEN | 4), ENDED | WAIT_UNSEEN | 4); // computed by an extra buffer type, whose return is seen
                 }
                 assert.ok(o.duration_ns > 0 || next <= o.begin_ns);
             }

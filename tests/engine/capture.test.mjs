@@ -1,5 +1,5 @@
-// What the capture library records of a stock engine, held against what is known otherwise: the engine's own output, its
-// eval callback, its log, and the GGUF file.
+// What the capture library records of a stock engine, compared with the engine's output, its eval
+// callback, its log, and the GGUF file.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
@@ -12,7 +12,7 @@ const models = {
     tiny, moe: model("moe"), gpt2: model("tiny", "--arch", "gpt2"), gemma3: model("tiny", "--arch", "gemma3"),
     qwen3moe: model("tiny", "--arch", "qwen3moe"), deepseek2: model("tiny", "--arch", "deepseek2"),
 };
-// For t.skip: the reason why a model has no recording.
+// The reason for t.skip if a model cannot be recorded.
 const skips = (t, name) => { const reason = engineFails(models[name]); if (reason) t.skip(reason); return reason !== ""; };
 const EMPTY = new Set(["NONE", "VIEW", "RESHAPE", "PERMUTE", "TRANSPOSE"]);
 const once = (make) => { let made; return (...args) => (made ??= make(...args)); };
@@ -20,7 +20,7 @@ const distinct = (array) => [...new Set(array)];
 const sum = (array) => array.reduce((a, b) => a + b, 0);
 const by = (array, key) => Map.groupBy?.(array, key) ?? array.reduce((map, x) => map.set(key(x), [...(map.get(key(x)) ?? []), x]), new Map());
 
-// One recording per model, with the engine's callback's view of the same work beside it.
+// One recording per model, with the same work as seen by the engine's callback.
 const recordings = Object.fromEntries(Object.entries(models).map(([name, path]) => [name, once(() => record([host, "generate", path]))]));
 const observed = Object.fromEntries(Object.entries(models).map(([name, path]) => [name, once(() => {
     const lines = jsonLines(output(host, ["generate", "-c", path]));
@@ -76,7 +76,7 @@ for (const name of Object.keys(models)) {
 
 for (const threads of [1, 2, 4]) {
     test(`${threads} threads: each op has one op run per thread, in order, with its wait`, () => {
-        // Few layers: more threads than cores spend their time waiting for one another.
+        // Few layers, because more threads than cores mostly wait.
         const { directory } = generate(model("tiny", "--layers", "2"), "-n", "3", "-t", String(threads));
         const { runs, op_runs } = rows(directory, "runs", "op_runs");
         assert.equal(runs.length, 3);
@@ -99,8 +99,9 @@ for (const threads of [1, 2, 4]) {
                 }
                 assert.ok(last <= r.end_ns);
             }
-            // The threads meet after every op: none begins the next one before all have ended this one.
-            const SLACK = 1000; // reading the clock is not a barrier
+            // Threads synchronise after every op: none starts the next one before all have finished
+            // this one.
+            const SLACK = 1000; // readings of the clock are not synchronised
             let ended = r.begin_ns;
             for (const [node, ops] of [...nodes].sort((a, b) => a[0] - b[0])) {
                 for (const o of ops) assert.ok(o.begin_ns >= ended - SLACK, `node ${node} on thread ${o.thread}`);
@@ -211,11 +212,11 @@ for (const [mode, what] of [["warmup", "under llama_set_warmup"], ["cleared", "w
 
 // ---- where data lives ----
 
-// Tensors of a model as `ggscope gguf` tells them: name -> { file, offset, size }
+// Tensors of a model from `ggscope gguf`: name -> { file, offset, size }
 function weightsOf(path) {
     const { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", path]));
     const weights = new Map();
-    for (const t of tensors) { // a tensor of experts is told expert by expert, in order: name[0], name[1], ...
+    for (const t of tensors) { // a tensor of experts is listed expert by expert, in order: name[0], name[1], ...
         const name = t.name.replace(/\[\d+\]$/, "");
         if (weights.has(name)) weights.get(name).size += t.size_bytes;
         else weights.set(name, { file: t.file, offset: t.offset_start, size: t.size_bytes });
@@ -223,7 +224,7 @@ function weightsOf(path) {
     return weights;
 }
 
-// Every operand with a weight's name, by name, with the path of the file it lies in or came from.
+// Every operand with a weight's name, with the path of its file or origin.
 function weightOperands(directory, weights) {
     const { tensors, edges, files } = rows(directory, "tensors", "edges", "files");
     const read = new Set(edges.map((e) => e.tensor));
@@ -275,7 +276,7 @@ for (const [name, path] of [["tiny", tiny], ["moe", models.moe]]) {
 for (const options of [["--no-repack"], ["--no-mmap"], []]) {
     test(`a split model ${options.join(" ")}: the right file of three, the right offset`, () => {
         const first = scratch("split-00001-of-00003.gguf");
-        run(engine, ["synth", "tiny", "--split", "3", "-o", scratch("split.gguf")]); // fails where it is there already
+        run(engine, ["synth", "tiny", "--split", "3", "-o", scratch("split.gguf")]); // fails if it exists
         const weights = weightsOf(first);
         assert.equal(distinct([...weights.values()].map((w) => w.file)).length, 3);
         const { directory } = generate(first, "-n", "1", "-t", "1", ...options);
@@ -284,7 +285,7 @@ for (const options of [["--no-repack"], ["--no-mmap"], []]) {
     });
 }
 
-// Every run's operands, by the model of its context: `paths` and `weights` by context.
+// Checks the operands of every run: `paths` and `weights` are by context.
 function assertRunPlaces(directory, paths) {
     const weights = paths.map(weightsOf);
     const { runs, files } = rows(directory, "runs", "files");
@@ -303,11 +304,13 @@ function assertRunPlaces(directory, paths) {
     check(directory);
 }
 
-for (const options of [[], ["-r"]]) {
-    test(`two models in one process, ${options.length ? "read" : "mapped"}: each weight in its own file`, () => {
+for (const options of [[], ["-r"], ["-f"], ["-r", "-f"]]) {
+    const how = (options.includes("-r") ? "read" : "mapped") + (options.includes("-f") ? " from files that the program opens" : "");
+    test(`two models in one process, ${how}: each weight in its own file`, () => {
         const { directory, stdout } = record([host, "models", ...options, tiny, models.gpt2]);
-        const { contexts } = rows(directory, "contexts");
+        const { contexts, files, loads } = rows(directory, "contexts", "files", "loads");
         assert.equal(distinct(contexts.map((c) => c.model)).length, 2);
+        assert.deepEqual(files.filter((f) => f.gguf).map((f) => f.load), loads.map((l) => l.load));
         for (const context of [0, 1])
             assert.deepEqual(steps(directory).filter((s) => s.context === context).map(withoutNumbers), told(stdout).filter((d) => d.context === context));
         assertRunPlaces(directory, [tiny, models.gpt2].map((path) => realpathSync(path)));
@@ -334,7 +337,8 @@ test("every operand of every op lies in a file or in a buffer", () => {
 
 // ---- exact bytes ----
 
-// The index data of a run: for a node's source, the values that were kept (once per tensor, at its first use).
+// The index data of a run: the values recorded for a node's source, once per tensor at its first
+// use.
 function indexOf(directory) {
     const { index, runs } = rows(directory, "index", "runs");
     const graph = graphs(directory);
@@ -381,7 +385,7 @@ test("moe: the experts of a token come by rank, the likeliest first, and their w
             }
         }
     }
-    assert.equal(routings, (23 * 5 + 1) + 24 + 24); // the last layer computes only what is asked for
+    assert.equal(routings, (23 * 5 + 1) + 24 + 24); // the last layer computes only requested outputs
 });
 
 // Bytes of a dense tensor of f32 or i32.
@@ -413,7 +417,7 @@ test("an embedding lookup reads the rows of its distinct tokens, not the table",
     assert.equal(lookups, 3);
     const { by_op, model } = stats(directory);
     assert.equal(by_op.find((o) => o.op === "GET_ROWS").bytes_read, expected);
-    // All other weights are read whole, the table only where tokens looked.
+    // All other weights are read as a whole, and of the table only the rows of tokens.
     const weights = [...weightsOf(tiny).values()];
     assert.equal(model.bytes_touched, sum(weights.map((w) => w.size)) - embedding.size + fed.length * row);
 });
@@ -500,20 +504,21 @@ for (const [name, options] of [["tiny", ["-n", "8"]], ["moe", ["-n", "4"]], ["ti
 
 // ---- losses ----
 
-// Room ends in a run (then that one is cut) or between two; which it is depends on what else is told.
+// Space runs out within a run, which is then cut, or between two, depending on other records.
 for (const size of ["4M", "5M"]) {
     test(`recording that ends for want of room after ${size}: what is missing is of the CPU, with its run and its time`, () => {
         const directory = fresh();
-        // Many ops, so that lanes are full long before the journal, and small ones: what is older than three seconds is sealed, and makes room.
+        // Many small ops, so that lanes fill up long before the journal. Units older than three
+        // seconds are sealed, which frees space.
         const quick = model("tiny", "--layers", "60", "--embd", "64", "--ff", "64", "--heads", "2", "--kv-heads", "1");
         const result = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--max-size", size, "--", engine, "run", "-m", quick, "-p", "Hello", "-n", "400", "--ignore-eos", "-t", "1"]);
         assert.equal(result.status, 0, result.stderr);
         const { runs, losses, lanes, devices } = rows(directory, "runs", "losses", "lanes", "devices");
         assert.equal(sum(runs.map((r) => r.opaque)), 0);
         const cut = runs.filter((r) => r.flags & 4), rest = losses.filter((l) => l.run === 0);
-        assert.equal(rest.length, 1); // from there to the end
+        assert.equal(rest.length, 1); // from there on
         assert.ok(rest[0].begin_ns >= runs.at(-1).end_ns && rest[0].end_ns > rest[0].begin_ns && rest[0].count > 0);
-        assert.ok(cut.length <= 1); // the run that found no room; those after it are not recorded
+        assert.ok(cut.length <= 1); // the run without space; later ones are not recorded
         const own = losses.filter((l) => l.run !== 0);
         assert.deepEqual(own.map((l) => [l.run, l.count]), cut.map((r) => [r.run, r.lost]));
         for (const [i, one] of cut.entries()) {

@@ -1,4 +1,4 @@
-// What CI asks: diff --fail-if, bench, JUnit and Markdown.
+// Verbs for CI: diff --fail-if, bench, JUnit and Markdown.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -13,7 +13,7 @@ import { generate } from "./traces.mjs";
 const words = (name, ...options) => [engine, "run", "-m", model("tiny", ...options), "-p", "Hello world", "-n", "4", "-t", "1"];
 const a = generate(model("tiny"), "-n", "4", "-t", "1").directory, b = generate(model("tiny", "--types", "attn_q=f16"), "-n", "4", "-t", "1").directory;
 
-// A document whose tags nest and whose attributes are quoted: what readers of JUnit insist on.
+// Checks that tags nest and attributes are quoted, as readers of JUnit require.
 function wellFormed(text) {
     const open = [];
     for (const [, end, name, , self] of text.matchAll(/<(\/?)([a-z-]+)((?: [a-z]+="[^"<>]*")*)(\/?)>/g)) {
@@ -80,7 +80,8 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
     assert.ok(answer.figures.every((f) => !f.differs));
     assert.equal(answer.figures.find((f) => f.figure === "bytes_read").change.ratio, 1);
     assert.deepEqual(readdirSync(temporary), []);
-    // Quiet tokens: what a tenth of the steps that generate stay below. The steadier of the two figures decides.
+    // Quiet tokens: the time that a tenth of the generating steps stay below. The steadier figure
+    // decides.
     const quiet = (name) => {
         const { rows } = JSON.parse(run(ggscope, ["sql", `${twice}/${name}`, "SELECT end_ns - begin_ns FROM tokens WHERE phase = 'GENERATE' ORDER BY 1", "--json"]).stdout);
         return rows[Math.ceil(rows.length / 10) - 1][0];
@@ -93,7 +94,7 @@ test("bench finds an exact difference, calls the rest noise, and cleans up", () 
 });
 
 test("bench -b FOLDER runs the same program on two engines", () => {
-    // The stock libraries, once more elsewhere: the recordings tell which ones a run had.
+    // A copy of the stock libraries: recordings tell which ones a run used.
     const stock = /^engine +(.*)$/m.exec(run(ggscope, ["version"]).stdout)[1], old = scratch("old"), kept = scratch("engines");
     cpSync(stock, old, { recursive: true, verbatimSymlinks: true });
     const used = (name) => JSON.parse(readFileSync(join(kept, name, "experiment.json"), "utf8")).engine.libraries.map((library) => library.path).find((path) => /\/libllama\./.test(path));
@@ -106,7 +107,7 @@ test("bench -b FOLDER runs the same program on two engines", () => {
         for (const side of ["a", "control"]) assert.equal(dirname(used(`${side}-${round}`)), realpathSync(old));
         assert.equal(dirname(used(`b-${round}`)), realpathSync(stock));
     }
-    // A folder without libraries, and one that is not there, which then is a command.
+    // A folder without libraries; and a missing one, which is taken as a command.
     const empty = scratch("empty");
     mkdirSync(empty);
     const none = run(ggscope, ["bench", "-r", "2", "-b", empty, "--", ...words("tiny")]);
@@ -121,7 +122,7 @@ test("bench ends by Ctrl-C and leaves nothing behind", async () => {
     const temporary = scratch("temporary-2"), kept = scratch("kept-2");
     mkdirSync(temporary);
     const child = spawn(ggscope, ["bench", "-r", "200", "-o", kept, "--", ...words("tiny")], { stdio: "ignore", env: { ...process.env, TMPDIR: temporary } }), ended = once(child, "exit");
-    while (child.exitCode === null && !existsSync(join(kept, "a-001", "trace.ggs"))) await sleep(10); // it is at work
+    while (child.exitCode === null && !existsSync(join(kept, "a-001", "trace.ggs"))) await sleep(10); // it has started
     child.kill("SIGINT");
     assert.deepEqual(await ended, [130, null]);
     assert.deepEqual(readdirSync(temporary), []);
@@ -139,7 +140,7 @@ test("bench sets the same limit and the same cold start for both sides", (t) => 
         assert.equal(machine.memory_limit, limit, name);
         assert.equal(machine.cold.bytes, statSync(file).size, name);
     }
-    // A share of what is not known, or of too little, is refused before anything runs.
+    // A share of an unknown size, or of too little, is refused before anything runs.
     for (const [share, words] of [["25%", ["true"]], ["1%", command]]) {
         const wrong = run(ggscope, ["bench", "--memory", share, "--", ...words]);
         assert.equal(wrong.status, 1);

@@ -1,7 +1,7 @@
-// The front door of ggscope: help, version, wrong verbs, closed pipes.
+// ggscope itself: help, version, unknown verbs, closed pipes.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { ggscope, engine, run } from "../lib.mjs";
+import { ggscope, engine, output, run } from "../lib.mjs";
 
 for (const program of [ggscope, engine]) {
     const name = program.split("/").pop();
@@ -29,6 +29,24 @@ for (const program of [ggscope, engine]) {
         assert.match(result.stderr, new RegExp(`^${name}: there is no verb 'gguff'.*\\n$`));
     });
 }
+
+test("ggscope-engine VERB -h, --help and help VERB say the same", () => {
+    for (const verb of ["run", "replay", "synth", "version"]) {
+        const help = output(engine, [verb, "--help"]);
+        assert.match(help, new RegExp(`^Usage: ggscope-engine ${verb} `));
+        assert.deepEqual([output(engine, [verb, "-h"]), output(engine, ["help", verb])], [help, help]);
+    }
+    assert.match(run(engine, ["help", "runn"]).stderr, /^ggscope-engine: there is no verb 'runn'/);
+});
+
+test("ggscope help says what a word means", () => {
+    const help = (...words) => run(ggscope, ["help", ...words]);
+    assert.match(help("Lane").stdout, /^lane: .*queue of a device\.\n$/);
+    assert.match(help("graph", "run").stdout, /^graph run: /);
+    assert.match(help("graph").stdout, /^Usage: ggscope graph /);
+    assert.match(help("words").stdout, /^absorbed: .*\n(\w[\w ]*: .*\.\n){20,29}$/);
+    assert.deepEqual([help("lanes of").status, help("lanes of").stdout], [2, ""]);
+});
 
 test("ggscope guesses the verb that was meant", () => {
     assert.match(run(ggscope, ["ggu"]).stderr, /did you mean 'gguf'\?/);

@@ -1,4 +1,4 @@
-// --cold: the model is out of the page cache when the program begins, or it is said what stayed.
+// --cold: the model is not in the page cache when the program starts, or ggscope says what stayed.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -13,7 +13,7 @@ const tiny = ownModel("tiny"), size = statSync(tiny).size;
 const generate = (directory, path, ...options) =>
     run(ggscope, ["run", "-q", "-o", directory, "-m", path, "-p", "Once upon a time", "-n", "3", "-t", "2", "--ignore-eos", ...options]);
 
-// Some file systems live in memory, others report nothing.
+// Some file systems are in memory, others report nothing.
 const first = fresh();
 generate(first, tiny, "--cold");
 const keeps = machine(first).cold.resident_after > 0 && "the build's file system keeps files in memory";
@@ -27,8 +27,8 @@ test("the model is read from the disk again, whole, and the text is the same", {
     assert.equal(result.stdout, without.stdout);
     const { cold: dropped, read_bytes: bytes } = machine(cold);
     assert.deepEqual({ ...dropped, resident_before: 0 }, { files: 1, bytes: size, resident_before: 0, resident_after: 0 });
-    assert.ok(dropped.resident_before > 0.9 * size); // the kernel may drop a page of its own accord
-    assert.ok(bytes >= 0.9 * size, `${bytes} bytes were read`); // the engine asks for all of it at once
+    assert.ok(dropped.resident_before > 0.9 * size); // the kernel may drop pages itself
+    assert.ok(bytes >= 0.9 * size, `${bytes} bytes were read`); // the engine requests all of it at once
     assert.equal(machine(hot).cold, undefined);
     assert.ok(machine(hot).read_bytes < 0.1 * size);
     check(cold);

@@ -1,8 +1,10 @@
-// The conditions of a recording: what the machine says of itself is in experiment.json and in the table of experiments.
+// The conditions of a recording: facts about the machine are in experiment.json and in the table of
+// experiments.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { host } from "../diagnosis/plant.mjs";
 import { engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 
 function recorded(name, ...options) {
@@ -45,8 +47,17 @@ test("the table has what the machine says", () => {
     assert.ok(conditions.memory.available_bytes_end > 0);
 });
 
+// It computes nothing for 8 ms between two tokens, so it takes longer than a second on any machine.
+test("a program that runs for a second has its mappings: resident, huge, swapped", { skip: !existsSync(host) && "plant-host is not built for this engine" }, () => {
+    const directory = scratch("mappings");
+    output(ggscope, ["record", "-q", "-o", directory, "--", host, "between", "-t", "1", "-n", "150", model("tiny")]);
+    const list = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8")).conditions.memory.mappings;
+    for (const one of list) assert.ok(one.start > 0 && one.resident_bytes <= one.bytes && one.huge_bytes <= one.resident_bytes, JSON.stringify(one));
+    assert.ok(list.some((one) => one.resident_bytes + one.swapped_bytes >= 8 << 20), "the weights are there");
+});
+
 test("the summary and stats say first what was recorded, and whether weights were copied at load", () => {
-    const cases = [["--no-repack", 0, null], ["--no-mmap", 1, /copied at load into CPU.*\n.*without --no-mmap they stay mapped/]];
+    const cases = [["--no-repack", 0, null], ["--no-mmap", 1, /copied at load into CPU.*\n.*loaded with mmap( and --no-repack)? they stay mapped/]];
     for (const [option, copied, said] of cases) {
         const directory = recorded(`case${option}`, option, "--no-repack"), found = row(directory);
         assert.equal(found.weights_copied_bytes > 0, copied === 1, option);

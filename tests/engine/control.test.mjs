@@ -1,4 +1,5 @@
-// Long-running programs: recording that begins and ends while the program runs, moments that are marked, snapshots, and the live view.
+// Long-running programs: recording that starts and ends while the program runs, marks, snapshots,
+// and the live view.
 import { afterEach, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,13 +15,13 @@ const control = (directory, ...words) => run(ggscope, ["control", directory, ...
 const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json", directory]));
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const running = new Set(); // a test that fails leaves none behind
+const running = new Set(); // ended even if a test fails
 afterEach(() => Promise.all([...running].map((child) => new Promise((resolve) => {
     child.on("exit", resolve);
     child.kill("SIGTERM");
 }))));
 
-// A program that computes a small graph every 2 ms, recorded. `until(text)` waits until so much is on its stdout.
+// Records a program that computes a small graph every 2 ms. `until(text)` waits for this output.
 function start(options, command = [pictures, "run", "-n", "100000", "-s", "2000", "-t", "1"]) {
     const directory = fresh();
     const child = spawn(ggscope, ["record", "-q", "--no-faults", "-o", directory, ...options, "--", ...command], { stdio: ["ignore", "pipe", "pipe"] });
@@ -32,7 +33,7 @@ function start(options, command = [pictures, "run", "-n", "100000", "-s", "2000"
     const lines = () => said.stdout.split("\n").length - 1;
     return {
         directory, child, ended, said, lines,
-        // Until n more lines have come, which are steps of the program: some of them may have been under way to us before.
+        // Waits for n more lines, which are steps of the program; some may have been in transit.
         async steps(n) {
             for (const to = lines() + n; lines() < to; await sleep(5)) assert.equal(child.exitCode, null, said.stderr);
         },
@@ -42,7 +43,15 @@ function start(options, command = [pictures, "run", "-n", "100000", "-s", "2000"
         },
     };
 }
-// Did every graph run begin in a window?
+// False once a process has ended, whether its parent has read its status or not.
+function isRunning(pid) {
+    try {
+        return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    } catch {
+        return false;
+    }
+}
+// True if every graph run begins in a window.
 function inWindows(directory) {
     const { runs, windows } = rows(directory, "runs", "windows");
     const spans = windows.filter((w) => w.kind === 1);
@@ -111,14 +120,14 @@ test("--steps: exactly so many; --for: so long; the program runs on and its exit
     assert.equal(inWindows(directory).runs.length, 7);
 
     const timed = fresh();
-    const other = run(ggscope, ["record", "--no-faults", "-o", timed, "--for", "500ms", "--", pictures, "run", "-n", "150", "-s", "10000", "-t", "1"]); // which pauses for 1.5 s in all
+    const other = run(ggscope, ["record", "--no-faults", "-o", timed, "--for", "500ms", "--", pictures, "run", "-n", "150", "-s", "10000", "-t", "1"]); // which sleeps for 1.5 s in total
     assert.match(other.stderr, /^ggscope: the time to record is over, the program runs on$/m);
     const { runs, spans } = inWindows(timed);
     assert.ok(runs.length > 0 && runs.length < 150);
     assert.ok(spans[0].end_ns - spans[0].begin_ns >= 500e6);
 });
 
-// What a program does of its own accord before the first request is none.
+// Work of the program before the first request is not a request.
 const asked = (directory) => JSON.parse(output(ggscope, ["requests", "--json", directory])).requests.filter((r) => !["warmup", "draft"].includes(r.kind));
 const counts = (r) => [r.prompt_tokens, r.cached_tokens, r.generated_tokens];
 
@@ -129,7 +138,8 @@ for (const [pattern, n] of [["slowly", 2], ["turns", 1], ["turns", 2], ["turns",
         assert.equal(result.status, 0, result.stderr);
         const truth = JSON.parse(result.stdout.trim().split("\n").at(-1)).requests.filter((r) => !["warmup", "draft"].includes(r.kind));
         if (pattern === "slowly") assert.match(result.stderr, /^ggscope: 2 requests are recorded, the program runs on$/m);
-        // Two drafted texts go on in the same batches: the second is there as far as the first goes.
+        // Two drafted texts continue in the same batches: the second is complete as far as the
+        // first.
         const found = asked(directory).slice(0, pattern === "draft" ? n : undefined);
         assert.deepEqual(found.map(counts), truth.slice(0, n).map((r) => [r.prompt, r.cached, r.generated]));
         check(directory);
@@ -144,7 +154,7 @@ test("--requests wants a number", () => {
 });
 
 test("llama.cpp: a window in the middle of a text is generated tokens, no prompt", async () => {
-    // Far more tokens than are waited for: the test ends it.
+    // More tokens than the test waits for: it ends the program itself.
     const at = start(["--paused"], [engine, "run", "-m", tiny, "-p", "Once", "-n", "100000", "--ctx", "100100", "-t", "1", "--ignore-eos"]);
     const recorded = () => {
         const snapshot = fresh();
@@ -178,7 +188,7 @@ test("SIGUSR2 starts and stops a recording that began paused; others pass it on 
     assert.equal(inWindows(at.directory).spans.length, 1);
     const other = start([]);
     await other.steps(2);
-    other.child.kill("SIGUSR2"); // ends it, as it would without us
+    other.child.kill("SIGUSR2"); // ends it, as without ggscope
     assert.equal((await other.ended).status, 128 + 12);
 });
 
@@ -209,7 +219,7 @@ test("ggscope record is killed in a window: what was recorded is there, with its
     await at.ended;
     assert.match(control(at.directory, "status").stderr, /^ggscope: nothing is being recorded into /);
     process.kill(pid, "SIGKILL");
-    for (let i = 0; existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8")); i++) assert.ok(i < 200) || (await sleep(10));
+    while (isRunning(pid)) await sleep(10);
     output(ggscope, ["seal", "-q", at.directory]);
     const { spans, runs } = inWindows(at.directory);
     assert.deepEqual([spans.length, spans[1].end_ns], [2, -1]);
@@ -250,7 +260,7 @@ test("wrong input is one sentence", { skip }, async () => {
     bad([fresh(), "start"], 1, /^ggscope: cannot open .*: No such file or directory\n$/);
     bad([scratch(), "start"], 1, /^ggscope: nothing is being recorded into /);
     bad([scratch(), "snapshot"], 1, /^ggscope: nothing is being recorded into /);
-    // Who speaks another language is told so, and harms nobody.
+    // A client of another protocol gets an error and does no harm.
     const { connect } = await import("node:net");
     const say = (text) => new Promise((resolve) => {
         const socket = connect(join(at.directory, "control.sock"), () => socket.end(text));
@@ -278,7 +288,7 @@ test("top: one look where there is no terminal; tokens, ops, waits, faults, byte
     child.on("exit", () => running.delete(child));
     child.stdout.resume();
     await new Promise((resolve) => child.stdout.once("data", resolve));
-    // On a busy machine it may stand still for the whole of a look.
+    // On a busy machine the program may make no progress between two looks.
     let text = "";
     for (const end = Date.now() + 300_000; !/^tokens +(?!0\.0\/s)[^]*^MUL_MAT /m.test(text) && Date.now() < end;) text = output(ggscope, ["top", "-d", "300ms", directory]);
     child.kill("SIGTERM");
@@ -328,7 +338,8 @@ test("programs that are followed have the same windows, as far as they lived the
 test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window's size and ends with the recording", { skip }, async () => {
     const at = start([]);
     await at.steps(3);
-    // On a terminal; `then` gets the program's input once its screen is there. Resolves to all that was shown.
+    // Runs on a terminal; `then` gets the program's input once its screen is drawn. Resolves to all
+    // output.
     const shown = (command, then) => new Promise((resolve) => {
         const child = spawn("script", ["-qec", command, "/dev/null"], { stdio: ["pipe", "pipe", "ignore"] });
         let text = "", there = false;
@@ -340,10 +351,10 @@ test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window'
         });
         child.on("close", (status) => resolve({ status, text }));
     });
-    // `stty -g` before and after tells whether the terminal is as it was.
+    // `stty -g` before and after shows whether the terminal is restored.
     const session = async (keys, rows = 24, columns = 80) => {
-        writeFileSync(scratch("session"), `stty rows ${rows} cols ${columns}; stty -g > ${scratch("before")}; trap : INT; ${ggscope} top -d 100ms ${at.directory}; echo "status $?"; stty -g > ${scratch("after")}`);
-        const { text } = await shown(`sh ${scratch("session")}`, (input) => input.write(keys));
+        writeFileSync(scratch("session"), `stty rows ${rows} cols ${columns}; stty -g > "${scratch("before")}"; trap : INT; "${ggscope}" top -d 100ms "${at.directory}"; echo "status $?"; stty -g > "${scratch("after")}"`);
+        const { text } = await shown(`sh "${scratch("session")}"`, (input) => input.write(keys));
         assert.equal(readFileSync(scratch("before"), "utf8"), readFileSync(scratch("after"), "utf8"));
         return text;
     };
@@ -353,8 +364,8 @@ test("top on a terminal: q and Ctrl-C leave it as it was; it follows the window'
     assert.match(await session("\x03"), /\x1b\[\?25h\x1b\[\?1049l[^]*status 130/);
     const narrow = (await session("q", 12, 30)).split("\x1b[H").at(-1).split("\x1b[J")[0].split(/\r*\n/);
     assert.ok(narrow.length <= 12 && narrow.every((line) => line.replace(/\x1b\[K/g, "").length <= 30), JSON.stringify(narrow));
-    const last = await shown(`${ggscope} top -d 100ms ${at.directory}`, () => at.child.kill("SIGTERM"));
+    const last = await shown(`"${ggscope}" top -d 100ms "${at.directory}"`, () => at.child.kill("SIGTERM"));
     assert.equal(last.status, 0);
     assert.match(last.text, /\x1b\[\?1049l[^]*the recording has ended/);
-    await at.ended; // sealed, before its directory goes
+    await at.ended; // wait for sealing before the directory is removed
 });

@@ -1,9 +1,11 @@
-// A program that makes pictures, on ggml's own API, without llama.cpp and without GGUF: a small network with convolutions, group norms and
-// attention that is computed once per step of denoising. Its weights are in a file of its own kind, or in none.
+// A program that makes pictures, on ggml's own API, without llama.cpp and without GGUF: a small
+// network with convolutions, group norms and attention that is computed once per step of denoising.
+// Its weights are in a file of its own kind, or in none.
 //     diffusion-host make FILE
 //     diffusion-host run [FILE] [-c backend|context|scheduler] [-l map|read|set] [-n STEPS] [-t THREADS] [-s MICROSECONDS]
-// -c says through which function of ggml graphs are computed, -l how the weights come from the file; without a file they are made up. -s
-// is slept after each step. It prints a JSON line per step, with a hash of the result.
+// -c says through which function of ggml graphs are computed, -l how the weights come from the
+// file; without a file they are made up. -s is slept after each step. It prints a JSON line per
+// step, with a hash of the result.
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -69,7 +71,7 @@ static struct ggml_tensor * w(const char * name) {
     die(name);
 }
 
-// The weights follow each other without names; every program that reads such a file knows their order.
+// The weights follow each other without names; readers of such a file know their order.
 static void make_file(const char * path) {
     static char header[HEADER] = "diffusion-host 1\n";
     FILE *      file           = fopen(path, "wb");
@@ -94,7 +96,7 @@ static void map_weights(void) {
     close(fd);
     size_t at = HEADER;
     for (int i = 0; i < SHAPES; i++) {
-        weights[i]->data = data + at; // no buffer of ggml's knows of it
+        weights[i]->data = data + at; // in no buffer of ggml
         at += ggml_nbytes(weights[i]);
     }
 }
@@ -197,7 +199,7 @@ static float time_of(int step) {
     return (float) (1000 - 1000 * step / options.steps);
 }
 
-// Graph and data in one context, as programs did before there were backends.
+// Graph and data in one context, as in programs without backends.
 static void run_in_context(void) {
     struct ggml_context * c = ggml_init((struct ggml_init_params){.mem_size = 64 << 20});
     if (c == NULL) die("ggml_init");

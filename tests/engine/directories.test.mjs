@@ -1,22 +1,27 @@
-// Who may write where: taking a directory, replacing one, what a killed recording leaves, files that are not what they seem.
+// Directories: claiming one, replacing one, leftovers of a killed recording, files of unexpected
+// kinds.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, run, sanitized, scratch } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, run, sanitized, scratch } from "../lib.mjs";
+import { obstacle } from "./machine.mjs";
 import { hasLane } from "./traces.mjs";
 
 const tiny = model("tiny");
-scratch(); // so that the directory is there
+scratch(); // creates the directory
 let counter = 0;
 const fresh = () => scratch(`d${counter++}`);
 const generate = (...options) => [engine, "run", "-m", tiny, "-p", "Hello world", "-t", "1", "--ignore-eos", ...options];
 const quoted = (words) => words.map((word) => `'${word}'`).join(" ");
 const spools = () => readdirSync("/dev/shm").filter((name) => name.startsWith("ggscope-"));
 
-// A recording that is under way.
+// The reason why spools lie beside their recordings here, or false: /dev/shm is small.
+const beside = obstacle("spool") || false;
+
+// Starts a recording.
 function start(args, options = {}) {
     const child = spawn(ggscope, ["record", ...args], { stdio: ["ignore", "pipe", "pipe"], ...options });
     const said = { stdout: "", stderr: "" };
@@ -41,7 +46,8 @@ function refused(args, pattern) {
 const good = scratch("good");
 output(ggscope, ["record", "-q", "-o", good, "--", ...generate("-n", "3")]);
 
-// Recordings that are held up between taking the directory and making their spool: each leaves a file FOLDER/PID and waits for FOLDER/go.
+// Recordings that stop between claiming the directory and making their spool: each makes a file
+// FOLDER/PID and waits for FOLDER/go.
 writeFileSync(scratch("slow.c"), `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,9 +64,9 @@ int symlink(const char * target, const char * path) {
     return ((int (*)(const char *, const char *)) dlsym(RTLD_NEXT, "symlink"))(target, path);
 }`);
 output("gcc", ["-shared", "-fPIC", "-o", scratch("slow.so"), scratch("slow.c"), "-ldl"]);
-const heldUp = (folder) => (mkdirSync(folder), { env: { ...process.env, LD_PRELOAD: scratch("slow.so"), HELD_UP: folder } });
+const heldUp = (folder) => (mkdirSync(folder), { env: { ...process.env, LD_PRELOAD: preloadable(scratch("slow.so")), HELD_UP: folder } });
 
-test("of two recordings into one directory one is refused, and the other whole", async () => {
+test("of two recordings into one directory one is refused, and the other whole", { skip: beside }, async () => {
     const directory = fresh(), folder = fresh();
     const first = start(["-q", "-o", directory, "--", ...generate("-n", "4")], heldUp(folder));
     try {
@@ -74,7 +80,7 @@ test("of two recordings into one directory one is refused, and the other whole",
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
 
-test("8 recordings at once into one directory: one gets it, the others are refused before they touch it", async () => {
+test("8 recordings at once into one directory: one gets it, the others are refused before they touch it", { skip: beside }, async () => {
     const directory = fresh(), folder = fresh(), options = heldUp(folder);
     let ended = 0;
     const all = Array.from({ length: 8 }, () => start(["-q", "-o", directory, "--", ...generate("-n", "2")], options));
@@ -126,7 +132,7 @@ test("an engine whose ggscope was killed is live in whatever namespace, and seal
     outer.stdin.write("kill\n");
     await new Promise((done) => setTimeout(done, 50));
     const looked = run(ggscope, ["seal", directory]);
-    if (looked.status !== 0) assert.match(looked.stderr, /still being recorded/); // else the engine had ended
+    if (looked.status !== 0) assert.match(looked.stderr, /still being recorded/); // otherwise the engine had ended
     outer.stdin.end("end\n");
     await ended;
     for (let status = 1; status !== 0; ) {
@@ -137,10 +143,10 @@ test("an engine whose ggscope was killed is live in whatever namespace, and seal
     assert.equal(run(ggscope, ["check", directory]).status, 0);
 });
 
-test("killed before the first segment: the next recording removes what was left in memory", async () => {
+test("killed before the first segment: the next recording removes what was left in memory", { skip: beside }, async () => {
     const directory = fresh(), begun = fresh();
-    const killed = start(["-o", directory, "--", "sh", "-c", `: > ${begun}; exec sleep 3456`]);
-    await until(() => existsSync(begun), "the program"); // all processes that hold the place are there
+    const killed = start(["-o", directory, "--", "sh", "-c", `: > "${begun}"; exec sleep 3456`]);
+    await until(() => existsSync(begun), "the program"); // all processes that hold the mark exist
     const place = readlinkSync(join(directory, "spool"));
     const program = readFileSync(`/proc/${killed.child.pid}/task/${killed.child.pid}/children`, "utf8").trim().split(" ").map(Number);
     killed.child.kill("SIGKILL");
@@ -153,9 +159,9 @@ test("killed before the first segment: the next recording removes what was left 
     assert.equal(run(ggscope, ["record", "-q", "--force", "-o", directory, "--", ...generate("-n", "2")]).status, 0);
 });
 
-test("a program whose ggscope was killed before it computed anything is live, and sealed after its end", async () => {
+test("a program whose ggscope was killed before it computed anything is live, and sealed after its end", { skip: beside }, async () => {
     const directory = fresh(), begun = scratch("begun"), go = scratch("go-on");
-    const script = `: > ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))} > /dev/null 2>&1`; // nobody reads its output any more
+    const script = `: > "${begun}"; while [ ! -e "${go}" ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))} > /dev/null 2>&1`; // its output is not read
     const killed = start(["-q", "-o", directory, "--", "sh", "-c", script]);
     await until(() => existsSync(begun), "the program");
     killed.child.kill("SIGKILL");
@@ -188,7 +194,7 @@ test("what can still be sealed is not swept away", async () => {
 
 test("two that look at an unsealed recording at once: both get the answer", async () => {
     const directory = fresh();
-    const preload = join(build, "lib", "libggscope-capture.so"); // of this build: others may lie below the folder
+    const preload = preloadable(join(build, "lib", "libggscope-capture.so")); // of this build: there may be others below the folder
     output(generate()[0], generate("-n", "3").slice(1), { env: { ...process.env, LD_PRELOAD: preload, GGSCOPE_OUTPUT: directory } });
     assert.ok(existsSync(join(directory, "spool")));
     const all = Array.from({ length: 6 }, () => {
@@ -200,14 +206,14 @@ test("two that look at an unsealed recording at once: both get the answer", asyn
 
 test("a child in the background keeps its output, and does not keep us", async () => {
     const directory = fresh(), mark = scratch("mark"), go = scratch("go");
-    const script = `(while [ ! -e ${go} ]; do sleep 0.02; done; echo hi; echo oops >&2; echo ok > ${mark}) & echo first; exec ${quoted(generate("-n", "2"))}`;
+    const script = `(while [ ! -e "${go}" ]; do sleep 0.02; done; echo hi; echo oops >&2; echo ok > "${mark}") & echo first; exec ${quoted(generate("-n", "2"))}`;
     const recording = start(["-q", "-o", directory, "--", "sh", "-c", script]);
     const [status] = await once(recording.child, "exit");
     assert.equal(status, 0, recording.said.stderr);
     assert.ok(existsSync(join(directory, "trace.ggs")), "sealed while the child lives");
     assert.equal(run(ggscope, ["check", directory]).status, 0);
     writeFileSync(go, "");
-    await recording.ended; // its output has ended
+    await recording.ended; // wait for the end of its output
     assert.ok(existsSync(mark), "the child lived on");
     assert.match(recording.said.stdout, /^first\n[^]*hi\n$/);
     assert.match(recording.said.stderr, /oops\n$/);
@@ -218,14 +224,14 @@ test("a directory that is renamed while it is recorded to is sealed where it is;
     for (const removed of [false, true]) {
         const directory = fresh(), elsewhere = fresh(), begun = fresh(), go = fresh(), spools = scratch(`spools-${removed}`);
         mkdirSync(spools);
-        const script = `: > ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
+        const script = `: > "${begun}"; while [ ! -e "${go}" ]; do sleep 0.02; done; exec ${quoted(generate("-n", "3"))}`;
         const recording = start(["-q", "--spool", spools, "-o", directory, "--", "sh", "-c", script]);
-        await until(() => existsSync(begun), "the program to begin"); // before, ggscope itself opens the directory by its name
+        await until(() => existsSync(begun), "the program to begin"); // earlier, ggscope itself opens the directory by name
         try {
-            if (removed) rmSync(directory, { recursive: true, maxRetries: 50, retryDelay: 20 }); // the recording may still be making files there
+            if (removed) rmSync(directory, { recursive: true, maxRetries: 50, retryDelay: 20 }); // the recording may still create files there
             else renameSync(directory, elsewhere);
         } finally {
-            writeFileSync(go, ""); // it ends, whatever became of that
+            writeFileSync(go, ""); // it ends in any case
         }
         assert.equal(await recording.ended, removed ? 1 : 0, recording.said.stderr);
         if (removed) assert.match(recording.said.stderr, /^ggscope: [^\n]+ was removed while it was being recorded to/m);
@@ -250,7 +256,7 @@ test("a program without /proc: what is not seen is said, and check says it again
     assert.match(run(ggscope, ["check", directory]).stdout, /^warning +mappings +\d+ bytes of mapped files count as buffers/m);
 });
 
-// ---- files that are not what they seem ----
+// ---- files of unexpected kinds ----
 
 test("a pipe as experiment.json hangs nobody", () => {
     const directory = fresh();
@@ -258,7 +264,7 @@ test("a pipe as experiment.json hangs nobody", () => {
     rmSync(join(directory, "experiment.json"));
     output("mkfifo", [join(directory, "experiment.json")]);
     for (const verb of ["check", "stats", "seal"]) {
-        const result = run(ggscope, [verb, directory], { timeout: 20_000 });
+        const result = run(ggscope, [verb, directory], { timeout: 120_000 });
         assert.equal(result.signal, null, verb);
         assert.equal(result.status, 0, result.stderr);
     }
@@ -293,7 +299,7 @@ test("devices and links are written through, not replaced", () => {
     }
     symlinkSync(page, link);
     rmSync(page);
-    for (let again = 0; again < 2; again++) { // first to a file that is not there yet
+    for (let again = 0; again < 2; again++) { // first to a file that does not exist
         output(ggscope, ["report", "-q", "-o", link, good]);
         assert.ok(lstatSync(link).isSymbolicLink());
         assert.ok(lstatSync(page).isFile() && statSync(page).size > 1000);

@@ -1,9 +1,10 @@
-// ggscope doctor: what it says of engines and programs that can be recorded, and of those that cannot.
+// ggscope doctor on engines and programs that can be recorded, and on those that cannot.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
+import { wholeEngine } from "../variant.mjs";
 
 scratch();
 
@@ -17,7 +18,7 @@ function doctor(...args) {
 }
 const of = (checks, topic) => checks.filter((check) => check.topic === topic);
 
-// The functions that the capture library takes over, as the linker sees them.
+// The functions that the capture library hooks, from its symbol table.
 const hooks = output("nm", ["-D", "--defined-only", join(build, "lib", "libggscope-capture.so")]).split("\n")
     .map((line) => line.split(" ")[2]).filter((name) => /^(ggml|gguf|llama)_/.test(name ?? ""));
 
@@ -38,7 +39,7 @@ test("as text: one line each, exit status 0", () => {
     for (const line of result.stdout.trimEnd().split("\n")) assert.match(line, /^(ok|warn) +[a-z]+ +\S/);
 });
 
-// A little engine with the functions that matter, linked in one way or another.
+// A small engine with the relevant functions, linked in several ways.
 function fakeEngine(name, ...options) {
     const directory = scratch(name);
     mkdirSync(directory);
@@ -72,6 +73,9 @@ test("backends are listed with what will be seen of them", () => {
     assert.match(about("vulkan")[0].text, /every op, with its times on the device/);
     assert.match(about("cuda")[0].text, /ops and kernels/);
     for (const name of ["sycl", "blas"]) assert.match(about(name)[0].text, /whole graph runs.*its ops have no times/);
+    writeFileSync(join(directory, "libcupti.so.13"), "");
+    const found = JSON.parse(run(ggscope, ["doctor", "--json", directory], { env: { ...process.env, LD_LIBRARY_PATH: directory } }).stdout).checks;
+    assert.equal(found.find((check) => check.text.startsWith("libggml-cuda.so: ")).level, "ok", "libcupti is in LD_LIBRARY_PATH");
     assert.deepEqual(of(doctor(), "backend"), [], "the default engine has the CPU's alone");
 });
 
@@ -86,14 +90,18 @@ test("backends that have a folder to themselves, as Debian puts them, are found"
 
 test("an engine whose libraries call themselves directly is recognised, and the fallback named", () => {
     for (const option of ["-Wl,-Bsymbolic-functions", "-Wl,-Bsymbolic"]) {
-        const checks = doctor("--engine", fakeEngine(`symbolic${option}`, option));
+        const folder = fakeEngine(`symbolic${option}`, option), checks = doctor("--engine", folder);
         const barrier = checks.find((check) => check.text.startsWith("ggml_barrier"));
-        assert.equal(barrier.level, "warn", option); // ends are found by the next begin
+        assert.equal(barrier.level, "warn", option); // ends follow from the next begin
         assert.match(barrier.text, /cannot be hooked in libggml-cpu.so/);
         assert.match(barrier.fix, /-Bsymbolic-functions/);
         const begins = checks.find((check) => check.text.startsWith("ggml_cpu_extra_compute_forward"));
         assert.equal(begins.level, "fail");
         assert.match(begins.text, /only whole graph runs/);
+        const lines = run(ggscope, ["doctor", "--engine", folder, "--verbose"]).stdout.split("\n");
+        const blind = lines.map((line, i) => [line, i]).filter(([line]) => line.includes("cannot be hooked"));
+        assert.ok(blind.length > 1);
+        for (const [line, i] of blind) assert.equal(line.includes(" (build llama.cpp without "), !lines[i + 1].includes("cannot be hooked"), "consecutive ones have what is to be done once");
     }
     const hidden = doctor("--engine", fakeEngine("hidden", "-fvisibility=hidden", "-g"));
     assert.match(hidden.find((check) => check.text.startsWith("ggml_barrier")).text, /not exported/);
@@ -103,6 +111,15 @@ test("the same engine linked plainly is fine", () => {
     const checks = doctor("--engine", fakeEngine("plain"));
     for (const check of of(checks, "ops")) assert.equal(check.level, "ok", check.text);
     assert.match(of(checks, "engine")[0].text, /release that ggscope-engine was not built for/);
+});
+
+test("an engine without a CPU backend: that is said, not that the release lacks functions", () => {
+    const folder = scratch("no-cpu");
+    mkdirSync(folder);
+    for (const name of readdirSync(wholeEngine).filter((file) => /^lib(llama|ggml|ggml-base)\./.test(file))) symlinkSync(join(wholeEngine, name), join(folder, name));
+    const texts = doctor("--engine", folder).map((check) => check.text);
+    assert.ok(texts.some((text) => text.startsWith("ggml_cpu_extra_compute_forward: not there, as ggml's CPU backend is not: ")), texts.join("\n"));
+    assert.ok(!texts.some((text) => /^ggml_(graph_compute|cpu_extra_compute_forward): not in this release/.test(text)));
 });
 
 test("an engine that is not there is a failure", () => {
@@ -191,6 +208,27 @@ test("addons, stripped programs, ggml without llama.cpp, and what stands behind 
     assert.match(texts(doctor("sh")), /ok [^\n]*\/sh is a shell: what it starts can be recorded/);
 });
 
+test("libraries of an engine are looked at together, also through another one, and like findings are one line", () => {
+    const folder = fakeEngine("libraries");
+    for (const name of ["libggml-base.so", "libggml-cpu.so", "libllama.so"]) {
+        const checks = doctor(join(folder, name));
+        assert.deepEqual(checks.filter((check) => check.level === "fail" && check.topic === "program"), [], name);
+        assert.ok(of(checks, "ops").some((check) => /^ggml_barrier: in libggml-cpu\.so/.test(check.text)), name);
+    }
+    const between = join(folder, "libspeech.so"), addon = join(folder, "speech.node");
+    output("gcc", ["-shared", "-x", "c", "-o", between, "-", "-Wl,--no-as-needed", `-L${folder}`, "-lggml-cpu"], { input: "int speech;" });
+    output("gcc", ["-shared", "-x", "c", "-o", addon, "-", "-Wl,--no-as-needed", `-L${folder}`, "-lspeech"], { input: "int addon;" });
+    assert.ok(of(doctor(addon), "ops").some((check) => /^ggml_barrier: in libggml-cpu\.so/.test(check.text)));
+    const alone = scratch("alone.so");
+    output("gcc", ["-shared", "-x", "c", "-o", alone, "-", "-Wl,--no-as-needed", `-L${folder}`, "-lggml-cpu"], { input: "const char * text = \"GGML_ASSERT(%s) failed\";" });
+    assert.match(of(doctor(alone), "program").at(-1).text, /alone\.so needs libggml-cpu\.so, which is not found$/);
+
+    const two = "int ggml_init(void) { return 1; } int ggml_graph_compute(void) { return ggml_init(); } int user(void) { return ggml_graph_compute(); } int llama_decode(void) { return 1; } int llama_encode(void) { return 1; }";
+    output("gcc", ["-x", "c", "-shared", "-fPIC", "-o", scratch("two.node"), "-"], { input: two });
+    const lines = (...words) => run(ggscope, ["doctor", ...words, scratch("two.node")]).stdout.match(/llama_..code cannot be hooked/g).length;
+    assert.deepEqual([lines(), lines("--verbose")], [1, 2]);
+});
+
 test("files that only look like programs do no harm", () => {
     const good = scratch("good-program");
     output("gcc", ["-x", "c", "-o", good, "-"], { input: "int main(void) { return 0; }" });
@@ -201,7 +239,7 @@ test("files that only look like programs do no harm", () => {
         const bad = Buffer.from(i % 3 === 0 ? bytes.subarray(0, random(bytes.length)) : bytes);
         for (let k = 0; k < 40 && bad.length > 8; k++) bad[4 + random(i % 3 === 1 ? Math.min(1000, bad.length - 4) : bad.length - 4)] = random(256);
         writeFileSync(scratch("bad"), bad, { mode: 0o755 });
-        doctor(scratch("bad")); // whatever it says, it says it
+        doctor(scratch("bad")); // any answer will do
     }
 });
 

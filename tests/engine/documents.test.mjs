@@ -1,5 +1,5 @@
-// Every command of README, CONTRIBUTING, docs and the man pages. Commands in ```sh blocks are run as
-// they are written, in a directory with the models and recordings of the tutorial;
+// Every command of README, CONTRIBUTING, docs and the man pages. Commands in ```sh blocks are run
+// as they are written, in a directory with the models and recordings of the tutorial;
 // docs/tutorial.md has its own tests. Other commands have placeholders, or need other machines or
 // programs: their verbs, options, targets and files must exist.
 import { test } from "node:test";
@@ -49,9 +49,9 @@ for (const page of pages.filter((page) => page !== "docs/tutorial.md")) {
 }
 const manuals = readdirSync(join(root, "docs", "man")).map((file) => `docs/man/${file}`);
 const examples = (page) => [...read(page).replaceAll(/\\e\n\s*/g, "").matchAll(/^(?:\.Dl |\w*\$ +)?(ggscope(?:-engine)? .*)$/gm)].map(([, command]) => command);
-// Examples of man pages, with the tutorial's models and recordings in place of placeholders. Left out
-// are other programs, other machines, Graphviz (slow; tests/export has it) and commands of several
-// lines.
+// Examples of man pages, with the tutorial's models and recordings in place of placeholders. Left
+// out are other programs, other machines, Graphviz (slow; tests/export has it) and commands of
+// several lines.
 const elsewhere = /llama-|python3|PROGRAM|DIR|FOLDER|experiments\/|settings\.json|study|today|\bm\.gguf|\bserve\b|\bsynth\b|\bseal\b|\bprove\b|\battach\b|\bcontrol\b|^ggscope record|--faults|--rpc|\bjoin\b|\bdot -T|\|$|SELECT|\(dq/;
 for (const page of manuals) {
     const commands = examples(page).filter((command) => !elsewhere.test(command));

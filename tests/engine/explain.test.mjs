@@ -1,7 +1,9 @@
-// ggscope explain and what summaries say of causes: a recording that has one, and how it is told.
+// ggscope explain and the causes in summaries, for a recording that has one.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { existsSync, readFileSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { engineOf, variant } from "../variant.mjs";
 import { examples, written } from "../diagnosis/examples.mjs";
 
@@ -37,6 +39,36 @@ test("summaries say what shares of ops are of, with the rest, and what the progr
     assert.ok(shares.reduce((a, b) => a + b) <= 100.5, summary);
 });
 
+test("a program that taskset starts: its cores and its options count, not those of taskset", () => {
+    const directory = scratch("taskset"), cpu = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))[1];
+    output(ggscope, ["record", "-q", "-o", directory, "--", "taskset", "-c", cpu, ...command("--ubatch", "4")]);
+    assert.equal(JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8")).host.usable_cores, 1);
+    const { findings, program } = explain(directory), found = findings.find((finding) => finding.name === "small-batches");
+    assert.equal(program, "ggscope-engine");
+    assert.equal(found.remedy, "--ubatch 512");
+    assert.ok(found.verify.includes(` -- taskset -c ${cpu} `) && found.verify.endsWith(" --ubatch 512"), found.verify);
+    assert.ok(!findings.some((finding) => finding.name === "too-few-threads"));
+});
+
+const pictures = join(build, "tests", "diffusion-host");
+test("a program without tokens: graph runs are what it can gain", { skip: !existsSync(pictures) && "diffusion-host is not built" }, () => {
+    const directory = scratch("pictures"), file = scratch("pictures.gguf");
+    output(pictures, ["make", file]);
+    output(ggscope, ["record", "-q", "-o", directory, "--", pictures, "run", file, "-n", "3", "-t", "1"]);
+    const { program, rest, generate_ns } = explain(directory);
+    assert.equal(program, "a program on ggml.h");
+    assert.ok(generate_ns > 0);
+    assert.doesNotMatch(rest, /no token is seen/);
+});
+
+test("a gain that is not known is null, and said so", () => {
+    const directory = scratch("proved");
+    output(ggscope, ["record", "-q", "--prove", "-o", directory, "--", ...command("--no-repack")]);
+    const { condition, gain, gain_ns, gain_bytes } = explain(directory).findings.find((finding) => finding.name === "distorted-times");
+    assert.deepEqual({ condition, gain, gain_ns, gain_bytes }, { condition: true, gain: null, gain_ns: null, gain_bytes: null });
+    assert.match(output(ggscope, ["explain", directory]), /recorded with --prove: .* gain not known$/m);
+});
+
 test("diff names two CPU libraries", { skip: variant === "x64" && "this CPU has one library" }, () => {
     const { directory: a } = record("library-a"), { directory: b } = record("library-b", "--engine", engineOf("x64"));
     assert.match(run(ggscope, ["diff", a, b]).stdout, /the CPU libraries differ: libggml-cpu-\S+\.so and libggml-cpu-x64\.so/);
@@ -49,6 +81,19 @@ test("diff names the findings that one of the two has", () => {
     assert.ok(JSON.parse(output(ggscope, ["diff", "--json", whole, pieces])).causes.some((cause) => cause.startsWith(sentence)));
     assert.match(run(ggscope, ["diff", whole, pieces]).stdout, /^cause: {3}only B: the prompt is computed in pieces of 4 tokens \(up to \d+ % of the prompt time\)$/m);
     assert.match(run(ggscope, ["diff", pieces, whole]).stdout, /^cause: {3}only A: the prompt is computed in pieces of 4 tokens /m);
+});
+
+test("the commands that findings name run as they stand", () => {
+    const queries = output(join(build, "tests", "test-explain"), ["examples"]).trimEnd().split("\n").map((line) => line.split("\t").at(-1));
+    const commands = new Set(queries.flatMap((query) => query.split("; "))), env = { ...process.env, PATH: `${dirname(ggscope)}:${process.env.PATH}` };
+    assert.ok(commands.size >= 20);
+    renameSync(scratch("pieces"), scratch("two words"));
+    for (const command of commands) {
+        assert.match(command, /^(ggscope [a-z]+ DIR\b|grep )/);
+        const { status, stderr } = run("sh", ["-c", command.replaceAll("DIR", `'${scratch("two words")}'`)], { env });
+        assert.ok(status === 0 || (status === 1 && command.startsWith("grep ")), `${command}: ${status} ${stderr}`);
+    }
+    renameSync(scratch("two words"), scratch("pieces"));
 });
 
 test("what is no recording, and a condition that is none", () => {

@@ -1,17 +1,18 @@
-// ggscope export and its files: full disks, kills, traces that shrink; and the exports that run and record make by themselves.
+// Files of ggscope export: full disks, kills, traces that shrink; and the exports that run and
+// record make.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { ggscope, model, output, run, scratch } from "../lib.mjs";
+import { ggscope, model, output, run, scratch, withoutBlanks } from "../lib.mjs";
 import { readGgmlviz } from "../export/ggmlviz.mjs";
 import { readDot } from "../export/layout.mjs";
 import { fresh, generate, host, record, stats } from "./traces.mjs";
 
-const dense = generate(model("tiny"), "-n", "3", "-t", "2").directory;
-const many = generate(model("moe"), "-n", "6", "-t", "1").directory, contexts = record([host, "contexts", "-t", "2", "-g", "6", model("tiny")]).directory;
+const dense = generate(withoutBlanks(model("tiny")), "-n", "3", "-t", "2").directory;
+const many = generate(model("moe"), "-n", "6", "-t", "1").directory, contexts = record([host, "contexts", "-g", "6", model("tiny")]).directory;
 const split = ([program, ...args]) => [program, args];
 const streams = [["chrome"], ["perfetto"], ["fio"], ["ggmlviz"], ["buffers"], ["dot", "--token", "1"], ["csv", "--table", "ops"], ["parquet", "--table", "ops"]];
 const temporary = (folder) => readdirSync(folder, { recursive: true }).filter((f) => f.includes(".tmp-"));
@@ -47,7 +48,7 @@ test("a disk that is full: every format gives the reason, and leaves nothing hal
 });
 
 test("an export that is killed leaves nothing, or what the next one removes", { timeout: 120_000 }, async () => {
-    // A pipe in the place of a later file holds the export up between files.
+    // A pipe in place of a later file stops the export between files.
     const folder = fresh(), pipe = join(folder, "tensors.csv");
     mkdirSync(folder);
     output("mkfifo", [pipe]);
@@ -57,7 +58,8 @@ test("an export that is killed leaves nothing, or what the next one removes", { 
     await ended(held);
     assert.deepEqual(temporary(folder), []);
 
-    // A file that is being written: it has no name. Where it must have one, the next export removes it.
+    // A file being written has no name. If the file system requires one, the next export removes
+    // it.
     const big = generate(model("moe"), "-n", "12", "-t", "1").directory;
     for (const [format, name] of [["ggmlviz", "out.ggmlviz"], ["chrome", "out.json"], ["sqlite", "out.sqlite"]]) {
         const place = fresh(), file = join(place, name);
@@ -118,7 +120,7 @@ test("GGML_VIZ_OUTPUT and GGML_VIZ_VERBOSE: a file for ggml-viz at the end of ru
     assert.equal(quiet.status, 0, quiet.stderr);
     assert.ok(readGgmlviz(readFileSync(other)).length > 0);
     assert.ok(!quiet.stderr.includes("ggmlviz"));
-    // A file that cannot be written is said, and the program's status stays.
+    // A file that cannot be written is reported, and the program's status stays.
     const wrong = run(ggscope, ["record", "--quiet", "-o", fresh(), "--", host, "generate", model("tiny")], { env: { ...process.env, GGML_VIZ_OUTPUT: "/dev/full" } });
     assert.equal(wrong.status, 0);
     assert.match(wrong.stderr, /cannot write \/dev\/full: No space left on device/);
@@ -150,7 +152,7 @@ test("settings: temp_files are written, llama.cpp's names for keys are known, co
         const { nodes, edges } = readDot(readFileSync(join(folder, "graphs", `token_${token}.dot`), "utf8"));
         assert.deepEqual([nodes.length, edges.length], [metadata.total_nodes, metadata.total_edges]);
     }
-    // One thing by two names is fine if they agree; a comment that hides a brace is found where it is.
+    // Two names for one setting may agree; a comment that hides a brace is located.
     const twins = (other) => JSON.stringify({ experiment: { model: model("tiny"), prompt: "x", tokens_to_generate: 2, n_predict: other, n_threads: 1 }, paths: { output_dir: `twins-${other}` } });
     writeFileSync(file, twins(3));
     assert.match(run(ggscope, ["run", "--settings", file]).stderr, /experiment.tokens_to_generate is given twice: 2, and as n_predict 3/);
@@ -174,7 +176,7 @@ test("exports of many files are written on all cores, to the same bytes", () => 
         assert.deepEqual(files(all), files(one), what);
         assert.ok(files(one).length > 1, what);
         for (const name of files(one)) assert.ok(readFileSync(join(one, name)).equals(readFileSync(join(all, name))), `${what}: ${name}`);
-        const again = run(...split(write(all))); // files of all processes are counted
+        const again = run(...split(write(all))); // counts the files of all processes
         assert.match(again.stderr, new RegExp(`\\b${files(all).length} (unchanged )?files`), again.stderr);
     }
     for (const format of ["csv", "json", "dot"]) {
@@ -196,7 +198,7 @@ test("a file that cannot be written is said once, whichever process would write 
 
 test("export makes the folders above its output", () => {
     const folder = fresh(), recording = join(folder, "recording");
-    output(ggscope, ["run", "-q", "-m", model("tiny"), "-p", "x", "-n", "2", "-t", "1", "-o", recording]);
+    output(ggscope, ["run", "-q", "-m", withoutBlanks(model("tiny")), "-p", "x", "-n", "2", "-t", "1", "-o", recording]);
     for (const [format, name] of [["json", "a/b/json"], ["sqlite", "c/d/all.db"], ["fio", "e/f/log"], ["dot", "g/h/"]]) {
         output(ggscope, ["export", recording, "-q", "--format", format, "-o", join(folder, name)]);
         assert.ok(existsSync(join(folder, name)), name);
@@ -214,7 +216,7 @@ test("gguf --csv --full: shape, type, dimensions, elements and file of every ten
         const sizes = shape.split("x").map(Number);
         assert.deepEqual(four.map(Number), [...sizes, 1, 1, 1].slice(0, 4));
         assert.deepEqual([sizes.length, sizes.reduce((a, b) => a * b), file], [Number(dims), Number(elements), basename(model("moe"))]);
-        if (!known.has(name)) continue; // of experts JSON lists the parts
+        if (!known.has(name)) continue; // JSON lists the parts of experts
         compared++;
         assert.deepEqual([sizes, dtype], [known.get(name).shape, known.get(name).dtype]);
     }

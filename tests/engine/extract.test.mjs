@@ -21,7 +21,7 @@ const replayed = (file, ...options) => JSON.parse(run(engine, ["replay", "--json
 
 const dense = () => model("tiny", "--layers", "3");
 const cases = [
-    ["llama", dense, [], ["MUL_MAT:Qcur-1", "MUL_MAT:ffn_out-1", "MUL:attn_norm-1", "ROPE:Qcur-1", "GLU:ffn_swiglu-1", "GET_ROWS:embd", "kqv_out-1"], "Qcur-1|ffn_out-1|attn_norm-1|swiglu-1|GET_ROWS:embd|FLASH"],
+    ["llama", dense, [], ["MUL_MAT:Qcur-1", "MUL_MAT:ffn_out-1", "MUL:attn_norm-1", "ROPE:Qcur-1", "GLU:ffn_swiglu-1", "GET_ROWS:embd", "kqv_out-1", "SET_ROWS:cache_v_l1"], "Qcur-1|ffn_out-1|attn_norm-1|swiglu-1|GET_ROWS:embd|FLASH|cache_v_l1"],
     ["llama, F16", () => model("tiny", "--layers", "3", "--types", "f16"), [], ["MUL_MAT:ffn_out-1"], "ffn_out-1"],
     ["llama without flash attention", dense, ["--flash-attn", "off"], ["SOFT_MAX:kq_soft_max-1", "MUL_MAT:kq-1"], "SOFT_MAX|kq-1"],
     ["qwen3moe", () => model("tiny", "--arch", "qwen3moe", "--layers", "3", "--experts", "4", "--experts-used", "2"), [], ["MUL_MAT_ID:ffn_moe_gate-1"], "ffn_moe_gate-1"],
@@ -77,7 +77,7 @@ test("what was overwritten is told from what is computed wrong", () => {
     const result = run(engine, ["replay", file]);
     assert.equal(result.status, 1);
     assert.match(result.stdout, /in channel 17, 3 of \d+ elements differ/);
-    assert.match(result.stdout, /the op alone is right: look for who overwrites it/);
+    assert.match(result.stdout, /the op itself is right: something overwrites its result/);
 });
 
 test("without a dump the recorded command runs again, and its inputs are compared", () => {
@@ -89,18 +89,18 @@ test("without a dump the recorded command runs again, and its inputs are compare
     assert.match(again.stderr, /^no tensors of MUL_MAT:ffn_out-1 were kept: running the recorded command again$/m);
     assert.equal(replayed(file).backends.find((b) => b.name === "CPU").recorded.differ, 0);
     assert.deepEqual(readFileSync(file), readFileSync(extracted(dumped(path, "ffn_out-1"), "MUL_MAT:ffn_out-1")));
-    // Without values nothing can be compared, and that is said.
+    // Without values nothing can be compared, and extract says so.
     const plain = run(ggscope, ["extract", directory(words("Hello world, one two three.")), "MUL_MAT:ffn_out-1", "-o", file]);
     assert.equal(plain.status, 0, plain.stderr);
     assert.match(plain.stderr, /nothing shows that they were the same/);
-    // A command that computes something else now: its prompt is in a file that has changed.
+    // The command computes something else: its prompt file has changed.
     const prompt = scratch("prompt.txt"), other = scratch("other.gguf");
     writeFileSync(prompt, "Once upon a time");
     const changing = directory(["run", "-q", "-o", fresh(), "--values", "-m", path, "-f", prompt, "-n", "1", "-t", "2", "--no-repack", "--ignore-eos"]);
     writeFileSync(prompt, "Something else again");
     const refused = run(ggscope, ["extract", changing, "MUL_MAT:ffn_out-1", "-o", other]);
     assert.deepEqual([refused.status, existsSync(other)], [1, false]);
-    assert.match(refused.stderr, /the inputs of MUL_MAT:ffn_out-1 are others when the command runs again/);
+    assert.match(refused.stderr, /the inputs of MUL_MAT:ffn_out-1 differ when the command runs again/);
 });
 
 test("what is missing or no op is one sentence", () => {
@@ -108,7 +108,7 @@ test("what is missing or no op is one sentence", () => {
     output(ggscope, ["run", "-q", "--values", "-o", none, "-m", path, "-p", "x", "-n", "1"]);
     assert.deepEqual(rows(none, "op_dumps").op_dumps, []);
     const file = scratch("nothing.gguf");
-    for (const [args, said] of [[[none, "MUL_MAT:nothing"], /there is no op MUL_MAT:nothing/]]) {
+    for (const [args, said] of [[[none, "MUL_MAT:nothing"], /there is no op MUL_MAT:nothing/], [[none, "MUL_MAT:fn_out-1"], /did you mean MUL_MAT:ffn_out-1$/m], [[none, "ffn_out"], /did you mean ffn_out-0$/m]]) {
         const refused = run(ggscope, ["extract", ...args, "-o", file]);
         assert.deepEqual([refused.status, existsSync(file)], [1, false]);
         assert.match(refused.stderr, said);

@@ -1,4 +1,5 @@
-// Page faults: recorded as they happen, brought together with ops, tensors and tokens, and the same in stats, log and exports.
+// Page faults: recorded, attributed to ops, tensors and tokens, and the same in stats, log and
+// exports.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, mkdirSync, chownSync } from "node:fs";
@@ -20,14 +21,14 @@ function recorded(options, program) {
 
 const count = (s) => s.minor + s.major + s.open;
 
-// What must hold of any recording with faults.
+// Holds for any recording with faults.
 function consistent(directory) {
     const t = rows(directory, "faults", "op_runs", "runs", "files", "losses");
     const total = stats(directory).machine.faults;
     assert.ok(t.faults.length > 100);
     assert.deepEqual(t.losses, []);
     assert.equal(total.lost, 0);
-    // In order of time, and stats adds them up.
+    // Faults are in order of time, and stats sums them up.
     for (let i = 1; i < t.faults.length; i++) assert.ok(t.faults[i].begin_ns >= t.faults[i - 1].begin_ns);
     assert.equal(count(total), t.faults.length);
     assert.equal(total.stalled_ns, sum(t.faults, "duration_ns"));
@@ -38,9 +39,12 @@ function consistent(directory) {
     for (const by of ["by_op", "by_layer"]) assert.equal(sum(total[by], "stalled_ns"), total.in_ops.stalled_ns, by);
     assert.equal(sum(total.by_weight, "stalled_ns"), total.model.stalled_ns);
     assert.equal(total.by_token.reduce((n, g) => n + count(g), 0), t.faults.filter((f) => f.step >= 0).length);
-    // A page of a file lies in the file.
+    // Of a selection without faults they are zero, not unknown.
+    const none = JSON.parse(output(ggscope, ["stats", "--json", "--tensor", "no-such-tensor", directory])).machine.faults;
+    assert.deepEqual([count(none), none.stalled_ns, none.by_op], [0, 0, []]);
+    // The page of a file is inside the file.
     for (const f of t.faults) if (f.file) assert.ok(f.file_offset < t.files[f.file - 1].size);
-    // A fault of an op lies in its run on that thread, and they do not take longer than it.
+    // A fault of an op is within its run on that thread, and all of them take no longer than it.
     const runs = new Map(t.op_runs.map((r) => [`${r.run} ${r.node} ${r.os_thread}`, { ...r, stalled: 0 }]));
     const steps = new Map(t.runs.map((r) => [r.run, r.step]));
     for (const f of t.faults.filter((f) => f.run)) {
@@ -86,10 +90,10 @@ test("a model that does not fit: faults at its bytes, with the tensors that lie 
     assert.ok(total.model.major > 0, "pages had to be read");
     assert.equal(mapped.length, count(total.model));
     assert.ok(mapped.filter((f) => f.run).length > 0.9 * mapped.length, "ops touch the model");
-    // Every token reads the model again, because it does not stay.
+    // Every token reads the model again, because it does not stay in memory.
     for (const token of [0, 1, 2]) assert.ok(count(total.by_token.find((g) => g.token === token)) > 10, `token ${token}`);
 
-    // The log says the same, line by line; its weights are where the file has them.
+    // The log has the same faults line by line, and weights at the file's offsets.
     const map = new Map(JSON.parse(output(ggscope, ["gguf", "--json", path])).tensors.map((w) => [w.name, w]));
     const log = JSON.parse(output(ggscope, ["log", "--faults", "--source", "disk", "--json", directory])).faults;
     assert.deepEqual(log.map((f) => [f.begin_ns, f.file_offset, f.duration_ns]), mapped.map((f) => [f.begin_ns, f.file_offset, f.duration_ns]));
@@ -111,7 +115,7 @@ test("a model that does not fit: faults at its bytes, with the tensors that lie 
     for (const line of terminal(80, ggscope, ["log", "--faults", directory]).split("\n").slice(0, 2000)) assert.ok([...line].length <= 80, line);
     for (const line of terminal(80, ggscope, ["stats", directory]).split("\n")) assert.ok([...line].length <= 80, line);
 
-    // So do a part of it, and the exported table.
+    // So do a part of the recording, and the exported table.
     const part = JSON.parse(output(ggscope, ["stats", "--json", "--token", "1", "--layer", "3", directory])).machine.faults;
     const those = JSON.parse(output(ggscope, ["log", "--faults", "--layer", "3", "--token", "1", "--json", directory])).faults;
     assert.equal(part === null ? 0 : part.stalled_ns, sum(those, "duration_ns"));
@@ -166,7 +170,7 @@ test("without root: faults as far as the kernel permits, block requests not, and
     assert.equal(typeof experiment(directory).settings.io, "string");
     const paranoid = Number(readFileSync("/proc/sys/kernel/perf_event_paranoid", "utf8"));
     if (paranoid <= 2 && !refused) consistent(directory);
-    // Of context switches the own side is seen; who ran instead takes root.
+    // Switches of the own threads are visible to everyone; what ran instead needs root.
     if (!experiment(directory).settings.switches) return;
     const spans = rows(directory, "off_cpu").off_cpu;
     assert.ok(spans.length > 0 && spans.every((span) => span.other === 0));
@@ -206,11 +210,11 @@ test("threads without a CPU: spans, what they were computing, what was lost, and
     assert.equal(sum(lost.by_op, "lost_ns"), lost.lost_ns);
     assert.equal(sum(lost.by_other, "lost_ns"), lost.thread_ns);
     if (lost.others_seen) assert.ok(spans.some((span) => span.other === 2), "the other thread of the program");
-    // A span in an op lies between the begin and the end of that op's run on the thread.
+    // A span in an op is between the begin and the end of that op's run on the thread.
     const runs = rows(directory, "op_runs").op_runs;
     for (const span of spans.filter((one) => one.run !== 0).slice(0, 20)) {
         const op = runs.find((row) => row.run === span.run && row.node === span.node && row.os_thread === span.os_thread);
         assert.ok(op && span.begin_ns + span.duration_ns <= op.begin_ns + op.duration_ns + 1000 && span.begin_ns >= op.begin_ns - 1000, JSON.stringify({ span, op }));
     }
-    assert.match(output(ggscope, ["stats", directory]), /^off CPU {3}a thread that others needed had no CPU in /m);
+    assert.match(output(ggscope, ["stats", directory]), /^off CPU {3}a thread that was waited for had no CPU in /m);
 });

@@ -1,15 +1,17 @@
-// ggscope figure: every kind of a dense and a mixture-of-experts recording, as SVG and PDF, with numbers that other verbs print too.
+// ggscope figure: every kind for a dense model and a mixture of experts, as SVG and PDF, with the
+// numbers of other verbs.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
 import { build, engine, ggscope, model, output, run, scratch } from "../lib.mjs";
+import { browse } from "../server.mjs";
 import { noGroups } from "../memory-group.mjs";
 import { generate, record } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "6", "-t", "2").directory, moe = generate(model("moe"), "-n", "6", "-t", "2").directory;
-const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
+const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "token-bytes", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
 const ofExperts = new Set(["experts", "expert-matrix", "choices", "working-sets", "lead-times"]);
 const json = (...words) => JSON.parse(output(ggscope, [...words, "--json"]));
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
@@ -28,7 +30,7 @@ function rowsOf(directory, ...options) {
     return rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
 }
 
-// Elements in order, with their attributes; fails where they are not well nested.
+// Elements in order, with their attributes; fails if they do not nest.
 function elements(svg) {
     const found = [], open = [];
     for (const [, closes, name, attributes, ends] of svg.matchAll(/<(\/?)([a-z]+)((?:\s+[\w-]+="[^"<]*")*)\s*(\/?)>/g)) {
@@ -41,7 +43,7 @@ function elements(svg) {
     return found;
 }
 
-// Objects of a PDF by number, each { head, stream }, found by its table.
+// Objects of a PDF by number, each { head, stream }, found by its cross-reference table.
 function objects(pdf) {
     const text = pdf.toString("latin1"), xref = Number(/startxref\n(\d+)\n%%EOF\n$/.exec(text)[1]);
     const lines = text.slice(xref).split("\n");
@@ -57,7 +59,7 @@ function objects(pdf) {
     return found;
 }
 
-// Texts on one line do not touch and end inside, whichever font a viewer has: each names its length.
+// Texts on one line do not overlap and end inside the page with any font: each states its length.
 function apart(all, what) {
     const [, , wide] = numbersOf(all[0].viewBox);
     const texts = all.filter((one) => one.name === "text" && one.transform === undefined && one["font-weight"] === undefined).map((one) => {
@@ -139,12 +141,12 @@ test("paging: the scale shows every policy, and no two curves look the same with
         const svg = draw(directory, "svg", "--kind", "paging").toString(), rows = rowsOf(directory, "--kind", "paging");
         const most = (...policies) => Math.max(...rows.filter((row) => policies.includes(row.policy)).map((row) => Number(row.bytes_per_token)));
         assert.ok(most("linux") > 4 * most("lru", "opt"), "Linux reads far more with little memory");
-        // A logarithmic axis: three neighbouring labels of the y axis are a factor apart, not a difference.
+        // On a logarithmic axis neighbouring labels of y have equal ratios, not differences.
         const labels = [...svg.matchAll(/text-anchor="end"[^>]*>([\d.]+) ([KMG]?i?B)</g)].map(([, n, unit]) => Number(n) * { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit]);
         assert.ok(labels.length >= 4 && labels[1] / labels[0] === labels[2] / labels[1], labels.join(" "));
         assert.ok(labels[0] < most("opt") && labels.at(-1) >= most("linux"));
         const dashes = [...svg.matchAll(/<path [^>]*fill="none"[^>]*stroke-width="1.10"[^>]*>/g)].map(([path]) => /dasharray="([\d.]+)"/.exec(path)?.[1] ?? "0");
-        const curves = new Set(rows.map((row) => row.policy)).size - 1; // Linux has points
+        const curves = new Set(rows.map((row) => row.policy)).size - 1; // Linux is drawn as points
         assert.equal(new Set(dashes).size, curves, dashes.join(" "));
     }
 });
@@ -167,15 +169,38 @@ test("tokens has the steps of the recording", () => {
     assert.deepEqual(rowsOf(moe, "--kind", "tokens").map((row) => [Number(row.token), row.phase, Number(row.begin_ns), Number(row.end_ns)]), right);
 });
 
+test("the memory map hatches what was not read", () => {
+    const { bytes_touched: touched, bytes } = json("stats", moe).model;
+    assert.ok(touched < 0.9 * bytes, "experts that no token chose");
+    output(ggscope, ["figure", moe, "--kind", "memory-map", "-o", scratch("map.svg")]);
+    assert.match(readFileSync(scratch("map.svg"), "utf8"), />untouched</);
+});
+
+test("the memory map has the bytes of buffers that ops touch, as the page has them", async () => {
+    for (const directory of [dense, moe]) {
+        await browse([directory], async (get) => {
+            const { buffer_ranges: of } = await get("/api/x/0/heat"), { buffers } = await get("/api/x/0/buffers");
+            const shown = new Set(buffers.filter((one) => one.file === null && one.class !== "weights").map((one) => one.buffer));
+            const right = of.buffer.flatMap((buffer, i) => (shown.has(buffer) ? [[buffer, of.buffer_offset[i], of.bytes[i], of.bytes_touched[i]]] : []));
+            const rows = rowsOf(directory, "--kind", "memory-map").filter((row) => row.buffer !== "");
+            const key = (one) => one.join();
+            assert.ok(right.length > 10);
+            assert.deepEqual(rows.map((row) => key([row.buffer, row.buffer_offset, row.bytes_read, row.bytes_touched])).sort(), right.map(key).sort());
+        });
+        output(ggscope, ["figure", directory, "--kind", "memory-map", "-o", scratch("buffers.svg")]);
+        for (const name of ["KV cache", "compute"]) assert.match(readFileSync(scratch("buffers.svg"), "utf8"), new RegExp(`>${name}<`));
+    }
+});
+
 test("heat and the memory map have the accesses of stats, by tensor", () => {
     for (const directory of [dense, moe]) {
         const right = new Map(json("stats", directory, "--token", "0..").weights.map((row) => [row.name, row]));
         for (const kind of ["heat-over-offset", "memory-map"]) {
-            const rows = rowsOf(directory, "--kind", kind), bytes = new Map();
+            const rows = rowsOf(directory, "--kind", kind).filter((row) => row.file !== ""), bytes = new Map();
             for (const row of rows) if (row.name) bytes.set(row.name, (bytes.get(row.name) ?? 0) + Number(row.bytes_read));
             assert.ok(right.size > 100);
             for (const [name, { bytes_read: read }] of right) assert.equal(bytes.get(name), read, name);
-            // No byte of the files is left out, none counts twice.
+            // Every byte of the files counts exactly once.
             let at = 0;
             for (const row of rows) assert.equal(Number(row.file_offset), at), (at += Number(row.bytes));
         }
@@ -221,8 +246,28 @@ test("durations, storage and token-ops have the numbers of stats and log", () =>
         );
         const ops = json("log", "--token", "3", directory).ops.filter((op) => op.fused_with === null && op.duration_ns > 0);
         assert.deepEqual(rowsOf(directory, "--kind", "token-ops", "--token", "3").map((row) => [row.op, row.name, Number(row.duration_ns)]), ops.map((op) => [op.op, op.name, op.duration_ns]));
-        assert.match(draw(directory, "svg", "--kind", "token-ops").toString(), />token 1</);
+        const boxes = draw(directory, "svg", "--kind", "token-ops").toString();
+        for (const text of ["token 1", "matrix product", "norm"]) assert.ok(boxes.includes(`>${text}<`), text);
+        const moved = rowsOf(directory, "--kind", "token-bytes", "--token", "3"), { bytes_read, bytes_written } = json("stats", "--token", "3", directory);
+        assert.equal(sum(moved.map((row) => Number(row.bytes))), bytes_read + bytes_written);
+        assert.match(draw(directory, "svg", "--kind", "token-bytes", "--token", "3").toString(), />bytes read and written \([KM]iB\)</);
     }
+});
+
+test("maps of touched pages and page faults have the numbers of prove and log", () => {
+    const proved = scratch("proved");
+    output(ggscope, ["run", "-q", "-m", model("tiny", "--layers", "2"), "-p", "Once", "-n", "2", "-t", "1", "--prove", "--no-repack", "-o", proved]);
+    const pages = rowsOf(proved, "--kind", "page-map"), { pages_touched, page_bytes } = json("prove", proved);
+    // A page counts once here, and there in each graph run that touches it: two steps, the warm-up.
+    const touched = sum(pages.map((row) => Number(row.bytes_touched))), all = pages_touched * page_bytes;
+    assert.ok(touched <= all && touched >= all / 3, `${touched} bytes of ${pages_touched} pages`);
+    for (const row of pages) assert.ok(Number(row.bytes_touched) <= Number(row.bytes), JSON.stringify(row));
+    assert.match(draw(proved, "svg", "--kind", "page-map").toString(), />part touched/);
+    assert.match(run(ggscope, ["figure", dense, "--kind", "page-map", "--data", "-"]).stderr, /touched pages \(--prove\) were not recorded/);
+    if (json("stats", moe).machine.faults === null) return;
+    const faults = json("log", "--faults", moe).faults.filter((one) => one.file !== null && one.token !== null);
+    assert.equal(sum(rowsOf(moe, "--kind", "fault-map").map((row) => Number(row.minor) + Number(row.major))), faults.length);
+    assert.match(draw(moe, "pdf", "--kind", "fault-map").toString("latin1"), /^%PDF/);
 });
 
 test("a timeline has every op run, alone where there is room, else in bins", () => {
@@ -238,6 +283,9 @@ test("a timeline has every op run, alone where there is room, else in bins", () 
         assert.ok(sum(found.map((row) => Number(row.op_runs))) < all / 10);
         assert.match(draw(directory, "svg", "--kind", "timeline", ...near).toString(), />matrix product</);
         assert.match(run(ggscope, ["figure", directory, "--kind", "timeline", "--since", "9000s", "--data", "-"]).stderr, /nothing was recorded in this time/);
+        // What is painted last, and last in the legend, lies over the rest: stalls are within ops.
+        const svg = draw(directory, "svg", "--kind", "timeline").toString(), place = (name) => svg.indexOf(`>${name}<`);
+        if (rows.some((row) => Number(row.stalled_ns) > 0)) for (const name of ["waiting", "matrix product", "attention", "norm", "element-wise"]) assert.ok(place(name) < place("stalled by page faults"), name);
     }
 });
 
@@ -286,14 +334,23 @@ test("two recordings: lanes on one scale, values as an error, experts by recordi
     assert.deepEqual(new Set(both.map(([lane]) => lane)), new Set(["0", "1", "2", "3"]));
     assert.equal(both.filter(([lane]) => lane < 2).length, lanes.length);
     assert.ok(both.every(([, begin]) => Number(begin) < 60e9), "times from the begin of the token");
+    // The same for bins.
+    const bins = output(ggscope, ["figure", moe, dense, "--kind", "timeline", "--data", "-"]).trim().split("\n").slice(1).map((line) => line.split(",").map(Number));
+    const first = (rows) => Math.min(...rows.map(([, begin]) => begin));
+    assert.deepEqual(new Set(bins.map(([lane]) => lane)), new Set([0, 1, 2, 3]));
+    assert.ok(first(bins.filter(([lane]) => lane >= 2)) < Math.min(...rowsOf(dense, "--kind", "timeline").map((row) => Number(row.begin_ns))) / 2, "from the begin of each");
     const svg = scratch("both.svg");
+    output(ggscope, ["figure", moe, dense, "--kind", "timeline", "-o", svg]);
+    const whole = readFileSync(svg, "utf8"), labels = [...whole.matchAll(/y="([\d.]+)"[^>]*>[AB]: CPU thread/g)].map(([, y]) => Number(y));
+    const boxes = [...whole.matchAll(/<path d="M[\d.]+ ([\d.]+)[^"]*" fill="#0072b2"/g)].map(([, y]) => Number(y));
+    assert.ok(boxes.some((y) => y > labels[2]), "boxes of B are in its lanes");
     output(ggscope, ["figure", moe, dense, "--kind", "timeline", "--token", "2", "-o", svg]);
     assert.match(readFileSync(svg, "utf8"), />A: CPU thread 0<[^]*>B: CPU thread 1</);
     const shares = output(ggscope, ["figure", moe, moe, "--kind", "expert-domains", "--layer", "3", "--data", "-"]).trim().split("\n").slice(1).map((line) => line.split(",").map(Number));
     const right = JSON.parse(output(ggscope, ["experts", "--json", moe, moe])).by_layer.find((one) => one.layer === 3).domains;
     assert.equal(shares.length, 2 * right[0].shares.length);
     for (const [layer, recording, expert, share] of shares) assert.ok(layer === 3 && Math.abs(share - right[recording - 1].shares[expert]) < 1e-6);
-    for (const [words, said] of [[[moe, "-k", "expert-domains"], /needs two recordings/], [[moe, dense, "-k", "tokens"], /--kind tokens is of at most 1 recording/], [[moe, dense, moe, "-k", "values"], /of at most 2 recordings/]])
+    for (const [words, said] of [[[moe, "-k", "expert-domains"], /needs two recordings/], [[moe, dense, "-k", "tokens"], /--kind tokens shows at most 1 recording/], [[moe, dense, moe, "-k", "values"], /shows at most 2 recordings/]])
         assert.match(run(ggscope, ["figure", ...words, "--data", "-"]).stderr, said);
 });
 
@@ -327,8 +384,9 @@ test("width, height, font size and caption", () => {
     assert.ok(elements(draw(dense, "svg", "-k", "tokens", "--font-size", "11").toString()).some((one) => one["font-size"] === "11.00"));
     const svg = draw(dense, "svg", "-k", "tokens", "--caption").toString();
     assert.match(svg, />Time of each token: tiny\.gguf</);
-    assert.match(svg, /ggscope-engine/);
-    assert.match(svg, /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    assert.match(svg, /<text [^>]*textLength=[^>]*>[^<]* · [^<]*ggscope-engine/, "a wider font runs out of the figure");
+    assert.match(svg.replace(/<[^>]*>|\n/g, " "), / -p\s+'[^']* [^']*' /);
+    assert.match(svg.replace(/<[^>]*>|\n/g, " "), /\d{4}-\d\d-\d\d\s+\d\d:\d\d:\d\d\s+UTC/, "long paths divide it into lines");
     assert.doesNotMatch(draw(dense, "svg", "-k", "tokens").toString(), /ggscope-engine/);
 });
 
@@ -345,7 +403,7 @@ test("wrong command lines say what is wrong, and write nothing", () => {
         [["-k", "tokens", "-o", "a.svg", "--since", "1s"], /--since and --until need --kind timeline or requests/],
         [["-k", "tokens", "-o", "a.svg", "--marks", "disk"], /--marks needs --kind access-order/],
         [["-k", "tokens", "-o", "a.svg", "--figure", "token_ns"], /--figure needs --kind miss-curve/],
-        [["-k", "miss-curve", "-o", "a.svg", "--token", "1"], /is of whole recordings/],
+        [["-k", "miss-curve", "-o", "a.svg", "--token", "1"], /shows whole recordings/],
     ]) {
         const { status, stderr } = run(ggscope, ["figure", dense, ...words], { cwd: folder });
         assert.equal(status, 2, words.join(" "));

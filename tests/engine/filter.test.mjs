@@ -1,4 +1,4 @@
-// One filter for sums, logs, heat and pictures: what it leaves in one is what it leaves in the others.
+// One filter for sums, logs, heat and pictures: it selects the same ops in all of them.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
@@ -27,7 +27,7 @@ const filters = {
 
 for (const [name, options] of Object.entries(filters)) {
     test(`${name}: sums are those of the log's rows`, () => {
-        // An op is one with the nodes that were fused into it: where bytes are asked for, one of them may have them.
+        // An op includes the nodes fused into it: any of them may have the requested bytes.
         const found = json("log", ...options).ops;
         const heads = new Map(found.map((op) => [`${op.run} ${op.fused_with ?? op.node}`, op]));
         for (const [key, op] of heads) if (op.fused_with !== null) heads.set(key, found.find((one) => `${one.run} ${one.node}` === key) ?? all.find((one) => `${one.run} ${one.node}` === key));

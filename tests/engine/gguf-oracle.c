@@ -1,6 +1,7 @@
-// What the engine's own GGUF reader says: "OFFSET SIZE TYPE NAME" for each tensor, one line each, offsets from the start
-// of the file. `gguf-oracle --types` lists the types of the library instead: "NUMBER BLOCK BYTES NAME"; `gguf-oracle --values FILE` says
-// "MEAN SQUARE NAME" of the values of each tensor, as the engine sees them.
+// What the engine's own GGUF reader says: "OFFSET SIZE TYPE NAME" for each tensor, one line each,
+// offsets from the start of the file. `gguf-oracle --types` lists the types of the library instead:
+// "NUMBER BLOCK BYTES NAME"; `gguf-oracle --values FILE` says "MEAN SQUARE NAME" of the values of
+// each tensor, as the engine sees them.
 #include <ggml.h>
 #include <gguf.h>
 

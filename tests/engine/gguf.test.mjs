@@ -1,4 +1,4 @@
-// ggscope gguf: every byte of every file, against the engine's own reader and on files that are wrong.
+// ggscope gguf: every byte of every file, compared with the engine's reader; and invalid files.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, openSync, closeSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { build, engine, ggscope, model, output, run, scratch, vocabularies } from "../lib.mjs";
 import { gguf } from "../gguf-builder.mjs";
 
-scratch(); // made here, outside any test, it lives until all of them have ended
+scratch(); // made outside of tests, so it exists until all have ended
 const oracle = join(build, "tests", "gguf-oracle");
 const header = "tensor_name,file_offset,size_bytes,layer_id,component_type";
 const show = (...args) => output(ggscope, ["gguf", ...args]);
@@ -19,7 +19,7 @@ function made(name, description) {
     return path;
 }
 
-// What the library says of one file: { name: [offset, size, type] }.
+// The library's view of a file: { name: [offset, size, type] }.
 function facts(path) {
     const lines = output(oracle, [path]).split("\n").filter(Boolean).map((line) => line.match(/^(\d+) (\d+) (\S+) (.*)$/));
     return Object.fromEntries(lines.map(([, offset, size, type, name]) => [name, [Number(offset), Number(size), type]]));
@@ -138,7 +138,7 @@ test("split models that are not whole", () => {
 });
 
 function refused(args, sentence) {
-    const result = run(ggscope, ["gguf", ...args], { timeout: 20_000 });
+    const result = run(ggscope, ["gguf", ...args], { timeout: 120_000 });
     assert.equal(result.status, 1, result.stderr);
     assert.equal(result.stdout, "");
     assert.match(result.stderr, /^ggscope: [^\n]+\n$/);
@@ -163,7 +163,7 @@ test("what is no GGUF file is refused with one sentence", () => {
     const tensors = [{ name: "a", type: 0, shape: [8], bytes: 32 }, { name: "b", type: 0, shape: [8], bytes: 32 }];
     const whole = gguf({ tensors });
     refused([made("cut.gguf", whole.subarray(0, whole.length - 1))], /tensor "b" takes 32 bytes from offset \d+, but the file ends/);
-    refused([made("twice.gguf", { tensors: [tensors[0], { ...tensors[1], name: "a" }] })], /"a" is there twice/);
+    refused([made("twice.gguf", { tensors: [tensors[0], { ...tensors[1], name: "a" }] })], /"a" occurs twice/);
     refused([made("zero.gguf", { kv: [["general.alignment", "u32", 0]], tensors })], /general\.alignment at offset 24 is 0/);
 });
 
@@ -278,7 +278,7 @@ test("--summary leaves out the tensors and keeps the totals", () => {
     for (const other of ["--json", "--csv", "--kv", "--experts"]) assert.equal(run(ggscope, ["gguf", "--summary", other, model("tiny")]).status, 2, other);
 });
 
-// Metadata is read, not mapped: a file that shrinks under us is a short read, never a signal.
+// Metadata is read, not mapped: a file that shrinks causes a short read, never a signal.
 test("a file that is cut while it is read: a sentence, at every read", () => {
     const file = scratch("cut.gguf"), library = scratch("cut.so");
     writeFileSync(scratch("cut.c"), `
@@ -303,7 +303,7 @@ ssize_t pread(int fd, void * to, size_t size, off_t offset) { return pread64(fd,
                 copyFileSync(model("tiny"), file);
                 const { status, signal, stderr } = run(ggscope, ["gguf", ...words, file], { env: { ...process.env, LD_PRELOAD: library, CUT_AT: String(at), CUT_FILE: file, CUT_TO: String(to) } });
                 assert.equal(signal, null, `${words} cut to ${to} at read ${at}`);
-                if (statSync(file).size !== to) continue; // it had read everything by then
+                if (statSync(file).size !== to) continue; // it had already read everything
                 assert.equal(status, 1, `${words} cut to ${to} at read ${at}`);
                 assert.match(stderr, /^ggscope: [^\n]+\n$/);
                 cut++;

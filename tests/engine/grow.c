@@ -1,7 +1,8 @@
-// A program that takes memory and keeps it: a MiB for so many microseconds that another process computes, up to so many.
+// Allocates and keeps memory: one MiB per this many microseconds of another process's CPU time, up
+// to a total.
 //     grow MIB MICROSECONDS PROCESS
-// By the other's clock, so that it takes nothing while that one gets no processor and can do nothing about it. Writes a line when it has begun and one when it
-// has all of it, and ends when its standard input does.
+// Measured by the other's CPU time, so that nothing is allocated while that process cannot react.
+// Writes a line at the start and one at the end, and exits when its standard input is closed.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// What the process has computed, in nanoseconds; UINT64_MAX when it is gone.
+// CPU time of the process in nanoseconds; UINT64_MAX when it has ended.
 static uint64_t computed(clockid_t clock) {
     struct timespec now;
     if (clock_gettime(clock, &now) != 0) return UINT64_MAX;

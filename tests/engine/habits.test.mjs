@@ -1,4 +1,5 @@
-// What hands do by themselves: -h, help, a directory without a verb, no directory, typos, llama.cpp's options, a pager, a config file.
+// Habits of users: -h, help, a directory without a verb, no directory, typos, llama.cpp's options,
+// a pager, a config file.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
@@ -16,7 +17,8 @@ const environment = { ...process.env, HOME: home, XDG_CONFIG_HOME: "", NO_COLOR:
 
 delete environment.PAGER, delete environment.GGSCOPE_PAGER, delete environment.LESS, delete environment.COLUMNS;
 
-// On a terminal of 24 rows and 100 columns: { text, status }. `keys` go to the program once it is quiet.
+// Runs on a terminal of 24 rows and 100 columns: { text, status }. `keys` are typed once it is
+// quiet.
 function onTerminal(args, env = {}, keys = "") {
     const { stdout } = run("python3", [join(root, "tests/engine/on-terminal.py"), "24", "100", keys, ggscope, ...args], { env: { ...environment, ...env } });
     const [, text, status] = /^([^]*)\nexit (-?\d+)\n$/.exec(stdout);
@@ -61,7 +63,7 @@ test("a directory without a verb is summed up, a model is shown", () => {
     assert.match(refused.stderr, /^ggscope: [^\n]+\n$/);
 });
 
-test("the newest recording is one that holds something, and a failed one leaves nothing that counts", () => {
+test("the newest recording is one with data, and a failed one leaves nothing that counts", () => {
     const here = scratch("here"), experiments = join(here, "experiments");
     mkdirSync(experiments, { recursive: true });
     cpSync(recording, join(experiments, "good"), { recursive: true });
@@ -76,7 +78,7 @@ test("the newest recording is one that holds something, and a failed one leaves 
     assert.equal(result.stderr, "ggscope: experiments/good, the newest recording here\n");
     assert.equal(run(ggscope, ["stats", "-q"], { cwd: here }).stderr, "");
     rmSync(join(experiments, "good"), { recursive: true });
-    assert.match(run(ggscope, ["stats"], { cwd: here }).stderr, /^ggscope: there is no recording in \.\/experiments that holds something; .*\n$/);
+    assert.match(run(ggscope, ["stats"], { cwd: here }).stderr, /^ggscope: there is no recording with data in \.\/experiments; .*\n$/);
 });
 
 test("options that are mistyped get the nearest name", () => {
@@ -87,7 +89,7 @@ test("options that are mistyped get the nearest name", () => {
         assert.match(result.stderr, new RegExp(`^ggscope ${args[0]}: there is no option ${args[1].split("=")[0]} \\(did you mean ${meant}\\?\\); [^\\n]+\\n$`));
     }
     assert.match(run(ggscope, ["log", "--qqqqqqqq"]).stderr, /^ggscope log: there is no option --qqqqqqqq; ggscope log --help lists them\n$/);
-    // A value that looks like an option is a value, and a program's options are its own.
+    // A value that looks like an option is a value, and the program's options are its own.
     assert.match(run(ggscope, ["log", recording, "--op", "--tokne"]).stderr, /^(?!.*there is no option)/);
     assert.doesNotMatch(run(ggscope, ["doctor", "true", "--tokne"]).stderr, /there is no option/);
 });
@@ -115,7 +117,7 @@ test("paths in errors are shown from the root on", () => {
         assert.equal(result.status, 1, args.join(" "));
         assert.ok(result.stderr.includes(join(here, path)), `${args.join(" ")}: ${result.stderr}`);
     }
-    // A name that is part of other words of the sentence.
+    // A name that occurs in other words of the sentence.
     mkdirSync(join(here, "a"));
     assert.equal(run(ggscope, ["control", "a", "start"], { cwd: here }).stderr, `ggscope: nothing is being recorded into ${join(here, "a")}\n`);
 });
@@ -137,7 +139,7 @@ test("long output goes through a pager on a terminal only, and leaving it early 
     assert.equal(onTerminal(["log", recording], { PAGER: "cat" }).text, direct.text);
     assert.equal(onTerminal(["log", recording], { TERM: "dumb", PAGER: "false" }).status, 0);
     assert.match(output(ggscope, ["log", recording], { env: { ...environment, PAGER: "false" } }), /ffn_/, "no pager in a pipe");
-    const short = onTerminal(["check", recording]); // what fits on the screen is shown and that is all
+    const short = onTerminal(["check", recording]); // output that fits on the screen ends by itself
     assert.equal(short.status, 0);
     assert.match(short.text, /ok/);
     assert.equal(onTerminal(["check", scratch("nothing-at-all")]).status, 1);
@@ -195,10 +197,10 @@ test("a config file has defaults: settings and command line win", () => {
 // ---- a busy machine ----
 
 test("stats says where the machine was busy", async () => {
-    const spin = Array.from({ length: (await import("node:os")).cpus().length }, () => spawn("nice", ["-n", "19", process.execPath, "-e", "for (;;);"])); // other tests come first
+    const spin = Array.from({ length: (await import("node:os")).cpus().length }, () => spawn("nice", ["-n", "19", process.execPath, "-e", "for (;;);"])); // other tests have priority
     try {
-        const { directory } = generate(tiny, "-n", "900", "-t", "1", "--ignore-eos"); // below a fifth of a second nothing is said
-        assert.match(output(ggscope, ["stats", directory]), /^busy +(other programs used \d+ % of the CPUs meanwhile|the hypervisor gave \d+ % of the CPUs to other machines \(steal\), other\n +programs used \d+ %):(?: times say little|\n +a thread that others needed had no CPU in \S+ \S+ of \S+ \S+ \([\d.]+ %\))$/m);
+        const { directory } = generate(tiny, "-n", "900", "-t", "1", "--ignore-eos"); // shorter runs have no such line
+        assert.match(output(ggscope, ["stats", directory]), /^busy +(other programs used \d+ % of the CPUs meanwhile|the hypervisor gave \d+ % of the CPUs to other machines \(steal\), other\n +programs used \d+ %):(?: times say little|\n +a thread that was waited for had no CPU because of them in \S+ \S+ of \S+ \S+ \([\d.]+ %\))$/m);
         const { machine } = JSON.parse(output(ggscope, ["stats", "--json", directory]));
         assert.ok(machine.others_cpu_share > 0.15 && machine.others_cpu_share <= 1, `${machine.others_cpu_share}`);
         assert.ok(machine.steal_share >= 0 && machine.steal_share < 1, "apart from what programs use");

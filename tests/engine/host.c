@@ -1,10 +1,13 @@
-// A program that uses the engine in ways that ggscope-engine does not: what the capture library meets out there.
-//     host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] [-l LAYERS] MODEL...
-// It prints a JSON line for everything it does, flushed at once, so that a test knows what must be in the trace: every
-// decode with what was fed and a hash of the logits; with -c (an eval callback that wants every node) also every node in
-// order, and the values of the tensors that say which rows or experts an op takes.
+// A program that uses the engine in ways that ggscope-engine does not: what the capture library
+// meets out there.
+//     host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-f] [-n CALL] [-l LAYERS] MODEL...
+// It prints a JSON line for everything it does, flushed at once, so that a test knows what must be
+// in the trace: every decode with what was fed and a hash of the logits; with -c (an eval callback
+// that wants every node) also every node in order, and the values of the tensors that say which
+// rows or experts an op takes.
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,9 +37,10 @@ enum { MOST_TOKENS = 512, CONTEXT = 4096 };
 static struct {
     const char * mode;
     int          threads;
-    int          generate; // tokens after the prompt's first one
+    int          generate; // tokens after the first
     bool         callback;
-    bool         read;   // weights are read, not mapped
+    bool         read;   // reads weights instead of mapping them
+    bool         stream; // opens model files itself
     int          layers; // that go to a device, whatever the engine finds
     long         call;   // crash, stop: at which call of the abort callback
     char **      models;
@@ -120,7 +124,7 @@ static void print_values(const struct ggml_tensor * node, int source) {
 
 static bool observe(struct ggml_tensor * node, bool ask, void * context) {
     (void) context;
-    if (ask) return true; // wants to see it computed
+    if (ask) return true; // requests the node
     struct ggs_json json;
     line_begin(&json);
     ggs_json_string(&json, "node", node->name);
@@ -152,6 +156,18 @@ struct session {
 static bool abort_callback(void * data);
 static bool forked; // in the middle of a graph run: this is the child
 
+typedef struct llama_model * load_stream(FILE * file, struct llama_model_params params);
+
+// Older releases lack the function that loads a model from an open file.
+static struct llama_model * load_from_stream(const char * path, struct llama_model_params params) {
+    load_stream * load = (load_stream *) dlsym(RTLD_DEFAULT, "llama_model_load_from_file_ptr");
+    FILE *        file = fopen(path, "rb");
+    if (load == NULL || file == NULL) die("opening the model");
+    struct llama_model * model = load(file, params);
+    fclose(file);
+    return model;
+}
+
 static struct llama_model * open_model(const char * path) {
     static ggml_backend_dev_t no_devices[] = {NULL};
     struct llama_model_params params       = llama_model_default_params();
@@ -162,7 +178,8 @@ static struct llama_model * open_model(const char * path) {
 #else
     if (options.read) params.use_mmap = false;
 #endif
-    struct llama_model * model = llama_model_load_from_file(path, params);
+    struct llama_model * model =
+        options.stream ? load_from_stream(path, params) : llama_model_load_from_file(path, params);
     if (model == NULL) die("loading the model");
     return model;
 }
@@ -230,7 +247,7 @@ static int call_decode(struct session * session, const struct item * items, int 
     return status;
 }
 
-// Feeds a batch. Returns the likeliest token after its last output.
+// Feeds a batch. Returns the most likely token after its last output.
 static llama_token decode(struct session * session, const struct item * items, int n, const char * kind) {
     print_decode(session, items, n, kind);
     if (call_decode(session, items, n) != 0) die("llama_decode");
@@ -269,7 +286,7 @@ static void prompt_and_generate(struct session * session) {
     generate(session, feed(session, prompt, PROMPT, "PROMPT"), options.generate);
 }
 
-// ---- modes: what is decoded ----
+// ---- modes: decoding ----
 
 static void run_generate(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
@@ -286,17 +303,19 @@ static void run_turns(void) {
     llama_model_free(session.model);
 }
 
-// The same generation again and again, until it is killed: what a server looks like to those who attach to it.
-static void run_endless(void) {
-    struct session session = open_session(open_model(options.models[0]), 0);
-    for (;;) {
-        llama_memory_clear(llama_get_memory(session.context), true);
-        session.position = 0;
-        prompt_and_generate(&session);
-    }
+static void generate_again(struct session * session) {
+    llama_memory_clear(llama_get_memory(session->context), true);
+    session->position = 0;
+    prompt_and_generate(session);
 }
 
-// Unmaps the model's pages: whoever reads them takes a page fault.
+// Repeats the same generation until it is killed, like a server that is attached to.
+static void run_endless(void) {
+    struct session session = open_session(open_model(options.models[0]), 0);
+    for (;;) generate_again(&session);
+}
+
+// Unmaps the model's pages, so that reading them faults.
 static void forget_model(void) {
     FILE * maps = fopen("/proc/self/maps", "re");
     char   line[4096 + 128];
@@ -309,22 +328,87 @@ static void forget_model(void) {
     if (maps != NULL) fclose(maps);
 }
 
-// Each generation finds the model unmapped.
+// Unmaps the model before each generation.
 static void run_forgetful(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     for (int i = 0; strcmp(options.mode, "forgetful") == 0 || i < 4; i++) {
         forget_model();
-        llama_memory_clear(llama_get_memory(session.context), true);
-        session.position = 0;
-        prompt_and_generate(&session);
+        generate_again(&session);
     }
+}
+
+// Computes, sets a quarter of the model to 0, by a mapping over it or by writing to a private one,
+// and computes again.
+static void run_patched(void) {
+    struct session     session = open_session(open_model(options.models[0]), 0);
+    FILE *             maps    = fopen("/proc/self/maps", "re");
+    char               line[4096 + 128];
+    unsigned long long from, to, at_file, begin = 0, end = 0, offset = 0;
+    prompt_and_generate(&session);
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        if (strstr(line, ".gguf") == NULL || sscanf(line, "%llx-%llx %*s %llx", &from, &to, &at_file) != 3) continue;
+        if (begin == 0) begin = from, offset = at_file;
+        end = to;
+    }
+    if (maps != NULL) fclose(maps);
+    size_t size = (size_t) (end - begin), bytes = size / 4 / 4096 * 4096;
+    void * at = (void *) (uintptr_t) (begin + 2 * bytes); // NOLINT(performance-no-int-to-ptr)
+    if (strcmp(options.mode, "patched-over") == 0) {
+        if (mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) die("mmap");
+    } else {
+        int    file  = open(options.models[0], O_RDONLY | O_CLOEXEC);
+        void * start = (void *) (uintptr_t) begin; // NOLINT(performance-no-int-to-ptr)
+        if (mmap(start, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, (off_t) offset) == MAP_FAILED) die("mmap");
+        close(file);
+        generate_again(&session);
+        if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) die("mprotect");
+        memset(at, 0, bytes);
+    }
+    generate_again(&session);
+    close_session(&session);
+    llama_model_free(session.model);
 }
 
 static void * do_nothing(void * unused) {
     return unused;
 }
 
-// Takes the locks of malloc, of the dynamic linker and of the thread library all the time.
+// SIGUSR1 asks a churning program to rest, and to go on again. While it rests, it has as many
+// threads, mappings and descriptors each time.
+static volatile sig_atomic_t resting;
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t  changed;
+    bool            wanted, reached; // by the thread that churns
+} churning = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
+
+static void toggle_rest(int signal) {
+    (void) signal;
+    resting = !resting;
+}
+
+static void churn_rests(void) {
+    pthread_mutex_lock(&churning.lock);
+    churning.reached = churning.wanted;
+    pthread_cond_broadcast(&churning.changed);
+    while (churning.wanted) pthread_cond_wait(&churning.changed, &churning.lock);
+    churning.reached = false;
+    pthread_mutex_unlock(&churning.lock);
+}
+
+// Between two generations, when the engine has no threads.
+static void all_rest(void) {
+    pthread_mutex_lock(&churning.lock);
+    churning.wanted = true;
+    while (!churning.reached) pthread_cond_wait(&churning.changed, &churning.lock);
+    say("rests", 1);
+    while (resting) usleep(500);
+    churning.wanted = false;
+    pthread_cond_broadcast(&churning.changed);
+    pthread_mutex_unlock(&churning.lock);
+}
+
+// Takes the locks of malloc, the dynamic linker and the thread library all the time.
 static void * churn(void * unused) {
     void *   blocks[64] = {NULL};
     unsigned seed       = 1;
@@ -339,24 +423,29 @@ static void * churn(void * unused) {
         pthread_t thread;
         if (library != NULL) dlclose(library);
         if (pthread_create(&thread, NULL, do_nothing, NULL) == 0) pthread_join(thread, NULL);
+        churn_rests();
         usleep(1000);
     }
     return unused;
 }
 
 static void run_churn(void) {
-    pthread_t thread;
+    struct session   session = open_session(open_model(options.models[0]), 0);
+    struct sigaction action  = {.sa_handler = toggle_rest, .sa_flags = SA_RESTART};
+    pthread_t        thread;
+    sigaction(SIGUSR1, &action, NULL);
     if (pthread_create(&thread, NULL, churn, NULL) != 0) die("pthread_create");
-    run_endless();
+    for (;; generate_again(&session))
+        if (resting) all_rest();
 }
 
-// A model that is freed and loaded again.
+// Frees a model and loads it again.
 static void run_twice(void) {
     run_generate();
     run_generate();
 }
 
-// Two sequences, fed together, generated together; then a third one comes in while they generate.
+// Two sequences, fed and generated together; a third one joins while they generate.
 static void run_sequences(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     struct item    items[PROMPT + ANOTHER];
@@ -381,7 +470,7 @@ static void * run_thread(void * data) {
     return NULL;
 }
 
-// Contexts that decode at the same time: each model gets one, a single model two.
+// Concurrent contexts: one per model, two for a single model.
 static void run_contexts(void) {
     struct llama_model * models[2];
     struct session       sessions[2];
@@ -398,7 +487,7 @@ static void run_contexts(void) {
     llama_model_free(models[0]);
 }
 
-// Programs of older releases still call it.
+// Programs for older releases call it.
 static void            set_warmup(struct session * session, bool on) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -420,9 +509,9 @@ static void run_warmup(void) {
     llama_model_free(session.model);
 }
 
-// ---- modes: what a process may do ----
+// ---- modes: processes ----
 
-// The child computes on with what it inherited. Its lines say where they come from.
+// The child continues with what it inherited. Its lines say so.
 static void run_fork(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     llama_token    token   = feed(&session, prompt, PROMPT, "PROMPT");
@@ -444,8 +533,9 @@ static void run_fork(void) {
 
 // ---- forks while a lock is held ----
 //
-// A child of a fork has one thread, and may find any lock held by one that it does not have. So the process forks at the moment when the
-// recorder is about to give a lock back, once for each lock there is, and the child uses the engine: it must not wait for that lock.
+// A child of a fork has one thread, and any lock may be held by a thread that it does not have. So
+// the process forks just before the recorder releases a lock, once per lock, and the child uses the
+// engine without waiting for that lock.
 
 enum { MOST_LOCKS = 64 };
 static bool            forks; // from now on
@@ -455,7 +545,7 @@ static struct {
     int          n, hung;
 } under;
 
-// Everything that a hook looks at in passing.
+// Calls everything that hooks observe.
 static void use_engine(void) {
     ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), 64);
     ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_COMPUTE);
@@ -495,7 +585,7 @@ static void fork_under(const void * lock) {
     under.hung += child < 0 || status != 0;
 }
 
-// In place of libc's.
+// Replaces libc's function.
 __attribute__((visibility("default"))) int pthread_mutex_unlock(pthread_mutex_t * lock);
 int                                        pthread_mutex_unlock(pthread_mutex_t * lock) {
                                            if (give_back == NULL) *(void **) &give_back = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
@@ -515,7 +605,8 @@ static void run_fork_held(void) {
     say("hung", under.hung);
 }
 
-// From here on the program dies of a file that it opens, makes, grows or removes, and of asking who it is.
+// From here on the program is killed if it opens, makes, grows or removes a file, or asks for its
+// identity.
 static void restrict_calls(void) {
     static const int denied[] = {SYS_openat,   SYS_fallocate, SYS_ftruncate, SYS_renameat2, SYS_mkdirat,
                                  SYS_unlinkat, SYS_statfs,    SYS_fstatfs,   SYS_gettid,    SYS_mincore};
@@ -544,10 +635,10 @@ static void run_sandbox(void) {
     if (strcmp(options.mode, "sandbox-early") != 0) restrict_calls();
     generate(&session, token, options.generate);
     say("alive", 1);
-    _exit(0); // the engine's own end opens files
+    _exit(0); // the engine opens files at exit
 }
 
-// Computes, and forks a child that computes on, again and again.
+// Computes and forks a child that continues, repeatedly.
 static void run_forking(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     for (;;) {
@@ -567,7 +658,7 @@ static void run_forking(void) {
     }
 }
 
-// As servers that fork their workers: the model is loaded once, and the children compute.
+// Like servers that fork workers: loads the model once, and the children compute.
 static void run_workers(void) {
     enum { WORKERS = 2 };
     struct llama_model * model = open_model(options.models[0]);
@@ -589,7 +680,8 @@ static void run_workers(void) {
     llama_model_free(model);
 }
 
-// A server that loads the model, waits to be told (a line), and forks workers that compute until they are killed.
+// A server that loads the model, waits for a line, and forks workers that compute until they are
+// killed.
 static void run_prefork(void) {
     enum { WORKERS = 2 };
     struct llama_model * model = open_model(options.models[0]);
@@ -611,7 +703,8 @@ static void run_prefork(void) {
     for (;;) pause();
 }
 
-// A child that stands as it was forked: nothing of it runs, no handler of fork either. It is made when a line comes.
+// A child that is stopped right after the fork, before any fork handler runs. Made when a line
+// arrives.
 static void * fork_bare(void * unused) {
     say("ready", getpid());
     if (getchar() == EOF) exit(0);
@@ -630,9 +723,9 @@ static void run_bare_child(void) {
     run_endless();
 }
 
-// A router: it starts programs that compute, as it is told (a line), and computes nothing itself or a little.
+// A router: starts programs that compute, as told by lines, and computes little or nothing itself.
 static void run_router(void) {
-    ggml_backend_load_all(); // it has an engine all the same
+    ggml_backend_load_all(); // it has an engine nevertheless
     if (strcmp(options.mode, "busy-router") == 0) run_generate();
     say("ready", getpid());
     if (getchar() == EOF) exit(0);
@@ -660,7 +753,7 @@ static void run_children(void) {
     if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) die("exec");
 }
 
-// A decode that is stopped half-way, and one that finds no room: both fail, and the program goes on.
+// A decode that is aborted, and one without space: both fail, and the program continues.
 static void run_stop(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     struct item    items[MOST_TOKENS];
@@ -676,11 +769,12 @@ static void run_stop(void) {
     llama_model_free(session.model);
 }
 
-// A program with SIGSEGV handlers of its own: one from the beginning, and one that it installs in the middle of a graph. They open the page
-// and return, as collectors of garbage do. A jump out of a handler would leave the thread without its tile configuration (AMX), which the
-// kernel clears for a handler and restores when it returns.
+// A program with its own SIGSEGV handlers: one from the start, and one installed within a graph
+// run. They open the page and return, like garbage collectors. A jump out of a handler would leave
+// the thread without its tile configuration (AMX), which the kernel clears for a handler and
+// restores when it returns.
 static struct {
-    volatile int * page; // may not be touched
+    volatile int * page; // protected
     int            first, second, replaced;
 } handled;
 
@@ -725,7 +819,7 @@ static void run_handlers(void) {
 
 static long calls;
 
-// The child of a fork in the middle of a graph run computes on until its end, while the parent waits.
+// The child of a fork within a graph run continues to its end, while the parent waits.
 static bool fork_inside(void) {
     if (++calls != options.call) return false;
     fflush(stdout);
@@ -742,7 +836,7 @@ static bool fork_inside(void) {
     return false;
 }
 
-// A page of the model's mapping, which may only be read.
+// A read-only page of the model's mapping.
 static volatile int * model_page(void) {
     FILE *             maps = fopen("/proc/self/maps", "re");
     char               line[4096 + 128];
@@ -763,8 +857,7 @@ static bool abort_callback(void * data) {
     if (strcmp(options.mode, "stop") == 0) return true;
     if (strcmp(options.mode, "crash-abort") == 0) abort();
     if (strcmp(options.mode, "crash-write") == 0) *model_page() = 1;
-    *(volatile int *) ((uintptr_t) data + 64) =
-        1; // near a null pointer, which a sanitizer would stop at before the signal
+    *(volatile int *) ((uintptr_t) data + 64) = 1; // near a null pointer, where a sanitizer would stop
     return false;
 }
 
@@ -779,7 +872,8 @@ static int find_cpu(struct dl_phdr_info * info, size_t size, void * data) {
     return 1;
 }
 
-// Closes the CPU backend's library and opens it anew, or its most modest sibling, which then may lie where it lay.
+// Closes the CPU backend's library and opens it again, or its simplest variant, which may get the
+// same address.
 static void run_reopen(void) {
     struct library library = {""}, rest = {""};
     run_generate();
@@ -795,7 +889,7 @@ static void run_reopen(void) {
     run_generate();
 }
 
-// What a program without headers must know of this release's structures.
+// Sizes of this release's structures, for programs without headers.
 static void run_sizes(void) {
     struct ggs_json json;
     line_begin(&json);
@@ -824,6 +918,8 @@ static const struct {
     {"router", 1, run_router},
     {"busy-router", 1, run_router},
     {"turns", 1, run_turns},
+    {"patched-over", 1, run_patched},
+    {"patched-written", 1, run_patched},
     {"sequences", 1, run_sequences},
     {"contexts", 1, run_contexts},
     {"models", 2, run_contexts},
@@ -854,11 +950,12 @@ static void parse(int argc, char ** argv) {
     int option;
     if (argc > 1) options.mode = argv[1];
     optind = 2;
-    while (argc > 1 && (option = getopt(argc, argv, "t:g:crn:l:")) != -1) {
+    while (argc > 1 && (option = getopt(argc, argv, "t:g:crfn:l:")) != -1) {
         if (option == 't') options.threads = (int) strtol(optarg, NULL, 10);
         if (option == 'g') options.generate = (int) strtol(optarg, NULL, 10);
         if (option == 'c') options.callback = true;
         if (option == 'r') options.read = true;
+        if (option == 'f') options.stream = true;
         if (option == 'l') options.layers = (int) strtol(optarg, NULL, 10);
         if (option == 'n') options.call = strtol(optarg, NULL, 10);
     }
@@ -875,6 +972,6 @@ int main(int argc, char ** argv) {
         modes[i].run();
         return 0;
     }
-    fprintf(stderr, "Usage: host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-n CALL] [-l LAYERS] MODEL...\n");
+    fprintf(stderr, "Usage: host MODE [-t THREADS] [-g TOKENS] [-c] [-r] [-f] [-n CALL] [-l LAYERS] MODEL...\n");
     return 2;
 }

@@ -1,5 +1,6 @@
-// Programs that do what programs do: fork, start others, make threads by the hundred, load and unload libraries, bring a ggml of
-// their own. None of them notices the capture library, and the trace is right or honestly absent.
+// Programs that fork, start others, make hundreds of threads, load and unload libraries, or have a
+// ggml of their own. None of them notices the capture library, and the trace is right or missing
+// with a reason.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +28,7 @@ function complete(directory) {
 // ---- processes ----
 
 test("fork without exec: the child computes on, the parent's trace is the parent's", () => {
-    const parent = (text) => { // without what the child printed
+    const parent = (text) => { // without the child's output
         const lines = text.split("\n"), begin = lines.findIndex((l) => l.includes('"child"')), end = lines.findIndex((l) => l.includes('"child_status"'));
         return { own: [...lines.slice(0, begin), ...lines.slice(end)].join("\n"), child: lines.slice(begin + 1, end).join("\n") };
     };
@@ -63,7 +64,7 @@ test("without the CLI: LD_PRELOAD and GGSCOPE_OUTPUT alone, then seal", () => {
 // ---- threads ----
 
 test("threads that are made anew for every graph stay in the lanes of their numbers", () => {
-    const { directory, stdout } = record([host, "generate", "-t", "2", "-g", "8", small]); // attaches no pool
+    const { directory, stdout } = record([host, "generate", "-t", "2", "-g", "8", small]); // without a thread pool
     const runs = complete(directory);
     const { op_runs, losses } = rows(directory, "op_runs", "losses");
     assert.equal(runs.length, 9);
@@ -71,13 +72,13 @@ test("threads that are made anew for every graph stay in the lanes of their numb
     assert.equal(op_runs.length, 2 * sum(runs.map((r) => r.executed)));
     assert.deepEqual(distinct(op_runs.map((o) => o.thread)).sort(), [0, 1]);
     for (const r of runs) assert.equal(distinct(op_runs.filter((o) => o.run === r.run).map((o) => `${o.thread} ${o.os_thread}`)).length, 2);
-    // Thread 0 is the program's own; the others were many, one after another.
+    // Thread 0 is the program's own; the others are many, one after another.
     assert.equal(distinct(op_runs.filter((o) => o.thread === 0).map((o) => o.os_thread)).length, 1);
     assert.ok(distinct(op_runs.filter((o) => o.thread > 0).map((o) => o.os_thread)).length > 2);
     assert.deepEqual(plainSteps(directory), told(stdout));
 });
 
-// ---- the engine's own means ----
+// ---- features of the engine ----
 
 test("a program's own eval callback sees what it saw; its pieces are linked to their schedule and step", () => {
     const plain = output(host, ["generate", "-c", tiny]);
@@ -119,7 +120,7 @@ for (const mode of ["reopen", "reopen-other"]) {
     });
 }
 
-// The engine computes at most 512 tokens of a batch in one graph: 513 are two graphs of one prompt.
+// The engine computes at most 512 tokens per graph: 513 are two graphs of one prompt.
 for (const [tokens, graphRuns] of [[5, [1, 1, 1]], [513, [2, 1, 1]]]) {
     test(`calls through dlsym (Python's ctypes), ${tokens} prompt tokens: steps, tokens and positions are found in the graphs`, { skip: available("python3") ? false : "python3 is missing" }, () => {
         const script = join(dirname(fileURLToPath(import.meta.url)), "ctypes-host.py");
@@ -135,7 +136,7 @@ for (const [tokens, graphRuns] of [[5, [1, 1, 1]], [513, [2, 1, 1]]]) {
     });
 }
 
-// As llama.cpp's own start-up code does it: the tokens that begin and end a text, then token 0 twice.
+// Like llama.cpp's start-up code: the tokens that begin and end a text, then token 0 twice.
 test("calls through dlsym: what programs compute at their start is a warm-up, though its clearing is not seen; another text of two tokens is none", { skip: available("python3") ? false : "python3 is missing" }, () => {
     const script = join(dirname(fileURLToPath(import.meta.url)), "ctypes-host.py");
     const { directory, stdout } = record(["python3", script, where, small, output(host, ["sizes"]).trim(), "5", "[[1,2],[0,0],[2,1],[1,2]]"]);
@@ -159,7 +160,7 @@ test("a decode that the program stops half-way is cut off, not unseen; one that 
     check(directory);
 });
 
-// ---- a ggml that is laid out otherwise ----
+// ---- a ggml with another layout ----
 
 const otherGgml = `
 #include <stdbool.h>
@@ -255,7 +256,7 @@ test("no system call per op", { skip: available("strace") ? false : "strace is m
         const result = run("strace", ["-f", "-c", "-o", log, ...environment.flatMap((e) => ["-E", e]), ...args]);
         if (result.status !== 0 && /ptrace|not permitted/i.test(result.stderr)) return null;
         assert.equal(result.status, 0, result.stderr);
-        return Number(/^100\.00\s+\S+\s+(?:\S+\s+)?(\d+)\s.*total$/m.exec(readFileSync(log, "utf8"))[1]);
+        return Number(/^100[.,]00\s+\S+\s+(?:\S+\s+)?(\d+)\s.*total$/m.exec(readFileSync(log, "utf8"))[1]);
     };
     if (calls(1) === null) return t.skip("this system lets no program trace another");
     const recorded = [50, 100].map((n) => calls(n, `LD_PRELOAD=${library}`, `GGSCOPE_OUTPUT=${fresh()}`));
@@ -312,9 +313,9 @@ test("the same, and the parent is killed when the child has ended: its trace end
     assert.equal(op_runs.length, 50);
 });
 
-// ---- limits that a program has ----
+// ---- resource limits ----
 
-// The same command, with a line of ours on stderr.
+// Runs the command; expects one line of ggscope on stderr.
 function recordSaying(command, pattern, ...options) {
     const directory = fresh(), result = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, ...options, "--", ...command]);
     assert.match(result.stderr.match(/^ggscope: .*/gm)?.[0] ?? "", pattern, result.stderr);
@@ -358,8 +359,8 @@ test("RLIMIT_FSIZE: the program lives, and is recorded with segments that were m
     const directory = fresh(), recorded = run(ggscope, ["record", "-q", "--no-faults", "-o", directory, "--", "sh", ...words]);
     assert.equal(recorded.stdout, plain.stdout);
     const checked = run(ggscope, ["check", directory]);
-    if (recorded.status !== 0) assert.match(recorded.stderr, reason); // none was ready in time
-    else if (/^ggscope: recording ends here, the program runs on: File too large$/m.test(recorded.stderr)) assert.match(checked.stdout, /^FAIL +no losses +\d+ records lost$/m); // some were not
+    if (recorded.status !== 0) assert.match(recorded.stderr, reason); // no segment was ready in time
+    else if (/^ggscope: recording ends here, the program runs on: File too large$/m.test(recorded.stderr)) assert.match(checked.stdout, /^FAIL +no losses +\d+ records lost$/m); // some records were lost
     else assert.equal(checked.status, 0, checked.stdout);
 });
 

@@ -1,11 +1,12 @@
-// A program that has an engine inside: as much of ggml as a recording asks for, in one file, so that the compiler knows which registers
-// its small functions leave alone, and keeps values in them across calls.
-// It computes graphs on two threads, and prints a sum.
+// A program with an engine inside: the parts of ggml that a recording needs, in one file, so that
+// the compiler knows which registers its small functions leave alone, and keeps values in them
+// across calls.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "preload/ggml-abi.h"
 
@@ -14,10 +15,13 @@
 #endif
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { THREADS = 2, NODES = 12, RUNS = 5, VALUES = 64 };
+#ifndef THREADS
+#define THREADS 2
+#endif
+enum { NODES = 12, RUNS = 5, VALUES = 64 };
 enum { OP_NONE, OP_ADD, OP_VIEW, OP_SCALE };
 
-// By this text a stripped engine is known.
+// Identifies a stripped engine.
 __attribute__((used)) static const char assertion[] = "GGML_ASSERT(%s) failed";
 
 // ---- tensors ----
@@ -125,14 +129,29 @@ PUBLIC uint64_t ggml_graph_next_uid(void) {
 struct pool {
     int n_threads, arrived, passed;
 };
+static inline void wait_a_moment(void) {
+#ifdef YIELDS
+    long result = SYS_sched_yield;
+    __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#elif defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
 PUBLIC void ggml_barrier(struct pool * pool) {
+#ifdef _OPENMP
+    (void) pool;
+#pragma omp barrier
+#else
     int passed = __atomic_load_n(&pool->passed, __ATOMIC_SEQ_CST);
     if (__atomic_add_fetch(&pool->arrived, 1, __ATOMIC_SEQ_CST) == pool->n_threads) {
         __atomic_store_n(&pool->arrived, 0, __ATOMIC_SEQ_CST);
         __atomic_add_fetch(&pool->passed, 1, __ATOMIC_SEQ_CST);
     } else {
-        while (__atomic_load_n(&pool->passed, __ATOMIC_SEQ_CST) == passed) __builtin_ia32_pause();
+        while (__atomic_load_n(&pool->passed, __ATOMIC_SEQ_CST) == passed) wait_a_moment();
     }
+#endif
 }
 
 static _Bool no_extra(void) {
@@ -143,7 +162,7 @@ PUBLIC _Bool ggml_cpu_extra_compute_forward(struct abi_params * params, struct a
     return extra() && params != NULL && node != NULL;
 }
 
-// Integers and floating point numbers live across calls of functions that touch few registers.
+// Keeps integers and floating point numbers in registers across calls of small functions.
 static __attribute__((noinline)) double kernel(struct pool * pool, const float * x, long a, long b, long c, long d) {
     double p = x[0] * 1.5, q = x[1] * 2.5, r = x[2] * 3.5, s = x[3] * 4.5, t = x[4] * 5.5, u = x[5] * 6.5;
     ggml_barrier(pool);
@@ -187,9 +206,15 @@ PUBLIC int    ggml_graph_compute(struct abi_graph * graph, struct abi_plan * pla
        pthread_t    threads[THREADS];
        plan->threadpool = &pool;
        for (int i = 0; i < THREADS; i++) states[i] = (struct state){graph, &pool, plan, i, 0};
+#ifdef _OPENMP
+    (void) threads;
+#pragma omp parallel for num_threads(THREADS) schedule(static, 1)
+    for (int i = 0; i < THREADS; i++) ggml_graph_compute_thread(&states[i]);
+#else
     for (int i = 1; i < THREADS; i++) pthread_create(&threads[i], NULL, ggml_graph_compute_thread, &states[i]);
     ggml_graph_compute_thread(&states[0]);
-       for (int i = 1; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 1; i < THREADS; i++) pthread_join(threads[i], NULL);
+#endif
     for (int i = 0; i < THREADS; i++) sum += states[i].sum;
     return 0;
 }
@@ -224,6 +249,6 @@ __attribute__((visibility("default"))) int inside_run(void) {
 int main(int argc, char ** argv) {
     (void) argv;
     while (inside_run() == 0)
-        if (argc < 2) return 0; // with an argument: again and again
+        if (argc < 2) return 0; // with an argument: forever
     return 1;
 }

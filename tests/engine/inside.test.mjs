@@ -1,71 +1,40 @@
-// Programs and addons that have an engine inside: a stand-in for ggml in one file (inside-host.c), linked in every way that matters.
+// Programs and addons with an engine inside: a stand-in for ggml in one file (inside-host.c),
+// linked in every relevant way.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ggscope, output, root, run, scratch } from "../lib.mjs";
-import { rows } from "./traces.mjs";
+import { output, root, run, scratch } from "../lib.mjs";
+import * as inside from "./inside.mjs";
 
-const only = process.arch === "x64" ? {} : { skip: `entries of functions are hooked on x64 alone, this is ${process.arch}` };
-const source = join(root, "tests", "engine", "inside-host.c");
+const x64 = process.arch === "x64";
+const only = x64 || process.arch === "arm64" ? {} : { skip: `entries of functions are hooked on x64 and arm64 alone, this is ${process.arch}` };
+const source = inside.hostSource("inside-host.c");
 scratch();
 
-function compile(name, compiler, ...options) {
-    output(compiler, ["-I", join(root, "src"), "-o", scratch(name), source, ...options, "-lpthread"]);
-    return scratch(name);
-}
-const has = (program) => run("sh", ["-c", `command -v ${program}`]).status === 0;
+const compile = (name, ...words) => inside.compileHost("inside-host.c", scratch(name), ...words);
+const record = (...command) => inside.record(inside.here, ...command);
+const assertRecorded = (...command) => inside.assertRecorded(inside.here, ...command);
+const program = (file) => inside.doctor(inside.here, file);
 
-let counter = 0;
-function record(...command) {
-    const directory = scratch(`experiment-${counter++}`);
-    return { directory, ...run(ggscope, ["record", "-o", directory, "--", ...command]) };
-}
-
-// Recorded in full, and nothing that it computes has changed.
-function assertRecorded(...command) {
-    const plain = output(command[0], command.slice(1));
-    const recorded = record(...command);
-    assert.equal(recorded.status, 0, recorded.stderr);
-    assert.equal(recorded.stdout, plain);
-    const totals = JSON.parse(output(ggscope, ["stats", "--json", recorded.directory]));
-    assert.deepEqual([totals.runs, totals.nodes, totals.ops, totals.op_runs, totals.unseen, totals.lost], [5, 60, 40, 80, 0, 0]);
-    const checks = JSON.parse(run(ggscope, ["check", "--json", recorded.directory]).stdout).checks;
-    assert.deepEqual(checks.filter((check) => check.result === "FAIL"), []);
-    return recorded;
-}
-const program = (file) => JSON.parse(run(ggscope, ["doctor", "--json", file]).stdout).checks.filter((check) => check.topic === "program" || check.topic === "ops");
-
-for (const [name, ...words] of [["O1", "gcc", "-O1"], ["O2", "gcc", "-O2"], ["O3", "gcc", "-O3", "-march=x86-64-v2"], ["fixed", "gcc", "-O2", "-no-pie"],
-    ["marked", "gcc", "-O2", "-fcf-protection=full", "-Wl,-z,now"], ["clang", "clang", "-O2"]])
+for (const [name, ...words] of [["O1", "gcc", "-O1"], ["O2", "gcc", "-O2"], ["O3", "gcc", "-O3", x64 ? "-march=x86-64-v2" : "-march=armv8.2-a"], ["fixed", "gcc", "-O2", "-no-pie"],
+    ["marked", "gcc", "-O2", x64 ? "-fcf-protection=full" : "-mbranch-protection=standard", "-Wl,-z,now"], ["clang", "clang", "-O2"]])
     test(`a program with symbols, ${words.join(" ")}`, only, (t) => {
-        if (!has(words[0])) return t.skip(`there is no ${words[0]}`);
-        const file = compile(`program-${name}`, ...words), { directory } = assertRecorded(file);
-        assert.ok(program(file).every((check) => check.level === "ok"), JSON.stringify(program(file)));
-        assert.ok(program(file).some((check) => /entries of 4 of 4 functions lead to hooks/.test(check.text)));
-        const { op_runs } = rows(directory, "op_runs");
-        for (const one of op_runs) assert.equal(one.flags & 8, 0, "its wait was seen");
+        if (!inside.has(words[0])) return t.skip(`there is no ${words[0]}`);
+        const file = compile(`program-${name}`, ...words);
+        assertRecorded(file);
+        inside.assertHooked(inside.here, file);
     });
 
 test("registers that callers rely on survive the hooks: the compiler keeps values in them", only, () => {
-    const code = output("objdump", ["-d", "--no-show-raw-insn", compile("registers", "gcc", "-O2")]);
-    const kernel = code.slice(code.indexOf("<kernel>:")).split("\n\n")[0];
-    assert.match(kernel, /call.*<ggml_barrier>/);
-    assert.doesNotMatch(kernel, /push/, "nothing is saved around the call");
+    const file = compile("registers", "gcc", "-O2", ...(x64 ? [] : ["-mno-outline-atomics"]));
+    inside.assertKeepsRegisters("objdump", file);
+    assertRecorded(file);
 });
 
 test("an addon that hides its functions, found when it is looked up", only, () => {
     const addon = compile("addon.bare", "gcc", "-O2", "-shared", "-fPIC", "-fvisibility=hidden");
-    writeFileSync(scratch("loader.c"), `
-        #include <dlfcn.h>
-        int main(int argc, char ** argv) {
-            for (int i = 1; i < argc; i++) {
-                void * addon = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
-                int (*run)(void) = addon ? (int (*)(void)) dlsym(addon, "inside_run") : 0;
-                if (!run || run()) return 1;
-            }
-            return 0;
-        }`);
+    writeFileSync(scratch("loader.c"), inside.loader);
     output("gcc", ["-o", scratch("loader"), scratch("loader.c"), "-ldl"]);
     assertRecorded(scratch("loader"), addon);
     chmodSync(addon, 0o755);

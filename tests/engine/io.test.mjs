@@ -1,4 +1,4 @@
-// Block requests: which sectors the disk was asked for, and which bytes of the model those are.
+// Block requests: the requested sectors, and the bytes of the model in them.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { closeSync, copyFileSync, openSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { command, disk, evict, limit, obstacle, sum } from "./machine.mjs";
 import { check, experiment, fresh, rows, stats } from "./traces.mjs";
 
-scratch(); // so that the directory is there
+scratch(); // creates the directory
 const why = (() => {
     const refused = obstacle("io");
     if (refused) return { skip: refused };
@@ -23,7 +23,7 @@ function recorded(path, options = {}) {
     return { directory, said: result.stderr.match(/^ggscope: .*/gm) ?? [] };
 }
 
-// Bytes of a file that some read covers.
+// Bytes of a file covered by reads.
 function covered(requests) {
     let end = 0, bytes = 0;
     for (const r of [...requests].sort((a, b) => a.file_offset - b.file_offset)) {
@@ -34,7 +34,7 @@ function covered(requests) {
     return bytes;
 }
 
-// The disk has at the sector what the file has at the offset.
+// The disk has the same bytes at the sector as the file at the offset.
 function sameBytes(requests, device, path) {
     const disk = openSync(device, "r"), content = readFileSync(path), block = Buffer.alloc(4096);
     for (const r of requests) {
@@ -58,7 +58,8 @@ test("a cold model is read whole, and every request is found in its file", why, 
     assert.ok(covered(reads) >= size, `${covered(reads)} of ${size}`);
     assert.ok(sum(reads, "bytes") < 1.1 * size, "and hardly anything twice");
     for (const r of reads) assert.ok(r.file_offset < size);
-    // A completion in the interrupt of an idle processor is counted by the kernel, but not always handed to perf, whoever listens.
+    // The kernel counts a completion in the interrupt of an idle processor, but does not always
+    // report it to perf.
     t.diagnostic(`${reads.filter((r) => r.duration_ns > 0).length} of ${reads.length} requests were seen to end`);
     const total = stats(directory).machine.block_requests;
     assert.equal(total.model.bytes, sum(reads, "bytes"));
@@ -79,7 +80,8 @@ test("a cold model is read whole, and every request is found in its file", why, 
 test("on a partition, a file in many pieces and a model in several files: the sectors have the files' bytes", why, (t) => {
     const { folder, device, reason } = disk(t, 160);
     if (reason) return t.skip(reason);
-    // Pieces of a megabyte with something between them, which is then taken out: what remains lies apart on the disk.
+    // Writes pieces of a megabyte with other data between them, which is then removed: the rest is
+    // fragmented.
     const path = join(folder, "pieces.gguf"), content = readFileSync(model("tiny")), piece = 1 << 20, gap = 64 << 10, parts = [];
     for (let at = 0; at < content.length; at += piece) parts.push(content.subarray(at, at + piece), Buffer.alloc(gap, "x"));
     writeFileSync(path, Buffer.concat(parts.slice(0, -1)));

@@ -1,4 +1,5 @@
-// Several recordings of this machine in one experiment. (With servers and other hosts: tests/full/rpc.test.mjs.)
+// Joins several recordings of this machine. (With servers and other hosts:
+// tests/full/rpc.test.mjs.)
 import { test, before } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ test("two programs: every count is the sum of theirs, and times are where they w
         assert.equal(all[key], one[key] + two[key], key);
     assert.equal(all.processes.hosts, 1);
     assert.deepEqual(all.processes.by_process.map((process) => [process.clock, process.error_ns]), [["own", 0], ["same boot", 0]]);
-    // The machine's own clock: exact to the nanosecond.
+    // One clock: exact to the nanosecond.
     const shift = json(b).start_monotonic_ns - json(a).start_monotonic_ns;
     const begins = (directory, process) => rows(directory, "op_runs").filter((row) => process === undefined || process.has(row.run)).map((row) => row.begin_ns);
     const runsOf = (process) => new Set(rows(joined, "runs").filter((row) => row.process === process).map((row) => row.run));
@@ -49,6 +50,15 @@ test("by process and by host", () => {
     const text = output(ggscope, ["stats", "--by", "process", joined]);
     assert.match(text, /processes 2 on 1 host/);
     assert.match(text, /ggscope-engine \d+, |ggscope-engine \d+:/);
+    // Neither sent graphs to the other: there is no client, no server and no wire.
+    assert.match(text, /^time .*\n +computing .*\n +idle .*\n(?! +on the wire)/m);
+    assert.doesNotMatch(text, /client computes|on the wire/);
+});
+
+test("processes with the same engine have one engine", () => {
+    const { warnings } = JSON.parse(run(ggscope, ["diff", "--json", joined, a]).stdout);
+    assert.ok(warnings.some((warning) => /models differ/.test(warning)), warnings.join("; "));
+    assert.ok(!warnings.some((warning) => /engine/.test(warning)), warnings.join("; "));
 });
 
 test("every verb and every export takes it", () => {

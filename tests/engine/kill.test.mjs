@@ -1,4 +1,5 @@
-// Engines that die: whatever was written is recovered, what was cut off is reported as interrupted, nothing is wrong.
+// Engines that die: everything written is recovered, the rest is reported as interrupted, nothing
+// is wrong.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -10,11 +11,12 @@ import { check, experiment, fresh, host, jsonLines, library, rows, stats, steps,
 
 const tiny = model("tiny");
 
-// The same moments every time, as far as a machine has the same times twice.
+// The same moments every time, as far as timing is reproducible.
 let seed = 20240611;
 const random = () => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32);
 
-// A trace of a host that printed `stdout` before it died. Returns whether a graph run was cut off.
+// Checks the trace of a host that printed `stdout` before it died. Returns whether a graph run was
+// cut off.
 function examine(directory, stdout, threads) {
     const results = check(directory);
     const { runs, processes: [process] } = rows(directory, "runs", "processes");
@@ -23,7 +25,7 @@ function examine(directory, stdout, threads) {
     const completed = jsonLines(stdout).filter((line) => line.logits).length;
     const found = steps(directory);
 
-    // Every decode that returned is there, and of those that did not at most the one under way.
+    // Every decode that returned is recorded, and at most the current one of the others.
     assert.equal(process.ended, 0);
     assert.ok(found.length === completed || found.length === completed + 1, `${found.length} steps of ${completed} decodes`);
     found.forEach((step, i) => {
@@ -52,11 +54,13 @@ function examine(directory, stdout, threads) {
     return cut.length > 0;
 }
 
-// Starts host and kills it `delay` ms after its line number `line`: how long that takes differs by machine and build. Under `ggscope record` only the engine is killed; the other way has no CLI at all.
+// Starts host and kills it `delay` ms after its line number `line`, because durations vary with
+// machine and build. Under `ggscope record` only the engine is killed; the other way has no CLI at
+// all.
 async function kill(underRecord, line, delay, threads) {
     const directory = fresh();
     const command = [host, "generate", "-t", String(threads), "-g", "2000", tiny];
-    const script = 'echo $$; exec "$0" "$@"'; // whose process number the engine keeps
+    const script = 'echo $$; exec "$0" "$@"'; // the engine keeps this process id
     const child = underRecord
         ? spawn(ggscope, ["record", "-q", "-o", directory, "--", "sh", "-c", script, ...command], { stdio: ["ignore", "pipe", "pipe"] })
         : spawn("sh", ["-c", script, ...command], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, LD_PRELOAD: library, GGSCOPE_OUTPUT: directory } });
@@ -72,13 +76,14 @@ async function kill(underRecord, line, delay, threads) {
     return { directory, stdout, stderr, status, signal, alive };
 }
 
-test("50 engines killed at random moments: every trace opens and has all that was complete", async (t) => {
+const kills = process.env.GGSCOPE_ATTACK === "full" ? 50 : 20;
+test(`${kills} engines killed at random moments: every trace opens and has all that was complete`, async (t) => {
     const outcome = { early: 0, between: 0, cut: 0, late: 0 };
-    const cases = Array.from({ length: 50 }, (_, i) => ({ underRecord: i % 2 === 0, threads: i % 10 === 9 ? 2 : 1, seal: i % 4 < 2, line: i % 5 === 0 ? 1 : 2 + Math.floor(random() * 60), delay: Math.floor(random() * 30) }));
+    const cases = Array.from({ length: kills }, (_, i) => ({ underRecord: i % 2 === 0, threads: i % 10 === 9 ? 2 : 1, seal: i % 4 < 2, line: i % 5 === 0 ? 1 : 2 + Math.floor(random() * 60), delay: Math.floor(random() * 30) }));
     const work = async () => {
         for (let c; (c = cases.shift()) !== undefined;) {
             const killed = await kill(c.underRecord, c.line, c.delay, c.threads);
-            if (!killed.alive) { // a busy machine woke us too late: it ended by itself
+            if (!killed.alive) { // the machine is busy: it ended by itself
                 outcome.late++;
                 continue;
             }
@@ -86,7 +91,7 @@ test("50 engines killed at random moments: every trace opens and has all that wa
             else assert.equal(killed.signal, "SIGKILL");
             const { directory } = killed;
             if (c.underRecord) assert.equal(experiment(directory).signal, "SIGKILL");
-            if (!existsSync(join(directory, c.underRecord ? "trace.ggs" : "spool"))) { // before it touched the engine
+            if (!existsSync(join(directory, c.underRecord ? "trace.ggs" : "spool"))) { // killed before it used the engine
                 assert.deepEqual(told(killed.stdout), []);
                 outcome.early++;
                 continue;
@@ -98,12 +103,13 @@ test("50 engines killed at random moments: every trace opens and has all that wa
     };
     await Promise.all([work(), work()]);
     t.diagnostic(JSON.stringify(outcome));
-    assert.ok(outcome.cut >= 10 - outcome.late / 4, "most were killed inside a graph");
-    assert.ok(outcome.late < 40, "most lived long enough to be killed");
-    assert.ok(outcome.early <= 10, "only those that were killed while they started");
+    assert.ok(outcome.cut >= kills / 5 - outcome.late / 4, "most were killed inside a graph");
+    assert.ok(outcome.late < 0.8 * kills, "most lived long enough to be killed");
+    assert.ok(outcome.early <= kills / 5, "only those that were killed while they started");
 });
 
-// The engine asks its abort callback after every op, before the op's barrier: there it dies, at an op that is known.
+// The engine calls its abort callback after every op, before the op's barrier: it dies there, at a
+// known op.
 for (const [mode, signal, status] of [["crash-abort", "SIGABRT", 134], ["crash-segv", "SIGSEGV", 139]]) {
     for (const call of [1, 378, 1000]) {
         test(`${signal} in op ${call}: all ops up to it are there, the last one cut off`, () => {
@@ -119,7 +125,8 @@ for (const [mode, signal, status] of [["crash-abort", "SIGABRT", 134], ["crash-s
                 assert.equal(examine(directory, stdout, 1), true);
                 const { op_runs } = rows(directory, "op_runs");
                 assert.equal(op_runs.length, call);
-                // Of the last one at least the wait was not seen; as long as it is not known that the engine's barrier is, the callback ends it.
+                // The wait of the last one was not seen; until the engine's barrier is known to be
+                // seen, the callback ends the op.
                 assert.deepEqual(op_runs.filter((o) => !(o.flags & 1) || o.flags & 8), [op_runs.at(-1)]);
             }
         });

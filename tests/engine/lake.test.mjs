@@ -1,4 +1,4 @@
-// Hundreds of experiments in one folder, asked with the queries of docs/distributed.md.
+// Hundreds of experiments in one folder, with the queries of docs/distributed.md.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

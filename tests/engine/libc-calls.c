@@ -1,5 +1,6 @@
-// Calls the functions of libc that the capture library stands in for, in good and in bad ways, and prints what each did: errno, result, a
-// checksum of what came. With and without the library it must print the same.
+// Calls the functions of libc that the capture library stands in for, in good and in bad ways, and
+// prints what each did: errno, result, a checksum of what came. With and without the library it
+// must print the same.
 //     libc-calls FILE LIBRARY     LIBRARY: libggml-base.so, by which FILE is opened as a model first, so that calls are timed
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -92,7 +93,7 @@ struct gguf_params {
     void * context;
 };
 
-// Found as any program finds it: by the capture library where that is there.
+// Found like in any program: the capture library's function, if that is loaded.
 static void open_model(const char * path, const char * library) {
     void * (*init)(const char *, struct gguf_params) = NULL;
     if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) != NULL) init = dlsym(RTLD_DEFAULT, "gguf_init_from_file");

@@ -1,4 +1,5 @@
-// A preload library that reads beyond its memory: tests/engine/sanitized.test.mjs sees that this is caught.
+// A preload library that reads out of bounds: tests/engine/sanitized.test.mjs checks that this is
+// detected.
 #include <stdlib.h>
 
 __attribute__((constructor)) static void read_beyond(void) {

@@ -1,15 +1,16 @@
-// What the tests of page faults and block requests share: what this machine permits, a cold model, a program with little memory.
+// Shared by the tests of page faults and block requests: what this machine permits, a cold model, a
+// program with little memory.
 import { mkdirSync } from "node:fs";
 import { engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { memoryGroup, noGroups } from "../memory-group.mjs";
 
-// What stands in the way of a topic ("faults", "io") according to ggscope doctor; "" where nothing does.
+// The obstacle to a topic ("faults", "io") according to ggscope doctor; "" if there is none.
 export function obstacle(topic) {
     const finding = JSON.parse(run(ggscope, ["doctor", "--json"]).stdout).checks.find((c) => c.topic === topic);
     return finding.level === "ok" ? "" : finding.text;
 }
 
-// Drops a file from the page cache. Whoever has it mapped keeps it there.
+// Drops a file from the page cache. Mapped pages stay.
 export function evict(path) {
     output("sync", [path]);
     output("dd", [`if=${path}`, "iflag=nocache", "count=0", "status=none"]);
@@ -25,14 +26,14 @@ export function limit(bytes) {
     return { group };
 }
 
-// The command that runs the engine, inside the group where one is given.
+// The command that runs the engine, in the group if one is given.
 export function command(path, { group, tokens = 3, options = [] } = {}) {
     const plain = [engine, "run", "-m", path, "-p", "Once upon a time", "-n", String(tokens), "-t", "2", "--ignore-eos", ...options];
     return group ? ["sh", "-c", `${group.enter()} exec "$@"`, "sh", ...plain] : plain;
 }
 
-// A disk of our own that can be read by sectors: a partition with ext4 on a loop device. Gives { folder, device } or a reason, and is
-// taken apart when the test ends.
+// A disk that can be read by sectors: a partition with ext4 on a loop device. Returns { folder,
+// device } or a reason; removed when the test ends.
 export function disk(t, megabytes) {
     const image = scratch("disk.img"), folder = scratch("mounted");
     const undo = [];

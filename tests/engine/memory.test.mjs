@@ -1,4 +1,4 @@
-// --memory: the program has no more than that, the recorder's own memory is not part of it, and nothing stays behind.
+// --memory: limits the program, excludes the recorder's own memory, and leaves nothing behind.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -26,9 +26,9 @@ function groupOf(pid) {
 }
 const number = (group, file, key) => Number(readFileSync(join(group, file), "utf8").match(key ? new RegExp(`^${key} (\\d+)$`, "m") : /(\d+)/)[1]);
 
-// A recording of a program that goes on and on: its process, its group, its spool, once it generates.
+// Records a program that runs on: its process, its group and its spool, once it generates.
 async function start(directory, path, memory, ...options) {
-    const script = 'echo "pid $$"; exec "$0" "$@"'; // whose process number the engine keeps
+    const script = 'echo "pid $$"; exec "$0" "$@"'; // the engine keeps this process id
     const child = spawn(ggscope, ["record", "-q", `--cold=${path}`, "--memory", memory, ...options, "-o", directory, "--", "sh", "-c", script, ...words(path, "-n", "2000", "--no-repack")],
         { stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
@@ -77,8 +77,8 @@ test("the recorder's memory is not the program's, and Ctrl-C leaves nothing behi
     const directory = fresh(), { child, closed, pid, group, spool, more } = await start(directory, tiny, "1G");
     const taken = () => segments(directory).filter(({ lane }) => lane !== "machine").map(({ name }) => name);
     assert.notEqual(group, groupOf(process.pid));
-    while (taken().length < 4) await more(); // the engine prints as it goes
-    // What the spool takes is charged to us. The engine has touched every page of it.
+    while (taken().length < 4) await more(); // the engine prints while it runs
+    // The spool's memory is charged to ggscope. The engine has touched every page of it.
     assert.ok(taken().every((name) => /^(free-\d+|journal-0000)\.seg$/.test(name)) && readdirSync(spool).length > taken().length);
     assert.ok(number(group, "memory.stat", "shmem") < MiB / 4, readFileSync(join(group, "memory.stat"), "utf8"));
     assert.match(readFileSync(`/proc/${pid}/maps`, "utf8"), /free-\d+\.seg/);
@@ -97,7 +97,7 @@ test("ggscope is killed: the group goes as soon as the program does", { skip }, 
     await closed;
     try { process.kill(pid, "SIGKILL"); } catch { /* its output went nowhere, which ended it */ }
     await disappears(group);
-    assert.equal(run(ggscope, ["seal", directory]).status, 0); // and segments that nobody took go with the spool
+    assert.equal(run(ggscope, ["seal", directory]).status, 0); // unused segments are removed with the spool
     assert.ok(!existsSync(join(directory, "spool")));
     assert.equal(machine(directory).memory_limit, 1024 * MiB);
 });
@@ -131,7 +131,7 @@ test("a program whose model is not known: said, and done", { skip }, () => {
 
 test("the size of the recording holds, segments made ahead included", { skip }, async () => {
     const directory = fresh(), { child, closed, spool, more } = await start(directory, tiny, "1G", "--max-size", "8M", "--policy", "ring");
-    for (let last = 0; last < 8;) { // more than fits has been written
+    for (let last = 0; last < 8;) { // more than fits was written
         const names = readdirSync(spool).filter((name) => /^(journal|lane|free)-.*\.seg$/.test(name));
         assert.ok(names.length <= 8, names.join(" "));
         last = Math.max(0, ...segments(directory).map(({ lane, sequence }) => (typeof lane === "number" ? sequence : 0)));
@@ -163,7 +163,7 @@ test("systemd-run where that is what is permitted", { skip: !nobody && "needs ro
     assert.equal(result.status, 0, result.stderr);
     assert.equal(result.stdout, output(command[0], command.slice(1)));
     const scope = `--user --scope --quiet --collect --property=MemoryMax=${192 * MiB} --property=MemorySwapMax=0 -- `;
-    assert.deepEqual(readFileSync(log, "utf8").trim().split("\n"), [`${scope}true`, scope + command.join(" ")]); // asked first, then used
+    assert.deepEqual(readFileSync(log, "utf8").trim().split("\n"), [`${scope}true`, scope + command.join(" ")]); // checked first, then used
     assert.equal(machine(directory).mechanism, "systemd-run --user");
     assert.deepEqual(experiment(directory).command, command);
     check(directory);

@@ -1,4 +1,5 @@
-// ggscope record -- node script.mjs: node-llama-cpp, whose addon opens the engine with RTLD_LOCAL inside Node.js.
+// ggscope record -- node script.mjs: node-llama-cpp, whose addon opens the engine with RTLD_LOCAL
+// inside Node.js.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

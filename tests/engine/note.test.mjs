@@ -82,7 +82,7 @@ test("what is no note and no experiment is refused with one sentence", () => {
     for (const place of [folder, join(folder, "nothing")]) {
         const refused = run(ggscope, ["note", place, "text"]);
         assert.equal(refused.status, 1);
-        assert.match(refused.stderr, /^ggscope: [^\n]* is no experiment: [^\n]*\n$/);
+        assert.match(refused.stderr, /^ggscope: [^\n]* is not an experiment: [^\n]*\n$/);
     }
     assert.deepEqual(readdirSync(folder), []);
     writeFileSync(join(directory, "notes.txt"), "x".repeat(2 << 20));

@@ -1,4 +1,5 @@
-// What older releases call otherwise, for the programs that tests/full/matrix.test.mjs compiles against their headers. Include it last.
+// What older releases call otherwise, for the programs that tests/full/matrix.test.mjs compiles
+// against their headers. Include it last.
 #pragma once
 
 #ifdef OLDER_MEMORY // sequences belong to a context, which stands for its memory

@@ -1,4 +1,5 @@
-// ggscope paging, against plain caches that are fed with the exported accesses, and against the model's file.
+// ggscope paging, compared with simple caches fed with the exported accesses, and with the model's
+// file.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
@@ -14,7 +15,8 @@ function recorded(name, ...options) {
 const paging = (directory, ...options) => JSON.parse(output(ggscope, ["paging", "--json", ...options, directory]));
 const perToken = (budget, policy) => budget.policies[policy].bytes_per_token;
 
-// Pages of the model in the order of ops: [{ page, generate }, ...]. Fields hold no commas in this table.
+// Pages of the model in the order of ops: [{ page, generate }, ...]. Fields of this table contain
+// no commas.
 function touches(directory) {
     const [header, ...lines] = output(ggscope, ["export", "-q", directory, "--format", "csv", "--table", "accesses", "-o", "-"]).trim().split("\n");
     const column = Object.fromEntries(header.split(",").map((name, i) => [name, i]));
@@ -28,7 +30,8 @@ function touches(directory) {
     return result;
 }
 
-// Pages that a least-recently-used cache of `limit` pages reads while tokens are generated. It begins with the file read once.
+// Pages that a least-recently-used cache of `limit` pages reads while generating. It starts with
+// the file read once.
 function plainLru(history, filePages, limit) {
     const held = new Set();
     let missed = 0;
@@ -139,7 +142,7 @@ test("--suggest: the expression names whole tensors that fit, the ranges lie in 
         const memory = 6 << 20, text = output(ggscope, ["paging", "--suggest", "--memory", String(memory), recorded(name, "--no-repack")]);
         const [, expression, device] = /^--override-tensor '(.+)=(\w+)'$/m.exec(text);
         assert.equal(device, "CUDA0");
-        assert.doesNotMatch(expression, /[,=']/); // these end the option's value
+        assert.doesNotMatch(expression, /[,=']/); // these would end the option's value
         const { tensors } = JSON.parse(output(ggscope, ["gguf", "--json", model(name)]));
         const chosen = tensors.filter((t) => new RegExp(expression).test(t.name));
         const bytes = chosen.reduce((sum, t) => sum + t.size_bytes, 0);
@@ -209,7 +212,7 @@ test("what cannot be is one sentence", () => {
         const result = run(ggscope, ["paging", ...options, directory]);
         assert.equal(result.status, 2, options.join(" "));
         assert.equal(result.stdout, "");
-        assert.equal(result.stderr.trim().split("\n").length, 2, result.stderr); // and argp's hint
+        assert.equal(result.stderr.trim().split("\n").length, 2, result.stderr); // with argp's hint
     }
     for (const args of [[scratch("nowhere")], ["--token", "99", directory]]) {
         const result = run(ggscope, ["paging", ...args]);

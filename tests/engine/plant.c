@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ggml.h"
 #include "llama.h"
@@ -20,7 +21,7 @@
 struct ggml_cgraph;
 struct ggml_cplan;
 
-// As the engine's: the head of its parameters of an op.
+// The head of the engine's parameters of an op.
 struct params {
     int    ith, nth;
     size_t wsize;
@@ -36,7 +37,7 @@ static struct {
 } plant;
 static unsigned                           generation; // counts graphs
 static _Thread_local unsigned             seen;
-static _Thread_local struct ggml_tensor * before; // the op that this thread has computed last
+static _Thread_local struct ggml_tensor * before; // the last op of this thread
 static void (*barrier)(void * pool);
 static const char * (*op_name)(enum ggml_op op);
 
@@ -52,15 +53,15 @@ static void find_engine(const void * caller) {
     if (barrier != NULL || dladdr(caller, &info) == 0) return;
     void * handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
     if (handle == NULL) return;
-    *(void **) &op_name  = dlsym(handle, "ggml_op_name");
-    *(void **) &barrier  = dlsym(handle, "ggml_barrier");
+    *(void **) &op_name = dlsym(handle, "ggml_op_name");
+    *(void **) &barrier = dlsym(handle, "ggml_barrier");
 }
 
 // ---- what is changed ----
 
 struct output {
     struct ggml_tensor * t;
-    int                  dim; // that counts tokens
+    int                  dim; // of tokens
     int64_t              tokens, elements;
 };
 
@@ -75,17 +76,18 @@ static struct output output_of(struct ggml_tensor * t) {
 }
 
 static float * at(const struct output * out, int64_t token, int64_t element) {
-    struct ggml_tensor * t    = out->t;
-    int64_t              i0   = element % t->ne[0], rest = element / t->ne[0];
+    struct ggml_tensor * t  = out->t;
+    int64_t              i0 = element % t->ne[0], rest = element / t->ne[0];
     size_t               step = out->dim == 1 ? t->nb[2] : t->nb[1];
-    return (float *) ((char *) t->data + (size_t) i0 * t->nb[0] + (size_t) rest * step + (size_t) token * t->nb[out->dim]);
+    return (float *) ((char *) t->data + (size_t) i0 * t->nb[0] + (size_t) rest * step +
+                      (size_t) token * t->nb[out->dim]);
 }
 
 static void scale(const struct output * out, int64_t token, int64_t from, int64_t to, float factor) {
     for (int64_t i = from; i < to; i++) *at(out, token, i) *= factor;
 }
 
-static float coarse(float x) { // as BF16 has it
+static float coarse(float x) { // rounded to BF16
     uint32_t bits;
     memcpy(&bits, &x, 4);
     bits &= 0xffff0000u;
@@ -93,7 +95,7 @@ static float coarse(float x) { // as BF16 has it
     return x;
 }
 
-// A wrong frequency: pairs are turned by a bit more for each position.
+// A wrong frequency: rotates pairs a bit more for each position.
 static void turn(const struct output * out, int64_t token, double angle) {
     int64_t half = out->t->ne[0] / 2;
     float   c = (float) cos(angle), s = (float) sin(angle);
@@ -102,6 +104,34 @@ static void turn(const struct output * out, int64_t token, double angle) {
         float *x = at(out, token, i), *y = at(out, token, i + half), a = *x, b = *y;
         *x = a * c - b * s;
         *y = a * s + b * c;
+    }
+}
+
+// The position after the right one: rotates each pair by its own angle. Pairs are neighbours, or
+// halves of a head (NEOX).
+static void next_position(const struct output * out, int64_t token) {
+    int32_t mode, half = (int32_t) out->t->ne[0] / 2;
+    float   base;
+    memcpy(&mode, (const char *) out->t->op_params + 2 * sizeof(int32_t), sizeof(mode));
+    memcpy(&base, (const char *) out->t->op_params + 5 * sizeof(int32_t), sizeof(base));
+    for (int64_t head = 0; head < out->elements; head += out->t->ne[0]) {
+        for (int64_t i = 0; i < half; i++) {
+            double angle = pow((double) base, -(double) i / half);
+            float *x     = at(out, token, head + ((mode & 2) != 0 ? i : 2 * i)),
+                  *y     = at(out, token, head + ((mode & 2) != 0 ? i + half : 2 * i + 1));
+            float a = *x, b = *y, c = (float) cos(angle), s = (float) sin(angle);
+            *x = a * c - b * s;
+            *y = a * s + b * c;
+        }
+    }
+}
+
+// Swaps parts `i` and `i` + 1 of `width` elements: heads, or the outputs of chosen experts.
+static void swap_parts(const struct output * out, int64_t token, int64_t i, int64_t width) {
+    for (int64_t e = 0; (i + 2) * width <= out->elements && e < width; e++) {
+        float *x = at(out, token, i * width + e), *y = at(out, token, (i + 1) * width + e), a = *x;
+        *x = *y;
+        *y = a;
     }
 }
 
@@ -121,22 +151,27 @@ static void wrong_epsilon(const struct output * out, int64_t token, float epsilo
 static void wrong_expert(const struct output * out, int64_t token, int32_t expert) {
     const struct ggml_tensor * ids = out->t->src[2];
     for (int64_t s = 0; s < out->t->ne[1]; s++) {
-        int32_t id = *(const int32_t *) ((const char *) ids->data + (size_t) s * ids->nb[0] + (size_t) token * ids->nb[1]);
+        int32_t id =
+            *(const int32_t *) ((const char *) ids->data + (size_t) s * ids->nb[0] + (size_t) token * ids->nb[1]);
         if (id == expert) scale(out, token, s * out->t->ne[0], (s + 1) * out->t->ne[0], 0.8f);
     }
 }
 
-// The row of the last token of the batch is that of the token before.
-static bool shift_rows(struct ggml_tensor * t) {
+// Copies the row of the token before to the last token of the batch, or clears it (`forget`).
+static bool shift_rows(struct ggml_tensor * t, bool forget) {
     const struct ggml_tensor *given = t->src[0], *ids = t->src[1];
     int64_t                   n = ids->ne[0];
     if (n < 2 || t->ne[0] != given->ne[0]) return false;
-    int64_t last[2];
+    int64_t last[2] = {0};
     for (int64_t i = 0; i < 2; i++) {
         const char * id = (const char *) ids->data + (size_t) (n - 2 + i) * ids->nb[0];
         last[i]         = ids->type == GGML_TYPE_I64 ? *(const int64_t *) id : *(const int32_t *) id;
     }
-    memcpy((char *) t->data + (size_t) last[1] * t->nb[1], (char *) t->data + (size_t) last[0] * t->nb[1], t->nb[1]);
+    char * row = (char *) t->data + (size_t) last[1] * t->nb[1];
+    if (forget)
+        memset(row, 0, t->nb[1]);
+    else
+        memcpy(row, (char *) t->data + (size_t) last[0] * t->nb[1], t->nb[1]);
     return true;
 }
 
@@ -152,6 +187,10 @@ static void change_token(const struct output * out, int64_t t) {
     if (!strcmp(k, "generated") && out->tokens == 1) scale(out, t, 0, n, (float) x);
     if (!strcmp(k, "large") && out->tokens > 32) scale(out, t, 0, n, (float) x);
     if (!strcmp(k, "turn")) turn(out, t, x * (double) (t + 1));
+    if (!strcmp(k, "position")) next_position(out, t);
+    if (!strcmp(k, "parts")) swap_parts(out, t, i, width);
+    if (!strcmp(k, "channel") && i < n) *at(out, t, i) *= 1.5f;
+    if (!strcmp(k, "bias") && i < n) *at(out, t, i) += 0.5f;
     if (!strcmp(k, "tail")) scale(out, t, width - i, width, 0);
     if (!strcmp(k, "epsilon")) wrong_epsilon(out, t, (float) x);
     if (!strcmp(k, "expert")) wrong_expert(out, t, i);
@@ -173,8 +212,8 @@ static void change_token(const struct output * out, int64_t t) {
 }
 
 static void name_of(const struct ggml_tensor * t, char * text, size_t size) {
-    bool nameless = t->name[0] == '\0' || strncmp(t->name, "node_", 5) == 0;
-    const struct ggml_tensor * from = nameless && t->src[0] != NULL ? t->src[0] : t;
+    bool                       nameless = t->name[0] == '\0' || strncmp(t->name, "node_", 5) == 0;
+    const struct ggml_tensor * from     = nameless && t->src[0] != NULL ? t->src[0] : t;
     snprintf(text, size, "%s:%s%.*s%s", op_name(t->op), nameless ? "(" : "", (int) strcspn(from->name, " "), from->name,
              nameless ? ")" : "");
 }
@@ -186,8 +225,8 @@ static bool is_planted(const struct ggml_tensor * t) {
 }
 
 static void change(struct ggml_tensor * t) {
-    if (strcmp(plant.kind, "shift") == 0) {
-        shift_rows(t);
+    if (strcmp(plant.kind, "shift") == 0 || strcmp(plant.kind, "forget") == 0) {
+        shift_rows(t, plant.kind[0] == 'f');
         return;
     }
     struct output out = output_of(t);
@@ -195,10 +234,14 @@ static void change(struct ggml_tensor * t) {
     for (int64_t i = 0; i < out.tokens; i++) change_token(&out, i);
 }
 
-// Every thread is about to compute `next`: what the op before has left is complete.
+// Every thread is about to compute `next`: the output of the previous op is complete.
 static void begin(const struct params * params, struct ggml_tensor * next, const void * caller) {
     find_engine(caller);
     if (!plant.on || barrier == NULL || op_name == NULL) return;
+    if (strcmp(plant.kind, "late") == 0) { // thread NUMBER comes late to the op
+        if (params->ith == (int) plant.number && is_planted(next)) usleep(200);
+        return;
+    }
     if (seen != generation) before = NULL;
     seen = generation;
     if (before != NULL && is_planted(before)) {
@@ -219,8 +262,10 @@ bool ggml_cpu_extra_compute_forward(struct params * params, struct ggml_tensor *
     return NEXT(ggml_cpu_extra_compute_forward)(params, node);
 }
 
-void ggml_compute_forward_rms_norm_mul_fused(struct params * params, struct ggml_tensor * norm, struct ggml_tensor * mul);
-void ggml_compute_forward_rms_norm_mul_fused(struct params * params, struct ggml_tensor * norm, struct ggml_tensor * mul) {
+void ggml_compute_forward_rms_norm_mul_fused(struct params * params, struct ggml_tensor * norm,
+                                             struct ggml_tensor * mul);
+void ggml_compute_forward_rms_norm_mul_fused(struct params * params, struct ggml_tensor * norm,
+                                             struct ggml_tensor * mul) {
     begin(params, mul, CALLER);
     NEXT(ggml_compute_forward_rms_norm_mul_fused)(params, norm, mul);
 }

@@ -1,9 +1,10 @@
-// What the tests of --cold and --memory share: models of their own, because what another process has mapped cannot be dropped.
+// Shared by the tests of --cold and --memory: private models, because pages that another process
+// maps cannot be dropped.
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build, ggscope, model, run } from "../lib.mjs";
 
-// A copy on the disk that holds the build, removed at the end: /tmp may be memory, which cannot be dropped.
+// A copy on the build's disk, removed at the end: /tmp may be in memory, which cannot be dropped.
 const folder = join(build, "models", `own-${process.pid}`);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 export function ownModel(...name) {
@@ -15,17 +16,18 @@ export function ownModel(...name) {
 }
 export const ownFolder = () => (mkdirSync(folder, { recursive: true }), folder);
 
-// Reads a file, so that it is in the page cache.
+// Reads a file into the page cache.
 export const warm = (path) => void readFileSync(path);
 
-// Why memory cannot be limited here, or undefined.
+// The reason why memory cannot be limited here, or undefined.
 export function noLimit() {
     const result = run(ggscope, ["record", "-q", "--memory", "64M", "-o", join(ownFolder(), "probe"), "--", "true"]);
     const reason = /ggscope: (memory cannot be limited here: .*)/.exec(result.stderr);
     return reason?.[1];
 }
 
-// Runs a command line as a user who may do nothing in particular; undefined where we cannot become one, or that one cannot reach the build.
+// Runs a command line as an unprivileged user; undefined if that is impossible, or the build is not
+// accessible.
 const asNobody = (command, options) => run("setpriv", ["--reuid", "65534", "--regid", "65534", "--clear-groups", ...command], options);
 export const nobody = process.getuid() === 0 && run("sh", ["-c", "command -v setpriv"]).status === 0 && asNobody(["test", "-x", ggscope]).status === 0
     ? asNobody : undefined;

@@ -1,4 +1,5 @@
-// What the two programs on ggml's own API share: a checksum of results, and numbers that look like weights.
+// What the two programs on ggml's own API share: a checksum of results, and numbers that look like
+// weights.
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
-// Programs on ggml that know nothing of llama.cpp: one shaped like speech recognition (weights in GGUF), one like the making of pictures (weights in
-// a file of its own kind, or in none). Their steps are graph runs, and every verb and export says so.
+// Programs on ggml without llama.cpp: one for speech recognition (weights in GGUF), one for
+// pictures (weights in its own format, or in no file). Their steps are graph runs, and every verb
+// and export says so.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -17,7 +18,7 @@ if (!skip) {
 }
 
 const programs = {
-    ...Object.fromEntries(["read", "set", "map", "overwritten", "reused", "unseen", "partly"].map((l) => [`speech-${l}`, [speech, "run", words, "-b", backends, "-l", l, "-t", "1"]])),
+    ...Object.fromEntries(["read", "set", "map", "stream", "bytes", "overwritten", "reused", "unseen", "partly"].map((l) => [`speech-${l}`, [speech, "run", words, "-b", backends, "-l", l, "-t", "1"]])),
     ...Object.fromEntries(["backend", "context", "scheduler"].map((c) => [`pictures-${c}`, [pictures, "run", paints, "-c", c, "-t", "1"]])),
     ...Object.fromEntries(["read", "set"].map((l) => [`pictures-${l}`, [pictures, "run", paints, "-l", l, "-t", "1"]])),
     "pictures-alone": [pictures, "run", "-t", "1"],
@@ -46,7 +47,7 @@ for (const name of Object.keys(programs)) {
         for (const s of steps) assert.ok(s.end_ns > s.begin_ns);
         const checked = output(ggscope, ["check", directory]);
         assert.doesNotMatch(checked, /^FAILED/m);
-        assert.equal(/(is|are) gone/.test(checked), name === "speech-unseen"); // whose file is in the program's memory
+        assert.equal(/(is|are) gone/.test(checked), name === "speech-unseen"); // its file is in the program's memory
         assert.match(checked, /tokens +the program has no tokens/);
         if (name.startsWith("pictures")) assert.match(checked, /model map +the program opened no GGUF file/);
     });
@@ -54,7 +55,7 @@ for (const name of Object.keys(programs)) {
 
 // ---- where weights come from ----
 
-// The weights of the pictures lie one behind the other, behind 4096 bytes.
+// The weights of the pictures follow each other, after 4096 bytes.
 function placesInPaints(directory) {
     const { tensors, files } = rows(directory, "tensors", "files");
     const weights = new Map(tensors.filter((t) => t.name.endsWith(".weight") && t.view === 0).map((t) => [t.name, t]));
@@ -92,7 +93,7 @@ test("weights without a file: no origin, no model, and nothing is made up", { sk
 
 test("GGUF of another kind: weights lie where the file says, however they were loaded", { skip }, () => {
     const places = new Map(json("gguf", words).tensors.map((t) => [t.name, t.offset_start]));
-    for (const name of ["speech-read", "speech-set", "speech-map"]) {
+    for (const name of ["speech-read", "speech-set", "speech-map", "speech-stream", "speech-bytes"]) {
         const { tensors } = rows(recorded(name).directory, "tensors");
         let seen = 0;
         for (const t of tensors.filter((t) => places.has(t.name) && t.view === 0)) {
@@ -121,7 +122,7 @@ test("weights that a program brings in ways that are not seen are counted apart,
     assert.equal(seen.model.stray_weights, 0);
     assert.equal(stats.model.stray_weights, json("gguf", words).tensors.length);
     assert.equal(stats.model.bytes_touched, 0);
-    assert.match(output(ggscope, [directory]), new RegExp(`^origin +of ${stats.model.stray_weights} weights .* was not seen`, "m"));
+    assert.match(output(ggscope, [directory]), new RegExp(`^origin +of ${stats.model.stray_weights} weights .* unknown`, "m"));
     const paging = run(ggscope, ["paging", directory]);
     assert.equal(paging.status, 1);
     assert.equal(paging.stdout, "");
@@ -168,7 +169,7 @@ for (const name of ["speech-read", "pictures-backend"]) {
         }
         const text = output(ggscope, ["stats", directory]);
         assert.match(text, /^graphs +\d runs: /m);
-        assert.doesNotMatch(text, /--no-mmap/); // an option of llama.cpp's programs
+        assert.doesNotMatch(text, /mmap/); // llama.cpp's programs do that
         assert.match(output(ggscope, ["stats", "--by", "token", directory]), /^graph run +ops/m);
         assert.match(run(ggscope, ["graph", "--token", "9", directory]).stderr, /^ggscope: there is no graph of graph run 9; the experiment has [35] of them, from 0\n$/);
         assert.match(run(ggscope, ["stats", "--token", "9", directory]).stderr, /^ggscope: there is no graph run 9: this recording has graph runs 0 to [24]\n$/);

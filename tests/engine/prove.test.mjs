@@ -1,4 +1,4 @@
-// Page truth: what the hardware says an op touched, against what the trace says.
+// Page truth: the pages that ops touched according to the hardware, compared with the trace.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
@@ -11,7 +11,7 @@ import { check, experiment, fresh, host, jsonLines, rows } from "./traces.mjs";
 const tiny = model("tiny");
 const shifted = join(build, "tests", "prove-shifted");
 
-// Records with --prove; what the engine printed must not depend on it.
+// Records with --prove, which must not change the engine's output.
 function prove(path, ...options) {
     const directory = fresh();
     const words = ["-m", path, "-p", "Once upon a time", "-n", "3", "--no-repack", "--ignore-eos", "--json", "--logits-hash", ...options];
@@ -82,7 +82,7 @@ test("where weights are not mapped it says so", () => {
     const answer = run(ggscope, ["prove", directory]);
     assert.equal(answer.status, 1);
     assert.equal(answer.stdout, "");
-    assert.match(answer.stderr, /^ggscope: this recording holds no pages that were touched: .*--no-repack.*\n$/);
+    assert.match(answer.stderr, /^ggscope: this recording has no touched pages: .*--no-repack.*\n$/);
     const plain = fresh();
     output(ggscope, ["run", "-q", "-o", plain, "-m", tiny, "-p", "x", "-n", "1"]);
     assert.match(run(ggscope, ["prove", plain]).stderr, /record with --prove/);
@@ -120,7 +120,7 @@ for (const [mode, what] of [["crash-segv", "crashes of its own accord"], ["crash
     });
 
 test("two contexts at once, and a fork between two graphs", () => {
-    for (const words of [["contexts", "-t", "2", tiny], ["models", tiny, model("tiny", "--layers", "2")], ["fork", tiny]]) {
+    for (const words of [["contexts", "-t", "2", model("tiny", "--layers", "2")], ["models", tiny, model("tiny", "--layers", "2")], ["fork", tiny]]) {
         const directory = fresh();
         const recorded = run(ggscope, ["record", "-q", "--prove", "-o", directory, "--", host, ...words]);
         assert.equal(recorded.status, 0, recorded.stderr);
@@ -134,7 +134,7 @@ test("Ctrl-C and SIGKILL in the middle leave a trace and nothing else", async ()
     for (const signal of ["SIGINT", "SIGKILL"]) {
         const directory = fresh();
         const child = spawn(ggscope, ["run", "-q", "--prove", "-o", directory, "-m", tiny, "-p", "Once", "-n", "100000", "--ctx", "100100", "--ignore-eos", "--no-repack"], { stdio: ["ignore", "pipe", "ignore"] });
-        await once(child.stdout, "data"); // it generates
+        await once(child.stdout, "data"); // wait until it generates
         const program = Number(output("pgrep", ["-P", String(child.pid), "-x", "ggscope-engine"]));
         process.kill(signal === "SIGKILL" ? program : child.pid, signal);
         const [status] = await once(child, "exit");

@@ -1,4 +1,4 @@
-// What the engine asks the kernel for while it loads a model: every byte of it once, timed, and nothing else.
+// The engine's requests while it loads a model: every byte once, with times, and nothing else.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, statSync } from "node:fs";
@@ -15,7 +15,7 @@ const sum = (list, key) => list.reduce((total, row) => total + row[key], 0);
 const map = JSON.parse(output(ggscope, ["gguf", "--json", tiny]));
 const firstTensor = Math.min(...map.tensors.map((t) => t.offset_start));
 
-// Bytes of a file that rows cover, each once.
+// Bytes of a file covered by the rows, each once.
 function covered(reads) {
     let bytes = 0, end = 0;
     for (const r of [...reads].sort((a, b) => a.file_offset - b.file_offset)) {
@@ -51,7 +51,8 @@ test("a mapped model: its header is read, the whole of it populated", () => {
     const { of, told } = examine(directory);
     assert.deepEqual(of("populate").map((r) => [r.file_offset, r.bytes]), [[0, size]]);
     assert.deepEqual(of("advice").map((r) => [r.file_offset, r.bytes]), [[0, size]]);
-    // Tens of thousands of small reads are one row, from the first byte to the block that has the last tensor info.
+    // Tens of thousands of small reads are one row, from the first byte to the block that has the
+    // last tensor info.
     const [header, ...more] = of("read");
     assert.equal(header.file_offset, 0);
     assert.ok(header.bytes > firstTensor - 64 && header.bytes <= firstTensor + 65536);
@@ -118,13 +119,13 @@ test("the functions of libc do what they do without us", () => {
     assert.equal(preloaded.status, 0);
     assert.equal(preloaded.stdout, plain);
     assert.ok(plain.split("\n").length > 45);
-    // And they were timed: the calls that were good, at the offsets they were made for. Not those of the child.
+    // They are timed: successful calls, at their offsets, without those of the child.
     output(ggscope, ["seal", "-q", directory]);
     const { reads } = rows(directory, "reads");
     const of = (kind) => reads.filter((r) => r.kind === kinds[kind]).map((r) => [r.file_offset, r.bytes]);
     assert.deepEqual(of("populate"), [[4096, 65536]]);
     assert.deepEqual(of("advice"), [[4096, 65536], [4096, 65536]]);
-    assert.ok(of("lock").length <= 1); // where locking is permitted
+    assert.ok(of("lock").length <= 1); // if locking is permitted
     for (const read of [[0, 1000 + (1 << 20)], [12345, 4096], [54321, 4096], [size - 5, 5], [0, 3000], [size - 7, 4]])
         assert.ok(of("read").some(([offset, bytes]) => offset === read[0] && bytes >= read[1]), `${read}: ${JSON.stringify(of("read"))}`);
 });

@@ -1,12 +1,13 @@
-// Requests: a program feeds the engine as servers do and says what is true; every count must be that.
+// Requests: a program feeds the engine like a server and prints the truth; every count must match.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, ggscope, model, output, run as plainRun, scratch } from "../lib.mjs";
-import { check, graphs, jsonLines, record, rows, stats, steps, values } from "./traces.mjs";
+import { build, engine, ggscope, model, output, run as plainRun, scratch } from "../lib.mjs";
+import { attachTo, skip as attachingSkip, start, until } from "./attaching.mjs";
+import { check, graphs, jsonLines, phases, record, rows, stats, steps, table, values } from "./traces.mjs";
 
 const host = join(build, "tests", "server-host");
 const target = model("tiny"), small = model("tiny", "--layers", "2");
@@ -25,11 +26,11 @@ const told = ({ requests }) => requests.map((r) => ({
     kind: r.kind, context: r.context, sequence: r.sequence, prompt: r.prompt_tokens, cached: r.cached_tokens, generated: r.generated_tokens,
     accepted: r.accepted_tokens, rejected: r.rejected_tokens, ...(r.kind === "draft" ? {} : { decoded: r.decoded_tokens, unused: r.unused_tokens }),
 }));
-// What a context that drafts feeds back is no text of anybody's.
+// Tokens that a drafting context feeds back belong to no text.
 const comparable = (truth) => truth.map(({ decoded, unused, ...rest }) => (rest.kind === "draft" ? rest : { ...rest, decoded, unused }));
 
 const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-slowly", "perplexity", "echo",
-    "one-by-one", "unused", "benchmark", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
+    "one-by-one", "unused", "benchmark", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {
         const { directory, truth } = run(pattern), found = answer(directory);
@@ -49,6 +50,31 @@ for (const pattern of patterns) {
         }
     });
 }
+
+test("attached between two requests: the first one after that, and what a new context computes first", { skip: attachingSkip }, async () => {
+    const program = start(host, ["idle", small], { stdio: ["pipe", "pipe", "pipe"] });
+    await until("the first request", () => (assert.equal(program.child.exitCode, null, program.said.stderr), /ready/.test(program.said.stdout)));
+    const a = attachTo(String(program.child.pid));
+    await a.attached;
+    program.child.stdin.end("\n");
+    const { stdout } = await program.ended, { status, stderr } = await a.ended;
+    assert.equal(status, 0, stderr);
+    assert.deepEqual(told(answer(a.directory)), comparable(jsonLines(stdout).at(-1).requests.slice(1)));
+});
+
+test("attached while a request is under way: its beginning is not seen", { skip: attachingSkip }, async () => {
+    const program = start(engine, ["run", "-m", small, "-p", "Once upon a time", "-n", "100000", "--ctx", "131072", "-t", "1", "--ignore-eos"]);
+    await until("the first token", () => (assert.equal(program.child.exitCode, null, program.said.stderr), program.said.stdout !== ""));
+    const a = attachTo(String(program.child.pid), "--steps", "8"), { status, stderr } = await a.ended;
+    program.child.kill("SIGKILL");
+    assert.equal(status, 0, stderr);
+    const { requests: [request, ...more], contexts: [context] } = answer(a.directory), { prompt_tokens, cached_tokens, first_output_ns, time_to_first_ns, cells_peak } = request;
+    assert.deepEqual({ more, begun: request.begun_before, prompt_tokens, cached_tokens, first_output_ns, time_to_first_ns, cells_peak },
+        { more: [], begun: true, prompt_tokens: null, cached_tokens: null, first_output_ns: null, time_to_first_ns: null, cells_peak: null });
+    assert.ok(request.generated_tokens >= 8 && request.ns_per_token > 0);
+    assert.deepEqual([context.begun_before, context.prompt_tokens, context.cached_tokens, context.cells_peak], [1, 0, 0, null]);
+    assert.match(output(ggscope, ["requests", a.directory]), /^ +1 +0 +completion .* - +- +\d+ [^]*, prompt not seen, [^]* 1 of them began before the recording: [^]* are not seen$/m);
+});
 
 test("the last drafts of a program whose changes are not seen are told apart, all others are right", () => {
     const { directory, truth } = run("draft-unseen"), found = answer(directory);
@@ -107,6 +133,26 @@ test("batches in which some read their prompt while others generate are MIXED, a
     assert.ok(found.includes("MIXED") && found.includes("GENERATE"));
 });
 
+test("inputs given as embeddings have no token number, and check looks for none in the graphs", () => {
+    const { directory } = run("image"), inputs = table(directory, "inputs");
+    assert.deepEqual(inputs.map((row) => row.id === ""), inputs.map((row) => row.position >= 5 && row.position < 21));
+    assert.equal(check(directory).tokens, "ok");
+});
+
+test("a decode that fails feeds only the tokens that the engine keeps", () => {
+    const { directory } = run("aborted"), inputs = table(directory, "inputs");
+    assert.deepEqual(inputs.filter((row) => row.sequence === "2").map((row) => Number(row.position)), Array.from({ length: 98 }, (_, i) => i));
+    assert.deepEqual(rows(directory, "decodes").decodes.map((d) => d.status).filter((status) => status !== 0), [2, 2, 2]);
+    const fed = rows(directory, "steps").steps.filter((s) => s.tokens > 0 && s.phase === phases.indexOf("GENERATE"));
+    assert.equal(fed.length, 7);
+    assert.equal(stats(directory).generate_ns, fed.reduce((so, s) => so + s.end_ns - s.begin_ns, 0), "what failed is no step that generates");
+    assert.equal(check(directory).tokens, "ok");
+});
+
+test("tokens of several sequences are counted as changes, not as calls of the program", () => {
+    assert.match(output(ggscope, ["requests", run("forks-in-batch").directory]), /^ +changes: 0 remove \(0 cells\), 2 copy \(10\), /m);
+});
+
 test("warm-ups and probes are steps of their own kind", () => {
     assert.deepEqual(steps(run("warmup").directory).map((s) => s.phase).slice(0, 3), ["WARMUP", "WARMUP", "PROMPT"]);
 });
@@ -129,8 +175,8 @@ test("cells of the memory: shared ones count once, shifted ones are gone", () =>
     assert.equal(shift.requests[0].cells_peak, 24);
 });
 
-// The memory of a context as the engine has it: an array of cells, each with a position and the sequences that have it. What is written where
-// is taken from the ids of SET_ROWS, what happens to sequences from the calls. One entry for each decode.
+// Simulates the memory of a context: an array of cells, each with a position and its sequences.
+// Writes come from the ids of SET_ROWS, changes of sequences from the calls. One entry per decode.
 function simulate(directory, context) {
     const t = rows(directory, "runs", "index", "tokens", "tensors", "memory_changes", "decodes"), known = graphs(directory);
     const root = (tensor) => tensor.view === 0 ? tensor : root(t.tensors[tensor.view - 1]);
@@ -153,7 +199,7 @@ function simulate(directory, context) {
         const written = [], fed = t.tokens.filter((token) => token.decode === decode);
         for (const run of t.runs.filter((r) => r.decode === decode)) {
             const node = known.get(run.graph).find((n) => n.op === "SET_ROWS" && n.name.startsWith("cache_k_l0"));
-            if (!node) continue; // positions are shifted by a graph of its own
+            if (!node) continue; // a separate graph shifts positions
             ({ ne1: each, ne2: streams } = root(node.tensor));
             written.push(...values(t.index.find((row) => row.run === run.run && row.node === node.node && row.slot === 1)));
         }
@@ -303,7 +349,7 @@ test("text, csv and filters", () => {
     check(directory);
 });
 
-// What /api/x/0/slots says, asked of a server that lives for as long as the test does.
+// Asks /api/x/0/slots of a server that runs during the test.
 async function slotsOf(directory, ask) {
     const server = spawn(ggscope, ["serve", "--port", "0", directory], { stdio: ["ignore", "pipe", "inherit"] });
     try {
@@ -338,7 +384,7 @@ test("slots over time: each decode of each request; folded, nothing is missing, 
             assert.equal(near.requests.prompt_ns[i] + near.requests.tokens_ns[i], r.compute_ns);
             assert.deepEqual([near.requests.wait_ns[i], near.requests.first_output_ns[i]], [r.wait_ns, r.first_output_ns]);
         }
-        // Alike from far away: one piece for each slot, which has the same time and counts its requests.
+        // In one pixel: one piece per slot, with the same time and number of requests.
         const far = await ask(`begin=${begin}&end=${end + 1}&pixels=1`);
         assert.equal(far.pieces.length, sequences.length);
         for (const piece of far.pieces) {
@@ -347,7 +393,7 @@ test("slots over time: each decode of each request; folded, nothing is missing, 
             assert.equal(piece.requests, all.filter((r) => r.sequence === sequences[piece.slot]).length);
             assert.equal(piece.others, Math.max(...mine.map((one) => one.others)));
         }
-        // Between two decodes of a request nothing is computed: the two are there, so that the wait is seen.
+        // Two decodes around a wait without computation are listed, so that the wait is visible.
         const r = all.find((one) => one.wait_ns > 0), mine = near.pieces.filter((piece) => piece.request === r.request);
         const at = mine.findIndex((piece, i) => i > 0 && piece.begin_ns - mine[i - 1].end_ns > 2);
         const gap = await ask(`begin=${mine[at - 1].end_ns + 1}&end=${mine[at].begin_ns - 1}&pixels=64`);

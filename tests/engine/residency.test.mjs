@@ -1,4 +1,5 @@
-// --residency: which pages of the model are in memory, against what the kernel says itself and what ops touch.
+// --residency: resident pages of the model, compared with the kernel's answer and the pages that
+// ops touch.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
@@ -23,7 +24,7 @@ test("a mapped model: in memory as a whole from the load to the end", () => {
     const snapshots = [...new Set(areas.map((a) => a.snapshot))];
     assert.deepEqual(snapshots, [1, 2, 3, 4, 5]); // loaded, three tokens, end
     assert.deepEqual(snapshots.map((s) => areas.find((a) => a.snapshot === s)).map((a) => [a.moment, a.step]), [[1, -1], [2, 0], [2, 1], [2, 2], [3, -1]]);
-    const all = Math.ceil(size / 4096), nearly = (n, whole) => n > 0.99 * whole && n <= whole; // the kernel may drop a page of its own accord
+    const all = Math.ceil(size / 4096), nearly = (n, whole) => n > 0.99 * whole && n <= whole; // the kernel may drop pages itself
     for (const s of snapshots) assert.ok(nearly(pages(areas.filter((a) => a.snapshot === s)), all));
     for (const run of runs) assert.ok(areas.find((a) => a.moment === 2 && a.step === run.step).begin_ns >= run.end_ns);
     assert.equal(machine(directory).residency, "mincore");
@@ -32,7 +33,7 @@ test("a mapped model: in memory as a whole from the load to the end", () => {
     assert.deepEqual([residency.method, residency.bytes], ["mincore", size]);
     assert.deepEqual(residency.by_token.map((t) => t.token), [0, 1, 2]);
     for (const t of [residency.load, ...residency.by_token, residency.end]) assert.ok(nearly(t.bytes, size));
-    // What populating wasted: the header, and nearly all of the embedding, by whole pages.
+    // Populated in vain: the header, and nearly all of the embedding, in whole pages.
     const embedding = weights.find((w) => w.name === "token_embd.weight");
     assert.ok(residency.load.bytes_untouched <= model.bytes - model.bytes_touched);
     assert.ok(residency.load.bytes_untouched > 0.9 * (embedding.bytes - embedding.bytes_touched));
@@ -51,7 +52,7 @@ test("under pressure pages come and go, within the limit", { skip }, () => {
     }
     assert.equal(residency.bytes, model.bytes);
     const { residency: areas } = rows(directory, "residency");
-    for (const s of new Set(areas.map((a) => a.snapshot))) { // ascending, apart from each other
+    for (const s of new Set(areas.map((a) => a.snapshot))) { // ascending and disjoint
         const mine = areas.filter((a) => a.snapshot === s);
         mine.slice(1).forEach((a, i) => assert.ok(a.page > mine[i].page + mine[i].pages));
     }
@@ -77,11 +78,11 @@ print(sum(x & 1 for x in v.raw))`, tiny]);
     assert.ok(Math.abs(told - Number(seen)) < 0.01 * told, `${told} and ${seen}`);
 });
 
-test("weights that are not mapped: nothing to tell, which is said", () => {
+test("weights that are not mapped: residency is unknown", () => {
     const directory = generate(tiny, "--no-mmap");
     assert.deepEqual(rows(directory, "residency").residency, []);
     assert.equal(machine(directory).residency, "none");
-    assert.match(output(ggscope, ["stats", directory]), /^resident +nothing to tell: no file of the model was mapped$/m);
+    assert.match(output(ggscope, ["stats", directory]), /^resident +unknown: no file of the model was mapped$/m);
     const { residency } = stats(directory).machine;
     assert.deepEqual([residency.method, residency.load, residency.by_token, residency.end], ["none", null, [], null]);
 });
@@ -102,9 +103,9 @@ test("somebody else's model: what the program itself has in its page tables", { 
     assert.equal(result.status, 0, result.stderr);
     assert.equal(machine(directory).residency, "pagemap");
     const { residency } = stats(directory).machine, size = statSync(tiny).size;
-    assert.ok(residency.load.bytes > 0.8 * size && residency.load.bytes <= size); // the engine populates what it maps
+    assert.ok(residency.load.bytes > 0.8 * size && residency.load.bytes <= size); // the engine populates its mapping
     assert.equal(residency.by_token.length, 2);
-    assert.equal(residency.end, null); // the model is gone by then, and nobody may ask
+    assert.equal(residency.end, null); // the model is unmapped, and asking is not permitted
 });
 
 test("two models", () => {

@@ -1,4 +1,5 @@
-// ggml's RPC backend and its server, built from the release's source against the stock libraries: two small programs, in seconds.
+// ggml's RPC backend and its server, built from the release's source against the stock libraries:
+// two small programs, in seconds.
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,11 +10,12 @@ import { ggscope, output, root, run } from "../lib.mjs";
 import { engineOf, variant } from "../variant.mjs";
 import { checkout, libraries, newest, release, sourceBundle } from "./node/recordings.mjs";
 
-// Why it cannot be built here; "" if it can.
+// The reason why it cannot be built here; "" if it can.
 export const unusable = process.arch !== "x64" ? `the release's source bundle comes with libraries for x64, this is ${process.arch}`
     : run("sh", ["-c", "command -v g++"]).status !== 0 ? "there is no g++ to build the RPC backend with" : "";
 
-// The folder of an engine that has it: the stock libraries with one CPU variant, libggml-rpc.so and rpc-server.
+// The folder of an engine with it: the stock libraries with one CPU variant, libggml-rpc.so and
+// rpc-server.
 export const buildRpc = () => engineOf(variant, buildWhole());
 
 function buildWhole() {
@@ -33,19 +35,12 @@ function buildWhole() {
     return engine;
 }
 
-export async function freePort() {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address();
-    server.close();
-    return port;
-}
-
-// Started servers are ended with the test, whatever happens.
+// Servers are ended with the test, in any case.
 const started = new Set();
 process.on("exit", () => { for (const child of started) try { process.kill(-child.pid, "SIGKILL"); } catch { /* it is gone */ } });
 
-// An rpc-server, recorded into `directory` unless that is null. `before`: words in front of the command, to run it in namespaces.
+// Starts an rpc-server, recorded into `directory` unless that is null. `before`: words in front of
+// the command, for namespaces.
 export async function startServer(engine, directory, { before = [], host = "127.0.0.1", port } = {}) {
     const command = [join(engine, "rpc-server"), "-H", host, "-p", String(port), "-t", "1"];
     const words = [...before, ...(directory === null ? [] : [ggscope, "record", "-q", "-o", directory, "--"]), ...command];
@@ -64,10 +59,10 @@ export async function startServer(engine, directory, { before = [], host = "127.
     return { child, ended, port, endpoint: `${host}:${port}` };
 }
 
-// Its own process, which ggscope and namespaces have started.
+// The server's own process id, below ggscope and namespaces.
 export const serverPid = (server, engine) => Number(output("pgrep", ["-g", String(server.child.pid), "-f", join(engine, "rpc-server") + " -H"]).trim().split("\n").at(-1));
 
-// Passes everything on after so many milliseconds, in both directions: a long wire.
+// Relays everything with a delay in milliseconds, in both directions: a long wire.
 export async function relay(host, port, delay) {
     const server = createServer((from) => {
         const to = connect(port, host);

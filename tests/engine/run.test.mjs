@@ -1,15 +1,15 @@
-// ggscope-engine run: text, timings, hashes, and one sentence for everything that can be wrong.
-// One thread where the number does not matter: the engine's threads spin, which is slow on a busy machine.
+// ggscope-engine run: text, timings, hashes, and one sentence for every possible error. One thread
+// if the number does not matter: the engine's threads spin, which is slow on a busy machine.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, truncateSync, copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { engine, model, output, run, scratch, vocabularies } from "../lib.mjs";
+import { engine, model, output, preloadable, run, scratch, vocabularies } from "../lib.mjs";
 
 const tiny = model("tiny");
 const greet = ["-p", "Hello world, how are you?", "-t", "1"];
-scratch(); // so that the directory is there
+scratch(); // creates the directory
 
 function generate(...options) {
     const stdout = output(engine, ["run", "-m", tiny, ...greet, "--json", ...options]);
@@ -17,7 +17,7 @@ function generate(...options) {
     return JSON.parse(stdout);
 }
 
-// Fails with exactly one sentence on stderr and nothing on stdout.
+// Must fail with exactly one sentence on stderr and nothing on stdout.
 function refused(args, pattern, options = {}) {
     const result = run(engine, ["run", ...args], options);
     assert.equal(result.status, 1, result.stderr);
@@ -26,7 +26,7 @@ function refused(args, pattern, options = {}) {
     assert.match(result.stderr, pattern);
 }
 
-// ---- what it does ----
+// ---- results ----
 
 test("prints the text to stdout and the timings to stderr", () => {
     const result = run(engine, ["run", "-m", tiny, ...greet, "-n", "8"]);
@@ -34,6 +34,14 @@ test("prints the text to stdout and the timings to stderr", () => {
     assert.equal(result.stdout.trimEnd(), generate("-n", "8").text.trimEnd());
     assert.match(result.stderr, /^prompt +\d+ tokens +[\d.]+ ms +[\d.]+ tokens\/s$/m);
     assert.match(result.stderr, /^generate +8 tokens +[\d.]+ ms per token +[\d.]+ tokens\/s$/m);
+});
+
+test("without -t, LLAMA_ARG_THREADS says how many threads, as for the programs of llama.cpp", () => {
+    const threads = (value, ...options) => JSON.parse(output(engine, ["run", "-m", tiny, "-p", "Hello", "-n", "1", "--json", ...options], { env: { ...process.env, LLAMA_ARG_THREADS: value } })).threads;
+    assert.equal(threads("2"), 2);
+    assert.equal(threads("2", "-t", "1"), 1, "-t has the last word");
+    for (const [value, pattern] of [["many", /LLAMA_ARG_THREADS takes a whole number, not 'many'/], ["0", /LLAMA_ARG_THREADS 0 is out of range/]])
+        refused(["-m", tiny, "-p", "Hello"], pattern, { env: { ...process.env, LLAMA_ARG_THREADS: value } });
 });
 
 test("two runs give the same text and the same logits", () => {
@@ -130,7 +138,7 @@ test("the prompt from a file or from stdin", () => {
     }
 });
 
-// A copy of the tiny model with `bytes` written over what follows the key `key` and `skip` more bytes.
+// A copy of the tiny model with `bytes` written `skip` bytes after the key `key`.
 function patched(name, key, skip, bytes) {
     const data = readFileSync(tiny);
     const at = data.indexOf(key);
@@ -172,9 +180,9 @@ test("nothing but the engine's functions is left undefined, and the engine has t
     const engines = wanted.filter((name) => /^(llama|ggml|gguf)_/.test(name));
     assert.ok(engines.includes("llama_decode"));
     assert.deepEqual(engines.filter((name) => !defined.has(name)), []);
-    // Our own must never end up here: the link would not complain.
+    // Undefined functions of our own would not fail the link.
     assert.deepEqual(wanted.filter((name) => /^ggs_/.test(name)), []);
-    // Bound at start they would be missed: the engine is opened by main.
+    // Bound at start they would be missing, because main opens the engine.
     assert.doesNotMatch(output("readelf", ["-d", "-W", engine]), /BIND_NOW|Flags:.*NOW/);
 });
 
@@ -192,7 +200,7 @@ test("a preloaded library sees N decodes for N tokens", () => {
             return real(context, batch);
         }`);
     output("cc", ["-shared", "-fPIC", "-o", scratch("count.so"), source]);
-    const env = { ...process.env, LD_PRELOAD: scratch("count.so"), ASAN_OPTIONS: "verify_asan_link_order=0" };
+    const env = { ...process.env, LD_PRELOAD: preloadable(scratch("count.so")), ASAN_OPTIONS: "verify_asan_link_order=0" };
     const result = run(engine, ["run", "-m", tiny, ...greet, "-n", "3", "--ignore-eos", "--json"], { env });
     assert.equal(result.status, 0, result.stderr);
     const prompt = JSON.parse(result.stdout).prompt_tokens;
@@ -207,7 +215,7 @@ test("--engine and GGSCOPE_ENGINE name another folder of libraries", () => {
     const env = { ...process.env, GGSCOPE_ENGINE: join(folder, "lib") };
     const args = ["run", "-m", tiny, ...greet, "-n", "1", "--json"];
     assert.equal(JSON.parse(output(engine, args, { env })).engine.directory, join(folder, "lib"));
-    // The command line comes first.
+    // The command line is checked first.
     const wrong = { ...process.env, GGSCOPE_ENGINE: scratch("nowhere") };
     assert.equal(JSON.parse(output(engine, [...args, "--engine", folder], { env: wrong })).engine.directory, join(folder, "lib"));
     refused(args.slice(1), /GGSCOPE_ENGINE/, { env: wrong });
@@ -218,7 +226,7 @@ test("a directory without an engine, or with something else in its place", () =>
     refused(["-m", tiny, ...greet, "--engine", empty], /no libllama\.so in .*empty-/);
     refused(["-m", tiny, ...greet, "--engine", tiny], /not a directory/);
     writeFileSync(join(empty, "libllama.so"), "not a library");
-    refused(["-m", tiny, ...greet, "--engine", empty], /libllama\.so does not open/);
+    refused(["-m", tiny, ...greet, "--engine", empty], /libllama\.so cannot be opened/);
 });
 
 test("version tells the engine's version, directory and CPU library", () => {
@@ -235,7 +243,7 @@ test("version tells the engine's version, directory and CPU library", () => {
     assert.match(absent.stderr, /nowhere/);
 });
 
-// ---- what can be wrong ----
+// ---- errors ----
 
 test("models that are none", () => {
     const cut = (name, bytes) => {
@@ -305,7 +313,7 @@ test("wrong command lines exit with 2", () => {
     }
 });
 
-// ---- how it ends ----
+// ---- how it ends: signals ----
 
 test("SIGINT ends it after the current token, with what it has", async () => {
     const child = spawn(engine, ["run", "-m", tiny, ...greet, "-n", "1500", "--ignore-eos"]);

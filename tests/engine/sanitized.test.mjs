@@ -1,14 +1,16 @@
-// Both preload libraries as a whole, built with AddressSanitizer and UndefinedBehaviorSanitizer, in programs that are not: what
-// unit tests cannot reach. (TSan cannot be preloaded; tests of parts of the libraries are built with it.)
+// Both preload libraries with AddressSanitizer and UndefinedBehaviorSanitizer, in programs without
+// them: covers what unit tests cannot reach. (TSan cannot be preloaded; tests of parts of the
+// libraries are built with it.)
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, model, output, run, scratch, sanitized } from "../lib.mjs";
+import { build, engine, ggscope, model, output, preloadable, run, scratch, sanitized } from "../lib.mjs";
 import { check, fresh, host, rows } from "./traces.mjs";
 
-const library = (name) => join(build, "tests", "asan", `libggscope-${name}.so`);
+const library = (name) => preloadable(join(build, "tests", "asan", `libggscope-${name}.so`));
 const runtime = run("gcc", ["-print-file-name=libasan.so"]).stdout.trim();
+const engineFolder = JSON.parse(output(engine, ["run", "-m", model("tiny", "--layers", "2"), "-p", "x", "-n", "1", "-t", "1", "--json"])).engine.directory;
 const missing = sanitized ? "this build is sanitized as a whole" : !existsSync(runtime) ? "gcc has no libasan" : undefined;
 const skip = missing === undefined ? {} : { skip: missing };
 const environment = (names, more) => ({ ...process.env, LD_PRELOAD: [runtime, ...names.map(library)].join(":"), ASAN_OPTIONS: "detect_leaks=0", UBSAN_OPTIONS: "print_stacktrace=1", ...more });
@@ -20,10 +22,10 @@ function clean(command, names, more = {}) {
     return result.stdout;
 }
 
-// Records a program with the sanitized library; it prints what it prints without.
+// Records a program with the sanitized library; its output must not change.
 function record(command, more) {
     const directory = fresh();
-    const lines = (text) => text.split("\n").filter((line) => !line.startsWith(`{"child":`)).sort(); // threads take turns, processes have numbers
+    const lines = (text) => text.split("\n").filter((line) => !line.startsWith(`{"child":`)).sort(); // the order of threads and process ids vary
     assert.deepEqual(lines(clean(command, ["capture"], { GGSCOPE_OUTPUT: directory, ...more })), lines(output(command[0], command.slice(1))));
     output(ggscope, ["seal", directory]);
     check(directory);
@@ -72,3 +74,30 @@ test("streaming, also while it is recorded: the logits are those of the engine a
     output(ggscope, ["seal", directory]);
     check(directory);
 });
+
+// A program that loads an engine at run time, built with a sanitizer of its own, whose runtime
+// wants to be the first library.
+for (const kind of ["address", "thread", "undefined"]) {
+    const probe = scratch(`probe-${kind}`);
+    const possible = run("sh", ["-c", `echo 'int main(void) { return 0; }' | gcc -fsanitize=${kind} -xc - -o ${probe} && ${probe}`]).status === 0;
+    test(`a program with its own sanitizer: ${kind}`, missing === undefined && !possible ? { skip: "gcc has no such sanitizer here" } : skip, () => {
+        const program = scratch(`sanitized-${kind}`), libraries = engineFolder;
+        writeFileSync(`${program}.c`, `
+            #include <dlfcn.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(int argc, char ** argv) {
+                void * base = dlopen(argv[argc - 1], RTLD_NOW | RTLD_GLOBAL);
+                char * bytes = malloc(10);
+                printf("%d %d\\n", base != NULL, bytes != NULL);
+                free(bytes);
+                return 0;
+            }`);
+        output("gcc", [`-fsanitize=${kind}`, "-o", program, `${program}.c`, "-ldl"]);
+        for (const verb of [["record", "-o", fresh()], ["stream"]]) {
+            const result = run(ggscope, [...verb, "--", program, join(libraries, "libggml-base.so")]);
+            assert.equal(result.stdout, "1 1\n", result.stderr);
+            assert.doesNotMatch(result.stderr, /Sanitizer|ASan|runtime error/);
+        }
+    });
+}

@@ -1,4 +1,5 @@
-// Every answer in JSON, of every verb and every path of the server, against its schema, which the build writes: the contract for scripts.
+// Every JSON answer of every verb and path of the server, checked against its generated schema: the
+// contract for scripts.
 import { test, after } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -7,6 +8,8 @@ import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { bin, build, engine, ggscope, installed, model, output, root, run, scratch } from "../lib.mjs";
+import { obstacle } from "./machine.mjs";
+import { noLimit } from "./pressure.mjs";
 
 const folder = join(build, "schemas");
 const { default: Ajv } = createRequire(join(installed(join(root, "tests", "schemas"), "schemas"), "package.json"))("ajv/dist/2020.js");
@@ -15,7 +18,8 @@ const names = readdirSync(folder).filter((file) => file.endsWith(".schema.json")
 const read = (name) => JSON.parse(readFileSync(join(folder, `${name}.schema.json`), "utf8"));
 const checks = Object.fromEntries(names.map((name) => [name, ajv.compile(read(name))]));
 
-// Which schema each of them has. {dir}, {moe}, {dense} and {proved} are recordings; a run, a token and a node that are there are 1, 1 and 5.
+// The schema of each command and path. {dir}, {moe}, {dense} and {proved} are recordings; 1, 1 and
+// 5 are an existing run, token and node.
 const verbs = [
     ["stats", ["stats", "--json", "{dir}"]],
     ["stats", ["stats", "--json", "--by", "op,layer,component,tensor,thread,token,device,context,process,host,request,sequence", "{dir}"]],
@@ -37,7 +41,7 @@ const verbs = [
     ["diff-several", ["diff", "--json", "{dense}", "{moe}", "{dir}"]],
     ["experts-domains", ["experts", "--json", "{moe}", "{moe}"]],
     ["sweep", ["sweep", "--json", "-o", "{out}", "--vary", "-n=1,2", "--repeat", "1", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-t", "1"]],
-    ["bench", ["bench", "--json", "-r", "2", "-b", `exec ${engine} run -m {model} -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
+    ["bench", ["bench", "--json", "-r", "2", "-b", `exec '${engine}' run -m '{model}' -p Hi -n 2 -t 1`, "--fail-if", "bytes_read > 1 %", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2", "-t", "1"]],
     ["tune", ["tune", "--json", "-q", "-r", "2", "--", engine, "run", "-m", "{model}", "-p", "Hi", "-n", "2"]],
     ["sql", ["sql", "--json", "{dir}", "SELECT * FROM ops LIMIT 3"]],
     ["check", ["check", "--json", "{dir}"]],
@@ -70,6 +74,7 @@ const routes = [
     ["requests", "/api/x/N/requests"],
     ["requests", "/api/x/N/requests?cells=1&batches=1"],
     ["requests", "/api/x/N/requests?request=1"],
+    ["requests", "/api/x/N/requests?from=0&count=1&sort=wait_ns&desc=1"],
     ["slots", "/api/x/N/slots?pixels=50"],
     ["buffers", "/api/x/N/buffers?transfers=1"],
     ["log", "/api/x/N/log?from=20&count=300"],
@@ -108,11 +113,12 @@ function conforms(name, answer, what) {
     assert.ok(good, `${what} is not as ${name}.schema.json says: ${JSON.stringify(checks[name].errors?.slice(0, 5))}`);
 }
 
-// ---- recordings: plain, with experts, with everything that a machine can tell, with page truth ----
+// ---- recordings: plain, with experts, with all machine observations, with page truth ----
 
-const recorded = new Map();
+const recorded = new Map(), permitted = ["faults", "io"].filter((topic) => !obstacle(topic)).map((topic) => `--${topic}`);
+const everything = [...permitted, "--residency", "--cold", ...(noLimit() ? [] : ["--memory", "400M"])];
 function recording(name) {
-    const options = { tiny: [[], "tiny", []], moe: [[], "moe", []], all: [["--io", "--faults", "--residency", "--cold", "--memory", "400M"], "tiny", ["--no-repack"]], proved: [["--prove", "--values"], "tiny", ["--no-repack"]] }[name];
+    const options = { tiny: [[], "tiny", []], moe: [[], "moe", []], all: [everything, "tiny", ["--no-repack"]], proved: [["--prove", "--values"], "tiny", ["--no-repack"]] }[name];
     if (!recorded.has(name)) {
         const directory = scratch(`schemas-${name}`);
         output(ggscope, ["record", "-q", ...options[0], "-o", directory, "--", engine, "run", "-m", model(options[1]), "-p", "Once upon a time", "-n", "4", "-t", "2", "--ignore-eos", ...options[2]]);
@@ -124,7 +130,7 @@ const kinds = ["tiny", "moe", "all", "proved"];
 
 // ---- the schemas themselves ----
 
-// Every object says what it may hold, and nothing else.
+// Every object lists its possible keys.
 function strict(schema, path) {
     if (Array.isArray(schema)) return schema.forEach((part, i) => strict(part, `${path}/${i}`));
     if (schema === null || typeof schema !== "object") return;
@@ -140,9 +146,11 @@ test("schemas allow no key that they do not name, and each has an answer that is
     }
 });
 
-test("docs/json.md is what the build writes", () => {
-    output(bin("contract"), ["markdown", scratch("json.md")]);
-    assert.equal(readFileSync(join(root, "docs", "json.md"), "utf8"), readFileSync(scratch("json.md"), "utf8"), "run make docs");
+test("docs/json.md and docs/glossary.md are what the build writes", () => {
+    for (const [what, page] of [["markdown", "json.md"], ["glossary", "glossary.md"]]) {
+        output(bin("contract"), [what, scratch(page)]);
+        assert.equal(readFileSync(join(root, "docs", page), "utf8"), readFileSync(scratch(page), "utf8"), "run make docs");
+    }
 });
 
 test("every verb that takes --json and every path of the server is compared with a schema", () => {

@@ -1,4 +1,4 @@
-// Secrets of a command line are in no file of a recording, in no export, report or answer, whoever recorded it.
+// Secrets of a command line are in no file of a recording, and in no export, report or answer.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { fresh, library, rows } from "./traces.mjs";
 
 const words = ["run", "-m", model("tiny", "--layers", "2"), "-p", "Hello", "-n", "1", "-t", "1"];
 const secrets = ["TopSecret1", "TopSecret2", "TopSecret3", "TopSecret4", "TopSecret5"];
-const named = "https://me:TopSecret5@host/"; // what the engine is called
+const named = "https://me:TopSecret5@host/"; // the name of the engine
 const script = `exec -a ${named} "$@" # --api-key TopSecret2 https://me:TopSecret3@host/`;
 const command = ["env", "MY_API_KEY=TopSecret1", "bash", "-c", script, "bash", engine, ...words];
 
@@ -19,7 +19,7 @@ function filesOf(path) {
     return lstatSync(path).isFile() ? [path] : [];
 }
 
-// All texts of the trace, whatever table they are in.
+// All strings of the trace, from every table.
 const strings = (directory) => JSON.stringify(rows(directory, "strings", "processes", "experiment"));
 
 async function holdsNone(directory) {

@@ -1,4 +1,5 @@
-// ggscope serve: who is let in, that numbers are those of the other verbs, and that nothing a client or a file does ends the server.
+// ggscope serve: access control, the numbers of the other verbs, and that no client or file can end
+// the server.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +12,7 @@ import { gunzipSync } from "node:zlib";
 import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { generate, rows, stats } from "./traces.mjs";
 
-// ---- a server, and asking it ----
+// ---- a server and requests ----
 
 const servers = [];
 after(() => servers.forEach((server) => server.process.kill("SIGKILL")));
@@ -37,7 +38,7 @@ async function stop(server, signal = "SIGINT") {
 const agent = new http.Agent({ keepAlive: true, maxSockets: 300 });
 after(() => agent.destroy());
 
-// Status, headers and body (unpacked) of one request.
+// Status, headers and uncompressed body of one request.
 function get(server, path, { headers = {}, method = "GET", body } = {}) {
     return new Promise((resolve, reject) => {
         const request = http.request({ port: server.port, host: "127.0.0.1", path: (server.below ?? "") + path, method, agent, headers: { "Accept-Encoding": "gzip", ...headers } }, (response) => {
@@ -49,13 +50,13 @@ function get(server, path, { headers = {}, method = "GET", body } = {}) {
             });
             response.on("error", reject);
         });
-        // A connection that was kept may be closed by the server at the moment that it is used again: that is nobody's failure.
+        // The server may close a kept connection at the moment of its reuse: not a failure.
         request.on("error", (error) => (request.reusedSocket && error.code === "ECONNRESET" ? resolve(get(server, path, { headers, method, body })) : reject(error)));
         request.end(body);
     });
 }
 
-// An answer that must be there, however often one has to ask.
+// An answer that must exist, repeating the request while it is computed.
 async function ask(server, path) {
     for (;;) {
         const answer = await get(server, path);
@@ -93,7 +94,7 @@ function columns(body) {
 }
 
 const until = async (condition, what) => {
-    const deadline = Date.now() + 300_000; // against hanging, not a measure
+    const deadline = Date.now() + 300_000; // a limit against hanging, not a measurement
     for (;;) {
         const value = await condition();
         if (value) return value;
@@ -106,7 +107,7 @@ const tiny = generate(model("tiny"), "-n", "6", "-t", "2", "--no-repack").direct
 const moe = generate(model("moe"), "-n", "5", "-t", "2", "--no-repack").directory;
 const server = await serve(tiny, moe);
 
-// Clients that say nothing, half of something, or nothing more: how the server parts with them is asked at the end.
+// Clients that send nothing, half a request, or nothing more: checked at the end.
 const silent = ["", "GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n", `GET ${server.below}/api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`].map((bytes) => {
     const socket = net.connect(server.port, "127.0.0.1", () => socket.write(bytes));
     socket.on("error", () => {}).resume();
@@ -114,7 +115,7 @@ const silent = ["", "GET /api/experiments HTTP/1.1\r\nHost: 127.0.0.1\r\n", `GET
 });
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
-// ---- who is let in ----
+// ---- access control ----
 
 test("the token opens the door, and nothing else does", async () => {
     const stranger = { port: server.port }, token = server.below.slice(1);
@@ -141,7 +142,7 @@ test("a link opens one experiment alone", async () => {
     for (const [i, { path, loopback }] of links.entries()) {
         assert.match(path, /^\/[0-9a-f]{32}-[0-9a-f]{32}\/$/);
         assert.equal(loopback, true);
-        const guest = { port: server.port, below: path.slice(0, -1) }, other = 1 - i; // for whom it is number 0
+        const guest = { port: server.port, below: path.slice(0, -1) }, other = 1 - i; // this guest sees it as number 0
         assert.equal((await get(guest, "/")).status, 200);
         assert.deepEqual((await ask(guest, "/api/experiments")).map(({ index, name }) => [index, name]), [[0, basename(i === 0 ? tiny : moe)]]);
         assert.deepEqual((await ask(guest, "/api/library")).map(({ index, model: { name } }) => [index, name]), [[0, i === 0 ? "tiny.gguf" : "moe.gguf"]]);
@@ -150,13 +151,13 @@ test("a link opens one experiment alone", async () => {
         assert.deepEqual(await ask(guest, "/api/x/0/link"), links[i]);
         for (const hidden of ["/api/x/1/summary", "/api/x/1/stats", "/api/x/1/link", "/api/x/2/summary", `/api/compare?a=${i}&b=${other}`, "/api/compare?a=0&b=0", "/api/several?of=0,0", "/api/domains?of=0,0", "/api/figure?of=0,0&kind=timeline&format=svg"])
             assert.equal((await get(guest, hidden)).status, 404, hidden);
-        // Another one's id, another code, something more.
+        // Another id, another code, additional text.
         const [id, code] = path.slice(1, -1).split("-"), [theirs] = links[other].path.slice(1, -1).split("-");
         for (const part of [`${theirs}-${code}`, `${id}-${code.slice(0, -1)}${code.at(-1) === "0" ? "1" : "0"}`, `${id}-${code}0`, `${id}-`, id, code, `${id}-${"0".repeat(32)}`])
             assert.equal((await get({ port: server.port }, `/${part}/api/experiments`)).status, 403, part);
     }
     assert.equal((await get(server, "/api/x/99/link")).status, 404);
-    const again = await serve(tiny, moe); // its secret is another one
+    const again = await serve(tiny, moe); // it has another secret
     assert.equal((await get({ port: again.port }, links[0].path)).status, 403);
     await stop(again);
 });
@@ -182,7 +183,7 @@ test("headers: a strict policy, nothing for other origins, nothing kept", async 
 test("only GET and HEAD", async () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
         const answer = await get(server, "/api/experiments", { method, body: method === "OPTIONS" ? undefined : "x".repeat(100_000) }).catch(() => null);
-        if (answer === null) continue; // it hung up while the body was still coming
+        if (answer === null) continue; // it closed the connection while the body was sent
         assert.equal(answer.status, 405, method);
         assert.equal(answer.headers.allow, "GET, HEAD");
     }
@@ -211,7 +212,7 @@ test("an answer is the same, packed or not", async () => {
     assert.deepEqual(plain.body, packed.body);
 });
 
-// ---- what it says ----
+// ---- answers ----
 
 test("experiments and summary agree with ggscope stats", async () => {
     const list = await ask(server, "/api/experiments");
@@ -308,11 +309,11 @@ test("tokens: one row per step, folded where there are more than wanted", async 
 });
 
 test("the timeline: every op run, or bins that add up to them", async () => {
-    const { op_runs: known } = rows(tiny, "op_runs"), s = await ask(server, "/api/x/0/summary");
+    const { op_runs: known, runs } = rows(tiny, "op_runs", "runs"), s = await ask(server, "/api/x/0/summary");
     const folded = await ask(server, `/api/x/0/timeline?begin=${s.begin_ns}&end=${s.end_ns + 1}&pixels=50`);
     assert.ok(folded.header.level >= 10);
     assert.equal(sum(folded.count), known.length);
-    // Waits inside an op are waits at every zoom.
+    // Inner waits count as waits at every zoom.
     assert.equal(sum(folded.busy_ns), sum(known.map((r) => r.duration_ns - r.inner_wait_ns)));
     assert.equal(sum(folded.wait_ns), sum(known.map((r) => r.wait_ns + r.inner_wait_ns)));
     const longest = Math.max(...known.map((r) => r.duration_ns)), at = folded.longest_ns.indexOf(longest);
@@ -321,7 +322,10 @@ test("the timeline: every op run, or bins that add up to them", async () => {
     const [{ run: run_ }] = [row], [a] = known.filter((r) => r.run === run_);
     const window = [a.begin_ns, a.begin_ns + 300_000], raw = await ask(server, `/api/x/0/timeline?begin=${window[0]}&end=${window[1]}&pixels=4000`);
     assert.equal(raw.header.level, -1);
-    const inside = known.filter((r) => r.begin_ns < window[1] && (r.begin_ns + r.duration_ns + r.wait_ns > window[0] || r.begin_ns >= window[0]));
+    // A thread without a processor may leave the last barrier after the run has ended: that wait is
+    // shown with its run.
+    const touched = new Set(runs.filter((r) => r.begin_ns < window[1] && r.end_ns >= window[0]).map((r) => r.run));
+    const inside = known.filter((r) => touched.has(r.run) && r.begin_ns < window[1] && (r.begin_ns + r.duration_ns + r.wait_ns > window[0] || r.begin_ns >= window[0]));
     const byOp = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
     assert.deepEqual(raw.node.map((node, i) => [raw.run[i], node, raw.lane[i], raw.begin_ns[i] + window[0], raw.duration_ns[i], raw.wait_ns[i], raw.inner_wait_ns[i]]).sort(byOp), inside.map((r) => [r.run, r.node, r.thread, r.begin_ns, r.duration_ns, r.wait_ns, r.inner_wait_ns]).sort(byOp));
 });
@@ -329,7 +333,7 @@ test("the timeline: every op run, or bins that add up to them", async () => {
 test("the log: any depth at once, and filters and orders like ggscope log", async () => {
     const entries = JSON.parse(output(ggscope, ["log", "--json", moe])).ops;
     const first = await ask(server, "/api/x/1/log?from=0&count=500");
-    assert.equal(first.of, stats(moe).ops + stats(moe).absorbed); // every node that was computed
+    assert.equal(first.of, stats(moe).ops + stats(moe).absorbed); // every computed node
     assert.equal(first.total, first.of);
     const pages = [];
     for (let from = 0; from < first.total; from += 500) pages.push(...(await ask(server, `/api/x/1/log?from=${from}&count=500`)).ops);
@@ -411,7 +415,7 @@ test("several say what ggscope diff of several says, their experts what ggscope 
     await refused(server, "/api/domains?of=1,0", 409, /recording 2 has no choices of experts/);
 });
 
-// ---- what is wrong with a request ----
+// ---- invalid requests ----
 
 test("bad parameters: 400 and one sentence", async () => {
     const bad = ["tokens?bins=0", "tokens?bins=5000", "tokens?bins=x", "tokens?bins=1&bins=2", "tokens?from=3&to=1", "tokens?unknown=1", "tokens?%zz=1", "tokens?bins=%00", "tokens?bins=%0a",
@@ -445,7 +449,7 @@ test("too long an address, too many headers", async () => {
     assert.ok(larger instanceof Error || larger.status === 431, String(larger.status));
 });
 
-// ---- what clients do ----
+// ---- hostile clients ----
 
 test("200 clients at once, each with its own question", async () => {
     const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => ask(server, `/api/x/${i % 2}/log?from=${7 * i}&count=50`)));
@@ -491,7 +495,18 @@ test("events: a stream that says so, and one per page", async () => {
     request.destroy();
 });
 
-// ---- what files do ----
+test("events: pages that were left make room for others at once", async () => {
+    for (let i = 0; i < 70; i++) {
+        const request = http.get({ port: server.port, host: "127.0.0.1", path: `${server.below}/api/events`, agent: false });
+        const [response] = await once(request, "response");
+        assert.equal(response.statusCode, 200, `stream ${i + 1}`);
+        await once(response, "data");
+        request.destroy();
+        await once(request, "close");
+    }
+});
+
+// ---- changing files ----
 
 test("files of different experiments in one directory are refused with an explanation, others go on", async () => {
     const mixed = scratch("mixed");
@@ -567,7 +582,7 @@ test("a damaged trace is refused, and with --damaged shown as far as it is intac
     await stop(patient);
 });
 
-// ---- while it is recorded ----
+// ---- live recordings ----
 
 test("a recording that goes on is seen growing, and nothing is written into its directory", async () => {
     const directory = scratch("live"), events = [];
@@ -651,7 +666,7 @@ test("a folder shows every recording below it, and those that come later; withou
     const names = async () => (await ask(one, "/api/experiments")).map(({ name }) => name);
     assert.deepEqual(await names(), ["newer", "older"]);
     assert.match(one.stderr, /^ggscope: skipped: [^\n]*empty holds nothing that was recorded[^\n]*\n$/);
-    cpSync(moe, scratch("place/elsewhere"), { recursive: true }); // beside the folder: of no concern
+    cpSync(moe, scratch("place/elsewhere"), { recursive: true }); // beside the folder: not served
     output(ggscope, ["record", "-q", "-o", below("later"), "--", engine, "run", "-m", model("tiny"), "-p", "Hello", "-n", "2"]);
     for (const begin = Date.now(); (await names()).length < 3 && Date.now() - begin < 60_000; ) await new Promise((done) => setTimeout(done, 50));
     assert.deepEqual(await names(), ["newer", "older", "later"]);
@@ -663,7 +678,7 @@ test("a folder shows every recording below it, and those that come later; withou
 test("--open shows the token to nobody", async () => {
     const bin = scratch("bin"), seen = scratch("seen");
     mkdirSync(bin);
-    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nstat -c %a "$1" > ${seen}.part\necho "$@" >> ${seen}.part\ncat "$1" >> ${seen}.part\nmv ${seen}.part ${seen}\n`, { mode: 0o755 });
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nstat -c %a "$1" > "${seen}.part"\necho "$@" >> "${seen}.part"\ncat "$1" >> "${seen}.part"\nmv "${seen}.part" "${seen}"\n`, { mode: 0o755 });
     const child = spawn(ggscope, ["serve", "--open", tiny], { env: { ...process.env, PATH: `${bin}:${process.env.PATH}`, XDG_RUNTIME_DIR: scratch("") }, stdio: ["ignore", "pipe", "inherit"] });
     const one = { process: child, stderr: "" };
     servers.push(one);

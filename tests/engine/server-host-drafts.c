@@ -1,10 +1,11 @@
-// Patterns with drafted tokens: from another context, from a table of what was said before, or from the same context.
+// Patterns with drafted tokens: from another context, from a table of earlier text, or from the
+// same context.
 #include "server-host.h"
 
 enum { DRAFTS = 4 };
-static const int accept[] = {4, 0, 2, 4, 1, 3}; // of four drafted tokens, again and again
+static const int accept[] = {4, 0, 2, 4, 1, 3}; // of four drafted tokens, repeated
 
-// Two slots. Every batch of the target is fed to the draft's context too, which wants no outputs of it.
+// Two slots. Every batch of the target is also fed to the draft's context, without outputs.
 static void run_draft(struct server * target, struct server * draft) {
     int              position[2] = {6, 9}, left[2] = {19, 25};
     struct request * truth[2];
@@ -18,7 +19,7 @@ static void run_draft(struct server * target, struct server * draft) {
         truth[s]->generated                  = 1;
         shadow[s]->kind                      = "draft";
     }
-    draft->batch.logits[draft->batch.n_tokens - 1] = true; // no logits given: the last one's
+    draft->batch.logits[draft->batch.n_tokens - 1] = true; // no logits requested: those of the last
     decode(target);
     decode_reading_nothing(draft);
     for (int round = 0; left[0] > 0 || left[1] > 0; round++) {
@@ -59,7 +60,8 @@ static void run_draft(struct server * target, struct server * draft) {
     }
 }
 
-// As programs of older releases do it: the draft's context is fed what it lacks of the accepted text, then it drafts.
+// Like programs for older releases: feeds the draft's context what it lacks of the accepted text,
+// then drafts.
 static void run_draft_behind(struct server * target, struct server * draft) {
     enum { PROMPT = 7, ROUNDS = 5 };
     int              position = PROMPT, there = 0; // of the draft's memory
@@ -91,7 +93,7 @@ static void run_draft_behind(struct server * target, struct server * draft) {
     }
 }
 
-// As llama-speculative-simple: the first draft is checked together with the last token of the prompt.
+// Like llama-speculative-simple: the first draft is checked together with the last prompt token.
 static void run_draft_at_once(struct server * target, struct server * draft) {
     enum { PROMPT = 9, ROUNDS = 6 };
     int              position = PROMPT - 1;
@@ -119,7 +121,8 @@ static void run_draft_at_once(struct server * target, struct server * draft) {
     }
 }
 
-// As llama-lookup: the prompt in two pieces, of which the engine makes an output each; nothing is removed after the last draft.
+// Like llama-lookup: the prompt in two pieces, each with an output; nothing is removed after the
+// last draft.
 static void run_lookup(struct server * server) {
     enum { PROMPT = 7, ROUNDS = 4 };
     llama_token      prompt[PROMPT];
@@ -144,8 +147,8 @@ static void run_lookup(struct server * server) {
 
 enum { WINDOW = 3, NGRAM = 4, GUESSES = 2, LOOKAHEAD_SEQUENCES = 1 + WINDOW + GUESSES };
 
-// As llama-lookahead: sequences 1 to WINDOW look ahead of sequence 0, those behind them check what was seen there. All begin with the
-// token that sequence 0 is at.
+// Like llama-lookahead: sequences 1 to WINDOW look ahead of sequence 0, the others check what was
+// found. All begin with the token of sequence 0.
 static int add_lookahead(struct server * server, int position) {
     int before = server->batch.n_tokens + 1;
     add_token(server, token_at(position, 0), position, 0, true);
@@ -191,7 +194,8 @@ static void run_lookahead(struct server * server) {
     }
 }
 
-// As llama-speculative: what is drafted is a tree. Sequence 1 leaves sequence 0 after one token, sequence 2 at once.
+// Like llama-speculative: drafts are a tree. Sequence 1 leaves sequence 0 after one token, sequence
+// 2 at once.
 static void run_tree(struct server * server) {
     enum { PROMPT = 5, BRANCHES = 3, DRAFTED = 5, ROUNDS = 6 };
     static const int keep[] = {0, 1, 2, 0, 2, 1}, found[] = {1, 2, 1, 0, 2, 2};

@@ -90,11 +90,11 @@ void go_past(void) {
     if (real_seq_rm == NULL) die("finding llama_memory_seq_rm");
 }
 
+// Called directly, as programs do: an attached library stands in between only then.
+bool llama_set_sampler(struct llama_context * context, llama_seq_id sequence, struct llama_sampler * sampler);
+
 void set_sampler(struct server * server, int sequence) {
-    typedef bool (*setter)(struct llama_context *, int32_t, void *);
-    if (own_function("llama_set_sampler") == NULL) return;
-    setter set = (setter) dlsym(RTLD_DEFAULT, "llama_set_sampler");
-    if (set != NULL) set(server->context, sequence, NULL);
+    if (own_function("llama_set_sampler") != NULL) llama_set_sampler(server->context, sequence, NULL);
 }
 
 struct server open_server(const char * path, int number, int sequences, int options) {
@@ -109,6 +109,7 @@ struct server open_server(const char * path, int number, int sequences, int opti
     params.n_threads = params.n_threads_batch = 1;
     params.kv_unified                         = (options & APART) == 0;
     params.embeddings                         = (options & EMBEDDINGS) != 0;
+    if ((options & PIECES) != 0) params.n_ubatch = PIECE;
     if (params.embeddings) params.pooling_type = LLAMA_POOLING_TYPE_MEAN;
     struct server server = {.number = number, .model = llama_model_load_from_file(path, model)};
     if (server.model == NULL) die("loading the model");

@@ -1,5 +1,6 @@
-// server-host http MODEL --port N [--pieces P]: answers GET /health and POST /completion one after the other, as a server of one slot does,
-// until SIGINT. A prompt is computed in pieces of P tokens (1): a setting that matters. Tokens are made up; their numbers are those asked for.
+// server-host http MODEL --port N [--pieces P]: answers GET /health and POST /completion one after
+// the other, as a server of one slot does, until SIGINT. A prompt is computed in pieces of P tokens
+// (1): a setting that matters. Tokens are made up; their numbers are those asked for.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -1,10 +1,12 @@
 // A program that feeds the engine as servers and other programs do, and prints what is true of it.
 //     server-host PATTERN MODEL [DRAFT-MODEL]
 //     server-host http MODEL --port N [--pieces P]
-// Tokens are made up: what is counted does not depend on them. The last line is a JSON object: for every request its context, sequence,
-// kind, how many prompt tokens were computed, how many were there already, how many tokens were generated, and how many drafted ones were
-// accepted and rejected, how many were fed back, and of how many of those nobody read the output; requests in the order of their first
-// token. With SERVER_HOST_LOGITS in the environment the line before has a hash of all logits.
+// Tokens are made up: what is counted does not depend on them. The last line is a JSON object: for
+// every request its context, sequence, kind, how many prompt tokens were computed, how many were
+// there already, how many tokens were generated, and how many drafted ones were accepted and
+// rejected, how many were fed back, and of how many of those nobody read the output; requests in
+// the order of their first token. With SERVER_HOST_LOGITS in the environment the line before has a
+// hash of all logits.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ static void run_jobs(struct server * server, const struct job * jobs, int n_jobs
     do {
         int room = CHUNK;
         busy     = 0;
-        for (int s = 0; s < SLOTS; s++) { // those that generate come first
+        for (int s = 0; s < SLOTS; s++) { // generating slots first
             struct slot * slot = &slots[s];
             if (slot->job < 0 || slot->left_of_prompt > 0) continue;
             add_token(server, token_at(slot->position, s), slot->position, s, true);
@@ -81,7 +83,8 @@ static void run_cancelled(struct server * server) {
 
 // ---- prefixes ----
 
-// The slot keeps what it has: the next prompt shares its beginning, and the one after that all but the last token.
+// The slot keeps its contents: the next prompt shares its beginning, and the one after that all but
+// the last token.
 static void run_cached(struct server * server) {
     complete(server, 1, 0, 9, 4);
     seq_rm(server->memory, 1, 6, -1);
@@ -92,7 +95,8 @@ static void run_cached(struct server * server) {
     complete(server, 1, 0, 4, 2);
 }
 
-// Nothing is removed: the next request goes on where the last one ended, or where its prompt was cut off.
+// Nothing is removed: the next request continues at the end of the last one, or where its prompt
+// was cut off.
 static void run_continued(struct server * server) {
     set_sampler(server, 0);
     complete(server, 0, 0, 10, 1);
@@ -105,10 +109,10 @@ static void run_continued(struct server * server) {
     complete(server, 1, 8, 6, 3);
     complete(server, 2, 0, 5, 3);
     set_sampler(server, 2);
-    complete(server, 2, 7, 1, 2); // what was generated and one token more: as if it went on
+    complete(server, 2, 7, 1, 2); // generated text and one more token: like a continuation
 }
 
-// A sequence's state is kept elsewhere, and comes back into another.
+// Saves a sequence's state, and loads it into another.
 static void run_loaded(struct server * server) {
     complete(server, 0, 0, 6, 4);
     size_t    size = llama_state_seq_get_size(server->context, 0);
@@ -139,7 +143,7 @@ static void run_shared(struct server * server) {
     }
 }
 
-// One prompt, several samples of what follows.
+// One prompt, several samples of its continuation.
 static void go_on_in_parallel(struct server * server, struct request * parent, int prompt, int generate) {
     struct request * all[3] = {parent, NULL, NULL};
     for (int s = 1; s < 3; s++) {
@@ -192,7 +196,7 @@ static void run_embeddings(struct server * server) {
     }
 }
 
-// One after the other, each in a sequence of its own, with pauses.
+// One after the other, each in its own sequence, with pauses.
 static void run_embeddings_slowly(struct server * server) {
     for (int s = 0; s < SLOTS; s++) {
         if (s > 0) usleep(200000);
@@ -242,7 +246,7 @@ static void run_one_by_one(struct server * server) {
     for (int i = 0; i < 3; i++) feed(server, 0, PROMPT + i, 1, true), request->generated++;
 }
 
-// The last generated token is decoded, and what comes of it is not wanted.
+// Decodes the last generated token, whose output is not used.
 static void run_unused(struct server * server) {
     struct request * request = complete(server, 0, 0, 5, 4);
     add_tokens(server, 0, 8, 1, true);
@@ -251,12 +255,15 @@ static void run_unused(struct server * server) {
     complete(server, 0, 9, 3, 2); // the next turn
 }
 
-// Nothing is ever read: a benchmark. First it warms up.
+// Reads no output: a benchmark. Warms up first, with a prompt in pieces and one token.
 static void run_benchmark(struct server * server) {
-    add_tokens(server, 0, 0, 16, false);
-    decode_reading_nothing(server);
-    struct request * warmup = new_request(server->number, 0, 0);
-    warmup->kind = "warmup", warmup->prompt = 16;
+    static const int pieces[] = {16, 8, 1};
+    for (int i = 0, position = 0; i < 3; position += pieces[i++]) {
+        add_tokens(server, 0, position, pieces[i], true);
+        decode_reading_nothing(server);
+        struct request * warmup = new_request(server->number, 0, position);
+        warmup->kind = "warmup", warmup->prompt = pieces[i];
+    }
     for (int n = 1; n <= 3; n++) {
         int prompt = n == 3 ? 0 : 8;
         llama_memory_clear(server->memory, false);
@@ -272,6 +279,64 @@ static void run_benchmark(struct server * server) {
             decode_reading_nothing(server);
         }
     }
+}
+
+// A text with an image in its middle, which a program feeds as embeddings.
+static void run_image(struct server * server) {
+    enum { TEXT = 5, IMAGE = 16 };
+    struct request *   request = new_request(server->number, 0, 0);
+    int                values  = llama_model_n_embd(server->model);
+    struct llama_batch image   = llama_batch_init(IMAGE, values, 1);
+    feed(server, 0, 0, TEXT, false);
+    for (int i = 0; i < IMAGE * values; i++) image.embd[i] = (float) (i % 7) * 0.01f;
+    for (image.n_tokens = 0; image.n_tokens < IMAGE; image.n_tokens++) {
+        int i              = image.n_tokens;
+        image.pos[i]       = TEXT + i;
+        image.n_seq_id[i]  = 1;
+        image.seq_id[i][0] = 0;
+        image.logits[i]    = 0;
+    }
+    if (llama_decode(server->context, image) != 0) die("llama_decode of an image");
+    llama_batch_free(image);
+    feed(server, 0, TEXT + IMAGE, 4, true);
+    request->prompt = TEXT + IMAGE + 4, request->generated = 1;
+    for (int i = 0; i < 3; i++) feed(server, 0, request->prompt + i, 1, true), request->generated++;
+}
+
+// ---- decodes that fail ----
+
+static struct {
+    int calls, stop_at; // 0: never
+} nodes;
+
+static bool stops(void * data) {
+    (void) data;
+    return ++nodes.calls == nodes.stop_at;
+}
+
+static void fail(struct server * server, int stop_at) {
+    nodes.calls = 0, nodes.stop_at = stop_at;
+    if (llama_decode(server->context, server->batch) == 0) die("aborting a decode");
+    nodes.stop_at = server->batch.n_tokens = 0;
+}
+
+// Decodes are aborted and tried again: of a token, of a prompt in its first piece, and of one in
+// its second, which goes on after the piece that was computed.
+static void run_aborted(struct server * server) {
+    llama_set_abort_callback(server->context, stops, NULL);
+    struct request * request = complete(server, 0, 0, 6, 3);
+    add_tokens(server, 0, 8, 1, true);
+    fail(server, 5);
+    for (int i = 0; i < 3; i++) feed(server, 0, 8 + i, 1, true), request->generated++;
+    add_tokens(server, 1, 0, 7, true);
+    fail(server, 5);
+    nodes.calls = 0;
+    complete(server, 1, 0, 7, 1);
+    int piece = nodes.calls;
+    add_tokens(server, 2, 0, 3 * PIECE, true);
+    fail(server, piece + piece / 2);
+    request         = complete(server, 2, PIECE, 2 * PIECE, 3);
+    request->prompt = 3 * PIECE, request->cached = 0;
 }
 
 // ---- what happens to a sequence while it generates ----
@@ -299,8 +364,8 @@ static void run_turns(struct server * server) {
     complete(server, 0, 16, 3, 5);
 }
 
-// What a server does at its start: warm up, and try whether a part of a sequence can be removed.
-static void run_warmup(struct server * server) {
+// Warms up, and tests whether a part of a sequence can be removed.
+static void run_warm(struct server * server) {
     llama_token two[] = {1, 2}, none[] = {0, 0};
     for (int i = 0; i < 2; i++) {
         struct request * request = new_request(server->number, 0, 0);
@@ -312,18 +377,46 @@ static void run_warmup(struct server * server) {
     if (llama_decode(server->context, llama_batch_get_one(none, 2)) != 0) die("llama_decode");
     seq_rm(server->memory, 0, 1, -1);
     llama_memory_clear(server->memory, true);
+}
+
+// Start of a server.
+static void run_warmup(struct server * server) {
+    run_warm(server);
     complete(server, 0, 0, 5, 4);
     seq_rm(server->memory, 0, -1, -1);
     complete(server, 3, 0, 2, 2);
 }
 
-// As from one who reads the answers before asking again.
+// Like a user who reads the answers before asking again.
 static void run_slowly(struct server * server) {
     for (int i = 0; i < 6; i++) {
         if (i > 0) usleep(500000);
         seq_rm(server->memory, i % 2, -1, -1);
         complete(server, i % 2, 0, 5, 3 + i);
     }
+}
+
+// Waits for a line after the first request: someone attaches meanwhile. Afterwards one whose prompt
+// lacks only the last token, and a new context in place of the old one, like a server that slept.
+static void run_idle(struct server * server) {
+    struct llama_context_params params = llama_context_default_params();
+    complete(server, 0, 0, 12, 3);
+    set_sampler(server, 0);
+    puts("{\"ready\": 1}");
+    fflush(stdout);
+    (void) getchar();
+    set_sampler(server, 0);
+    seq_rm(server->memory, 0, 11, -1);
+    complete(server, 0, 11, 1, 4);
+    llama_free(server->context);
+    params.n_ctx     = 512;
+    params.n_threads = params.n_threads_batch = 1;
+    server->context                           = llama_init_from_model(server->model, params);
+    if (server->context == NULL) die("making a context");
+    server->memory = llama_get_memory(server->context);
+    server->number++;
+    run_warm(server);
+    complete(server, 0, 0, 5, 3);
 }
 
 // ---- the program ----
@@ -346,10 +439,13 @@ const struct pattern server_patterns[] = {
     {.name = "one-by-one", .run = run_one_by_one},
     {.name = "unused", .run = run_unused},
     {.name = "benchmark", .run = run_benchmark},
+    {.name = "image", .run = run_image},
+    {.name = "aborted", .run = run_aborted, .options = PIECES},
     {.name = "shift", .run = run_shift},
     {.name = "turns", .run = run_turns},
     {.name = "warmup", .run = run_warmup},
     {.name = "slowly", .run = run_slowly},
+    {.name = "idle", .run = run_idle},
     {.name = "slots-unseen", .run = run_slots, .past = true},
     {.name = "cached-unseen", .run = run_cached, .past = true},
     {0},

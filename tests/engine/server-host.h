@@ -35,7 +35,8 @@ struct server {
     int                    number;
 };
 
-enum { APART = 1, EMBEDDINGS = 2 }; // each sequence has cells of its own; the context is for embeddings
+// Each sequence has its own cells; the context is for embeddings; batches are computed in pieces.
+enum { APART = 1, EMBEDDINGS = 2, PIECES = 4, PIECE = 32 };
 
 struct server open_server(const char * path, int number, int sequences, int options);
 void          close_server(struct server * server);

@@ -1,4 +1,4 @@
-// ggscope run: from the command line and from a settings file, in both of its forms.
+// ggscope run: by command line and by a settings file, in both of its forms.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, truncateSync, copyFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ function settings(content, directory = fresh()) {
     return path;
 }
 
-// One sentence, exit status 1, and nothing made.
+// Must fail with one sentence and exit status 1, and make nothing.
 function refused(args, ...patterns) {
     const cwd = fresh();
     mkdirSync(cwd);
@@ -92,7 +92,7 @@ test("bad input is caught before a directory is made", () => {
     refused([...basic, "-n", "1", "-t", "0"], /-t 0 is out of range/);
     refused(["-m", tiny, "-f", "/nowhere.txt", "-n", "1"], /nowhere.txt/);
     refused([...basic, "-n", "1", "--engine", "/nowhere"], /nowhere/);
-    refused([...basic, "-n", "1", "--ctx", "1"], /./); // what only the runner can know: it says so, and nothing is left behind
+    refused([...basic, "-n", "1", "--ctx", "1"], /./); // only the runner can know this: it says so, and nothing stays behind
     for (const args of [["-p", "x"], ["-m", tiny], [...basic, "-n", "few"], [...basic, "-f", "x"], [...basic, "stray"], [...basic, "--temp", "hot"]])
         assert.equal(run(ggscope, ["run", ...args]).status, 2, args.join(" "));
 });
@@ -124,7 +124,8 @@ test("the form of tensor-tracing users: llama_binary is the program, with -no-cn
     mkdirSync(join(directory, "llama.cpp", "models"), { recursive: true });
     mkdirSync(join(directory, "llama.cpp", "build", "bin"), { recursive: true });
     symlinkSync(tiny, join(directory, "llama.cpp", "models", "tiny.gguf"));
-    // Stands for llama-cli: takes its options, drops the one that the built-in runner does not know.
+    // A stand-in for llama-cli: takes its options, drops the one that the built-in runner does not
+    // know.
     const program = join(directory, "llama.cpp", "build", "bin", "llama-cli");
     writeFileSync(program, `#!/bin/bash\nargs=()\nfor a; do [ "$a" = -no-cnv ] || args+=("$a"); done\nexec '${engine}' run "\${args[@]}"\n`, { mode: 0o755 });
     const content = (binary) => ({
@@ -150,7 +151,7 @@ test("unknown keys are errors that name the key and the nearest known one", () =
     ask({ experiment: { tokens_to_generat: 1 } }, /"tokens_to_generate"/);
     ask({ experimnt: {} }, /"experimnt"/, /"experiment"/);
     ask({ paths: { llama_bin: "x" } }, /"paths\.llama_bin"/, /"llama_binary"/);
-    ask({ paths: { prompt: "x" } }, /"paths\.prompt"/); // known, but elsewhere
+    ask({ paths: { prompt: "x" } }, /"paths\.prompt"/); // a key of another section
 });
 
 test("wrong types are errors that name the key and what it should be", () => {

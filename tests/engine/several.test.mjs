@@ -23,7 +23,8 @@ test("diff of more than two: the conditions that differ, and the noise of repeat
         assert.equal(value("bytes_read"), stats.bytes_read);
         assert.equal(value("ops"), stats.ops);
     }
-    // The noise of a figure is that of A and B; it differs if the means of groups are further apart than they are.
+    // The noise of a figure comes from A and B; it differs if the means of groups are further
+    // apart.
     for (const { figure, values: [a, b, c, d], noise, differs } of answer.figures) {
         if (a === null) continue;
         const mean = (a + b) / 2, range = Math.max(mean, c, d) - Math.min(mean, c, d);
@@ -36,7 +37,7 @@ test("diff of more than two: the conditions that differ, and the noise of repeat
     assert.equal(run(ggscope, ["diff", one, again, other, "--fail-if", "ops != 0"]).status, 2);
     const many = run(ggscope, ["diff", ...Array(13).fill(one)]);
     assert.equal(many.status, 2);
-    assert.match(many.stderr, /^ggscope diff: it takes at most 12, and these are 13: A B \[C\.\.\.\]\n/);
+    assert.match(many.stderr, /^ggscope diff: it takes at most 12 arguments, not 13: A B \[C\.\.\.\]\n/);
     assert.equal(run(ggscope, ["diff", ...Array(12).fill(one)]).status, 0);
 });
 

@@ -1,4 +1,4 @@
-// ggscope sql: the trace's own tables give what an exported database gives.
+// ggscope sql: the trace's tables give the answers of an exported database.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
@@ -51,7 +51,7 @@ test("what would change a table is refused in one sentence; temporary tables may
     ]) {
         const refused = run(ggscope, ["sql", moe, sql, "--csv"]);
         assert.equal(refused.status, 1, sql);
-        // SQLite's own sentence where it refuses before it asks.
+        // SQLite's own sentence if it refuses by itself.
         assert.match(refused.stderr, /^ggscope: (the tables of a recording are read-only; CREATE TEMP TABLE makes one for the statements that follow|table ops may not be modified|virtual tables may not be (altered|indexed))\n$/, sql);
     }
     const own = "CREATE TEMP TABLE x AS SELECT run FROM runs; INSERT INTO x VALUES (-1); UPDATE x SET run = -2 WHERE run = -1; DELETE FROM x WHERE run > 0; CREATE TEMP VIEW y AS SELECT * FROM x; CREATE INDEX temp.i ON x (run); SELECT * FROM y; DROP TABLE x";
@@ -70,6 +70,6 @@ test("box, csv, several statements, standard input and mistakes", () => {
     assert.equal(wrong.stdout, "");
     assert.equal(run(ggscope, ["sql"]).status, 2);
     assert.match(run(ggscope, ["sql", scratch("nowhere"), "SELECT 1"]).stderr, /^ggscope: [^\n]*nowhere[^\n]*\n$/);
-    // A reader that leaves ends the scan as well.
+    // A reader that closes the pipe ends the scan.
     assert.equal(run("sh", ["-c", `"${ggscope}" sql "${moe}" 'SELECT * FROM accesses' --csv | head -n 3`]).stdout.trimEnd().split("\r\n").length, 3);
 });

@@ -1,7 +1,9 @@
-// Preloaded in front of the stream library: large reads fail, come late or come short, as on a bad disk.
+// Preloaded in front of the stream library: large reads fail, come late or come short, as on a bad
+// disk.
 //     STREAM_FAULTS="KIND BEGIN END EVERY COUNT VALUE;..."
-// KIND is fail, again (VALUE: the errno), late (VALUE: milliseconds) or short (VALUE: bytes). Of the reads that touch bytes
-// [BEGIN, END) of their file, each EVERY-th is hit, COUNT of them at most (0: all).
+// KIND is fail, again (VALUE: the errno), late (VALUE: milliseconds) or short (VALUE: bytes). Of
+// the reads that touch bytes [BEGIN, END) of their file, each EVERY-th is hit, COUNT of them at
+// most (0: all).
 #undef _FORTIFY_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -46,7 +48,7 @@ static bool hits(struct rule * r, uint64_t at, size_t bytes) {
     return __atomic_add_fetch(&r->hit, 1, __ATOMIC_RELAXED) <= r->count || r->count == 0;
 }
 
-// Bytes that the read may have, or -1 with errno.
+// Bytes that the read may return, or -1 with errno.
 static ssize_t allow(uint64_t at, size_t bytes) {
     size_t most = bytes;
     for (unsigned i = 0; bytes >= LARGE && i < n_rules; i++) {

@@ -1,18 +1,19 @@
-// ggscope stream on a bad disk, behind wrappers and among odd files: the same output, or a sentence, and never an endless wait.
+// ggscope stream with disk errors, behind wrappers and with unusual files: the same output or a
+// sentence, and never an endless wait.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build, ggscope, model, output, run } from "../lib.mjs";
+import { build, ggscope, model, output, preloadable, run, scratch } from "../lib.mjs";
 import { budget, cache, report, same, stock, stream, words } from "./streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
-const library = join(build, "tests", "libstream-faults.so"), EIO = 5, EAGAIN = 11, EINTR = 4;
+const library = preloadable(join(build, "tests", "libstream-faults.so")), EIO = 5, EAGAIN = 11, EINTR = 4;
 const short = ["-p", "Once upon a time", "-n", "12", "-t", "1"];
 const faults = (...rules) => ({ ...process.env, LD_PRELOAD: library, STREAM_FAULTS: rules.map((rule) => rule.join(" ")).join(";") });
 const all = [0, Number.MAX_SAFE_INTEGER];
 
-// Where the tensors of a kind lie: the layers' [begin, end).
+// The places of the tensors of a kind: [begin, end) of each layer.
 const places = (path, kind) => output(ggscope, ["gguf", "--csv", path]).split("\n").map((line) => line.split(",")).filter(([name]) => name.endsWith(`.${kind}.weight`)).map(([, offset, size]) => [Number(offset), Number(offset) + Number(size)]);
 
 test("a read that fails is left to the mapping", () => {
@@ -22,7 +23,7 @@ test("a read that fails is left to the mapping", () => {
     }
 });
 
-// A slot whose gate failed is empty, and its siblings may still be on their way into it.
+// A slot whose gate failed is empty, although reads of its other weights may be in flight.
 test("an expert's gate fails while its other weights are late", () => {
     const gates = places(moe, "ffn_gate_exps"), ups = places(moe, "ffn_up_exps");
     for (const layer of [1, 5]) {
@@ -47,6 +48,17 @@ test("a wrapper leaves the program's report as it is", () => {
         assert.ok(result.counts.uses > 0);
     }
     assert.equal(stream(["true"], bytes).counts.state, "unused");
+});
+
+// Like a server that starts another for each model: it links the engine and computes nothing.
+test("a program that only starts others passes streaming on", () => {
+    const command = words(moe, ...short), bytes = budget(command, moe, 0.4), linked = scratch("libggml-linked.so");
+    output("gcc", ["-shared", "-fPIC", "-x", "c", "/dev/null", "-o", linked]);
+    const script = `LD_PRELOAD="$LD_PRELOAD:${linked}" exec bash -c '"$@"; exit $?' bash "$@"`;
+    const result = stream(["sh", "-c", script, "sh", ...command], bytes);
+    assert.equal(result.status, 0, result.stderr);
+    assert.equal(result.counts.state, "streamed");
+    assert.equal(JSON.parse(result.stdout).logits_hash, stock(command).logits_hash);
 });
 
 test("a FIFO or a folder in place of a kept file is passed by", () => {

@@ -1,4 +1,5 @@
-// ggscope stream beside a program that takes memory in the same control group: memory is given back in time, and the output is the same.
+// ggscope stream beside a program that takes memory in the same control group: memory is released
+// in time, and the output is the same.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,8 +15,9 @@ const skip = sanitized ? "AddressSanitizer takes more than the limit" : noGroups
 const group = memoryGroup("pressure");
 const inside = (command, options) => spawn("sh", ["-c", `${group.enter()} exec "$@"`, "sh", ...command], options);
 
-// Runs a command, streamed, in a group of so much memory. Once `line` has been said, another program takes `mib` there, a MiB for so many microseconds that the command computes; it has all
-// of it before the command ends, or this fails.
+// Runs a streamed command in a group with this limit. Once it has printed `line`, another program
+// allocates `mib` MiB there, one per `microseconds` of the command's CPU time. Fails if the command
+// ends before that.
 async function besides(command, limit, line, mib, microseconds) {
     const report = scratch("report.json");
     group.make();
@@ -46,8 +48,9 @@ async function besides(command, limit, line, mib, microseconds) {
     }
 }
 
-// 40 MB for each second of computing: more than the reserve while the command runs, and slow enough for a thread whose processor a hypervisor takes for 100 ms.
-for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe"), 250], ["a dense model", () => ownModel("tiny", "--embd", "768", "--ff", "3072"), 60]]) {
+// 40 MB per second of CPU time: more than the reserve over the run, and slow enough for a thread
+// whose CPU a hypervisor takes away for 100 ms.
+for (const [name, path, tokens] of [["a mixture of experts", () => ownModel("moe"), 250], ["a dense model", () => ownModel("tiny", "--embd", "768", "--ff", "3072"), 200]]) {
     test(`${name} gives back what another program takes`, { skip }, async () => {
         const command = words(path(), "-p", "Once upon a time", "-n", String(tokens), "-t", "1"), wanted = stock(command);
         const { text, hash, counts } = await besides(command, 112 * MiB, /^ggscope: streaming /m, 36, 25000);

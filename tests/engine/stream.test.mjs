@@ -1,4 +1,5 @@
-// ggscope stream: a model that does not fit gives the same as one that does, whatever happens to it.
+// ggscope stream: a model that does not fit gives the same output as one that does, under all
+// conditions.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -8,11 +9,11 @@ import { join } from "node:path";
 import { build, engine, ggscope, model, output, run, sanitized, scratch } from "../lib.mjs";
 import { check, fresh, host, rows } from "./traces.mjs";
 import { machine, noLimit, ownModel } from "./pressure.mjs";
-import { MiB, budget, cache, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
+import { MiB, budget, cache, computed, report, same, sameProgram, sizes, stock, stream, words } from "./streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
-const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // experts that are no multiple of a block, and never repacked without AMX
-const mapped = model("tiny", "--types", "bf16", "--embd", "384", "--ff", "768"); // no engine copies these weights into a layout of its own
+const half = model("moe", "--types", "f16", "--embd", "96", "--ff", "136", "--heads", "6", "--kv-heads", "2"); // expert sizes are not a multiple of a block; repacked only with AMX
+const mapped = model("tiny", "--types", "bf16", "--embd", "384", "--ff", "768"); // no engine repacks these weights
 const sentence = "Once upon a time, in a land far away, there was a small village by the sea. ";
 const short = ["-p", "Once upon a time", "-n", "4", "-t", "1"];
 
@@ -22,7 +23,7 @@ test("a dense model gives the same logits, whatever is kept", () => {
         assert.ok(counts.bytes_streamed > 0 && counts.mapped_uses === 0, JSON.stringify(counts));
         return counts.kept;
     });
-    assert.ok(kept[2] < kept[0] && kept[2] < kept[1], kept.join()); // what the ring cannot hold is kept always
+    assert.ok(kept[2] < kept[0] && kept[2] < kept[1], kept.join()); // weights too large for the ring are always kept
 });
 
 test("a mixture of experts gives the same logits, with and without prediction", () => {
@@ -34,9 +35,9 @@ test("a mixture of experts gives the same logits, with and without prediction", 
 
 test("prompts of several batch sizes, several threads", () => {
     for (const [path, ...options] of [
-        [moe, "-p", sentence, "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
-        [dense, "-p", sentence.slice(0, 30), "-n", "2", "-t", "3"],
-        [dense, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"], // a graph that is run in pieces
+        [moe, "-p", sentence.slice(0, 40), "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
+        [dense, "-p", "Once", "-n", "1", "-t", "3"],
+        [dense, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"], // graphs run in pieces
     ]) same(path, 0.4, options);
 });
 
@@ -47,10 +48,10 @@ test("other architectures, other types, experts that are no multiple of a disk's
 
 test("little memory: experts go through spare memory, and a weight that is larger than it is left to the mapping", () => {
     for (const [path, share, ...options] of [
-        [moe, 0.12, "-p", sentence, "-n", "4", "-t", "2"],
-        [moe, 0.12, "-p", sentence, "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
+        [moe, 0.12, "-p", sentence, "-n", "4", "-t", "1"],
+        [moe, 0.12, "-p", sentence.slice(0, 40), "-n", "2", "-t", "2", "--batch", "5", "--ubatch", "3"],
         [moe, 0.12, "-p", "Once", "-n", "3", "-t", "1", "--eval-callback"],
-        [half, 0.16, "-p", sentence, "-n", "4", "-t", "2"],
+        [half, 0.16, "-p", sentence, "-n", "4", "-t", "1"],
     ]) {
         const { counts } = same(path, share, options, { options: ["--verify"] });
         assert.ok(counts.slots === 0 && counts.spare > 0, JSON.stringify(counts));
@@ -69,7 +70,7 @@ test("a split model", () => {
 
 test("--verify compares everything that was read", () => {
     const { counts } = same(dense, 0.5, short, { options: ["--verify"] });
-    // What is read ahead for a token that does not come is not looked at.
+    // Data read ahead for a token that never comes is not verified.
     assert.ok(counts.verified > 0.7 * (counts.bytes_streamed + counts.bytes_kept), JSON.stringify(counts));
 });
 
@@ -84,7 +85,7 @@ test("a model that fits is left alone; too little memory too; both are said in o
     }
 });
 
-// Not a timing: what would cost time is counted.
+// Counts the expensive operations instead of measuring time.
 test("a model that fits is loaded, repacked and computed as without us: no thread, and one look at memory a second", async () => {
     const began = Date.now(), child = spawn(ggscope, ["stream", "-q", "--report", report, "--", engine, "run", "-m", dense, "-p", "Once upon a time", "-n", "2000", "-t", "1", "--ignore-eos"], { stdio: ["ignore", "pipe", "ignore"] });
     const closed = once(child, "close");
@@ -98,7 +99,7 @@ test("a model that fits is loaded, repacked and computed as without us: no threa
     if (!sanitized) assert.equal(threads, 1);
     assert.equal(counts.state, "fits");
     assert.ok(counts.looks <= seconds, `${counts.looks} looks in ${seconds} s`);
-    // What the program has the kernel read when it maps the file was read.
+    // The pages that the program populates when it maps the file were read.
     const mapped = [...maps.matchAll(/^\S+ r--\S* .*\.gguf\nSize: +(\d+) kB\n(?:.*\n)*?Rss: +(\d+) kB$/gm)];
     assert.ok(mapped.length > 0 && mapped.every(([, size, rss]) => Number(rss) > 0.95 * Number(size)), maps);
     const plain = ["run", "-m", dense, "--json", "--logits-hash", ...short];
@@ -127,12 +128,12 @@ test("the disk is measured once and kept; a file that was damaged is made anew",
     const told = ({ counts }) => ["sequential", "random", "depth", "piece"].map((key) => counts[`disk_${key}`]), kept = ["sequential", "random", "depth", "piece"].map((key) => disk[key]);
     assert.deepEqual(told(first), kept);
     writeFileSync(path, text.replace(/"random":\d+/, '"random":123456789'));
-    assert.equal(told(stream(command, bytes))[1], 123456789); // it is not measured again
+    assert.equal(told(stream(command, bytes))[1], 123456789); // not measured again
     writeFileSync(path, text.slice(0, 40));
     const again = stream(command, bytes);
     assert.deepEqual(told(again), ["sequential", "random", "depth", "piece"].map((key) => JSON.parse(known().text)[key]));
     assert.equal(JSON.parse(again.stdout).logits_hash, stock(command).logits_hash);
-    // Nowhere to keep it: it is streamed all the same.
+    // Streams also without a place for the cache.
     assert.equal(stream(command, bytes, { env: { ...process.env, XDG_CACHE_HOME: "/proc/no-such-folder" } }).counts.state, "streamed");
 });
 
@@ -145,6 +146,19 @@ test("weights are not repacked where the model does not fit", () => {
 
 test("several contexts and models, a fork, a library that is opened anew", () => {
     for (const [mode, ...models] of [["contexts", half], ["models", half, dense], ["fork", half], ["reopen", mapped]]) sameProgram([host, mode, "-t", "1", ...models], models);
+});
+
+test("a program that loads the model and lets forked children compute", () => {
+    const { stderr } = sameProgram([host, "workers", "-t", "1", half], [half]);
+    assert.equal(stderr.match(/^ggscope: streaming /gm).length, 2, stderr); // each of them
+});
+
+test("a program that changes its mapping of the model computes with what it has put there", () => {
+    for (const mode of ["patched-over", "patched-written"]) {
+        const command = [host, mode, "-t", "1", half], wanted = computed(run(command[0], command.slice(1)));
+        assert.ok(new Set(wanted).size > wanted.length / 2, mode); // other weights, other results
+        assert.deepEqual(computed(sameProgram(command, [half])), wanted, mode);
+    }
 });
 
 test("a server with several slots", () => {
@@ -164,7 +178,7 @@ test("recorded too: the recording names the same experts and the same places in 
     const timeless = (key, value) => (/_ns$|^experiment/.test(key) ? undefined : value);
     const experts = (folder) => JSON.parse(output(ggscope, ["experts", "--json", folder]), timeless);
     assert.deepEqual(experts(directory), experts(plain));
-    // What became of each use: as many as were counted, three weights to a choice of experts.
+    // The result of each use: as many as counted, three weights per choice of experts.
     const uses = rows(directory, "streamed").streamed, sum = (key) => uses.reduce((all, row) => all + row[key], 0), { streamed } = JSON.parse(output(ggscope, ["stats", "--json", directory]));
     assert.equal(uses.length, counts.uses);
     assert.deepEqual([sum("hits"), sum("misses"), sum("predicted_used")], [3 * counts.hits, 3 * counts.misses, 3 * counts.predicted_used]);
@@ -177,6 +191,10 @@ test("recorded too: the recording names the same experts and the same places in 
     // The op that waited is the op that multiplies by the weight.
     const ops = JSON.parse(output(ggscope, ["sql", "--json", directory, "SELECT DISTINCT o.op FROM streamed s JOIN ops o USING (run, node) WHERE s.place = 'slots'"]));
     assert.deepEqual(ops.rows, [["MUL_MAT_ID"]]);
+    // What is in use already is not advised.
+    const { findings } = JSON.parse(output(ggscope, ["explain", "--json", directory]));
+    for (const { remedy, evidence } of findings) assert.doesNotMatch(`${remedy}\n${evidence}`, /under ggscope stream|ggscope stream reads ahead|streamed nothing/);
+    assert.deepEqual([directory, plain].map((folder) => JSON.parse(readFileSync(join(folder, "experiment.json"), "utf8")).settings.stream), [true, false]);
     const touched = (folder) => JSON.parse(output(ggscope, ["stats", "--json", folder])).model;
     assert.deepEqual(touched(directory), touched(plain));
 });
@@ -191,7 +209,7 @@ test("at the limit of a control group the program lives, and stays within it", {
     assert.ok(machine(directory).memory_peak <= 150 * MiB);
 });
 
-// A run that goes on and on, once its first token is out.
+// Starts a run without end, and waits for its first token.
 async function start(path, bytes) {
     const child = spawn(ggscope, ["stream", "--budget", String(bytes), "--", engine, "run", "-m", path, "-p", "Once upon a time", "-n", "2000", "-t", "1", "--ignore-eos", "--no-repack"],
         { stdio: ["ignore", "pipe", "pipe"] });
@@ -213,27 +231,27 @@ test("Ctrl-C and a kill end it as they end the program", async () => {
 });
 
 test("a file that is changed while it is in use is told of in one sentence, and its mapping goes on", async () => {
-    const changed = /^ggscope: the model file was changed while it is in use: [^\n]*\n/m, path = ownModel("moe"), { child, closed } = await start(path, some());
+    const changed = /^ggscope: the model file was changed while in use: [^\n]*\n/m, path = ownModel("moe"), { child, closed } = await start(path, some());
     utimesSync(path, new Date(), new Date(Date.now() - 1e6));
     while (!changed.test(child.text)) await once(child.stderr, "data");
     child.stdout.pause();
     child.stdout.resume();
-    await once(child.stdout, "data"); // it still computes
+    await once(child.stdout, "data"); // wait for more output
     child.kill("SIGKILL");
     await closed;
 });
 
-// The program ends as it would without us: by the signal that the kernel sends for bytes that are gone.
+// The program ends as without ggscope: by the kernel's signal for missing bytes.
 test("a file that is cut ends the program with one sentence, whether it is streamed or fits", async () => {
-    const path = ownModel("moe"), left = sizes(path) - 65536; // in the middle of the last weight
+    const path = ownModel("moe"), left = sizes(path) - 65536; // within the last weight
     for (const bytes of [some(), 1 << 30]) {
         const { child, closed } = await start(path, bytes);
         truncateSync(path, left);
         assert.deepEqual((await closed)[1], "SIGBUS", child.text);
-        const said = child.text.split("\n").filter((line) => /the model file was cut/.test(line));
+        const said = child.text.split("\n").filter((line) => /the model file was truncated/.test(line));
         assert.equal(said.length, 1, child.text);
-        assert.match(said[0], /^ggscope: the model file was cut .* ends (the program|here)$/);
-        truncateSync(path, left + 65536); // zeros: a model all the same
+        assert.match(said[0], /^ggscope: the model file was truncated .* ends (the program|here)$/);
+        truncateSync(path, left + 65536); // zeros are a valid model too
     }
 });
 
@@ -279,6 +297,8 @@ test("--dry-run says by the model, or by a recording, what streaming then does",
             const rows = rows_(...operands), mine = rows.find((row) => Math.abs(Number.parseFloat(row[1]) * MiB - bytes) < MiB);
             assert.ok(Math.abs(Number(mine[2]) - held) <= 12, `${path}: ${mine[0]}; ${said.stderr}`);
         }
+        const half_of = (...operands) => output(ggscope, ["stream", "--dry-run", ...operands, "--", path]);
+        assert.equal(half_of("--budget", "50%"), half_of("--memory", String(Math.floor(sizes(path) / 2))));
         output(ggscope, ["record", "-q", "-o", directory, "--force", "--", ...command]);
         assert.ok(rows_(directory).length >= 2);
     }
@@ -291,7 +311,8 @@ test("--memory holds the program to so much and streams within, without a record
     assert.equal(result.status, 0, result.stderr);
     assert.deepEqual([counts.state, counts.limit], ["streamed", 96 * MiB]);
     assert.equal(JSON.parse(result.stdout).logits_hash, wanted.logits_hash);
-    // Input, output and status are the program's own, no child of ours is its, and the group goes when it has ended.
+    // Input, output and status are the program's own, it has no additional child, and the group is
+    // removed at its end.
     const shell = limited("sh", "-c", "cat /proc/self/cgroup; wait; exit 7"), group = /ggscope-\d+-\d+/.exec(shell.stdout)[0];
     assert.equal(shell.status, 7);
     const exists = () => run("find", ["/sys/fs/cgroup", "-name", group]).stdout !== "";
@@ -309,4 +330,7 @@ test("a wrong command line is told in one sentence", () => {
         assert.match(result.stderr, words_);
     }
     assert.match(run(ggscope, ["stream", "--", "no-such-program"]).stderr, /^ggscope: .*no-such-program/);
+    const pipe = scratch("stream-pipe"); // the program would wait for a reader when it ends
+    output("mkfifo", [pipe]);
+    assert.match(run(ggscope, ["stream", "--report", pipe, "--", "true"]).stderr, /^ggscope: --report needs a file, .*: .* is a pipe\n$/);
 });

@@ -1,24 +1,25 @@
-// What the tests of ggscope stream share: runs under a budget, compared with the stock engine.
+// Shared by the tests of ggscope stream: runs under a budget, compared with the stock engine.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { jsonLines } from "./traces.mjs";
 
 export const MiB = 1 << 20;
-export const cache = (process.env.XDG_CACHE_HOME = scratch("cache")); // disks are measured anew
+export const cache = (process.env.XDG_CACHE_HOME = scratch("cache")); // an empty cache of disk speeds
 export const words = (path, ...options) => [engine, "run", "-m", path, "--json", "--logits-hash", "--ignore-eos", "--no-repack", ...options];
 export const stock = (command, options) => JSON.parse(output(command[0], command.slice(1), options));
 export const report = scratch("report.json");
 export const sizes = (path) => statSync(path).size;
 
-// Runs a command line under a budget. Returns what it printed, what was said, and the counts.
+// Runs a command line under a budget. Returns its output, ggscope's messages, and the counts.
 export function stream(command, budget, { options = [], ...rest } = {}) {
     const result = run(ggscope, ["stream", "--budget", String(Math.round(budget)), "--report", report, ...options, "--", ...command], rest);
     const counts = readFileSync(report, "utf8");
     return { ...result, counts: counts === "" ? undefined : JSON.parse(counts) };
 }
 
-// A budget that leaves `share` of the model's size to its weights. What the engine takes is what a run that has too little says.
+// A budget that leaves `share` of the model's size for its weights. The engine's own memory is
+// taken from the message of a run with too little.
 export function budget(command, path, share, { size = sizes(path), ...rest } = {}) {
     const { counts, stderr } = stream(command, 16 * MiB, rest);
     assert.ok(counts.engine > MiB, stderr);
@@ -34,10 +35,11 @@ export function same(path, share, options, { size, ...more } = {}) {
     return result;
 }
 
-// What a program computed, whichever thread was first.
+// The results of a program, in any order of threads.
 export const computed = (result) => jsonLines(result.stdout).filter((line) => line.logits !== undefined || line.hash !== undefined).map((line) => JSON.stringify({ ...line, thread: 0, process: 0 })).sort();
 
-// A program of several contexts or models, which come one after the other: streamed, it computes what it computes where nothing is streamed.
+// Checks a program with several contexts or models, one after the other: streamed, it computes the
+// same as without streaming.
 export function sameProgram(command, models, rest = {}) {
     const wanted = stream(command, 16 * MiB, rest), weights = 0.4 * models.reduce((sum, path) => sum + sizes(path), 0); // too little: the engine alone
     let found = wanted;
@@ -46,7 +48,7 @@ export function sameProgram(command, models, rest = {}) {
     assert.equal(found.status, 0, `${name}: ${found.stderr}`);
     assert.ok(found.counts.uses > 0, `${name}: ${found.stderr}`);
     assert.ok(computed(wanted).length > 0, name);
-    // Where a model alone would have fitted its weights are repacked, as without us.
+    // If a model alone would have fitted, its weights are repacked, as without streaming.
     const possible = new Set([...computed(run(command[0], command.slice(1), rest)), ...computed(wanted)]);
     assert.equal(computed(found).length, computed(wanted).length, name);
     for (const line of computed(found)) assert.ok(possible.has(line), `${name}: ${line}`);

@@ -1,10 +1,14 @@
-// A program that has an engine inside, to be stripped: as much of ggml as is left then. The name of the CPU's backend, the tables of ops
-// and types, a function that makes backends, and graphs that backends compute, on two threads.
-// It computes a prompt of three tokens and then one token after the other, and prints a sum.
+// A program that has an engine inside, to be stripped: as much of ggml as is left then. The name of
+// the CPU's backend, the tables of ops and types, a function that makes backends, and graphs that
+// backends compute, on THREADS threads (two). It computes a prompt of three tokens and then one
+// token after the other, and prints a sum.
 //     -DSKIPS_NOTHING    as old releases do: empty nodes are visited, nothing is fused
 //     -DABORTS           the program stops its last graph in the middle
 //     -DOTHER_BACKEND    its backends are laid out in another way
 //     -DOTHER_TENSOR     its tensors are
+//     -DOTHER_TABLES     its tables of types are
+//     -DMAKES_NONE       it has made no backend, and never does
+// With an argument it computes again and again.
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -14,7 +18,10 @@
 
 #define APART __attribute__((noinline))
 
-enum { THREADS = 2, RUNS = 4, WIDTH = 64, VOCABULARY = 32, PROMPT = 3 };
+#ifndef THREADS
+#define THREADS 2
+#endif
+enum { RUNS = 4, WIDTH = 64, VOCABULARY = 32, PROMPT = 3 };
 enum op {
     OP_NONE,
     OP_DUP,
@@ -39,6 +46,11 @@ enum { F32 = 0, I32 = 26, TYPES = 30, FLAG_INPUT = 1, FLAG_COMPUTE = 16 };
 __attribute__((used)) static const char * const names[OP_COUNT] = {
     "NONE", "DUP",     "ADD",  "RMS_NORM", "MUL",       "MUL_MAT",  "SCALE",    "CPY",
     "CONT", "RESHAPE", "VIEW", "PERMUTE",  "TRANSPOSE", "GET_ROWS", "SOFT_MAX", "ROPE"};
+#ifdef OTHER_TABLES
+#define NAME_OF_FIRST "float"
+#else
+#define NAME_OF_FIRST "f32"
+#endif
 __attribute__((used)) static const struct traits {
     const char * name;
     int64_t      block, interleaved;
@@ -47,8 +59,8 @@ __attribute__((used)) static const struct traits {
     void *       to_float;
     void *       from_float;
 } traits[TYPES] = {
-    [0] = {"f32", 1, 0, 4, 0, 0, 0},    [1] = {"f16", 1, 0, 2, 0, 0, 0}, [2] = {"q4_0", 32, 0, 18, 1, 0, 0},
-    [8] = {"q8_0", 32, 0, 34, 1, 0, 0}, [24] = {"i8", 1, 0, 1, 0, 0, 0}, [26] = {"i32", 1, 0, 4, 0, 0, 0}};
+    [0] = {NAME_OF_FIRST, 1, 0, 4, 0, 0, 0}, [1] = {"f16", 1, 0, 2, 0, 0, 0}, [2] = {"q4_0", 32, 0, 18, 1, 0, 0},
+    [8] = {"q8_0", 32, 0, 34, 1, 0, 0},      [24] = {"i8", 1, 0, 1, 0, 0, 0}, [26] = {"i32", 1, 0, 4, 0, 0, 0}};
 static char assertion[] = "GGML_ASSERT(%s) failed";
 
 // ---- tensors and graphs ----
@@ -82,7 +94,7 @@ static struct tensor * make(enum op op, int type, int64_t a, int64_t b, const ch
     t->type = type, t->op = op, t->flags = op == OP_NONE ? 0 : FLAG_COMPUTE;
     t->ne[0] = a, t->ne[1] = b, t->ne[2] = t->ne[3] = 1;
     t->nb[0] = traits[type].size, t->nb[1] = t->nb[0] * (size_t) a, t->nb[2] = t->nb[3] = t->nb[1] * (size_t) b;
-    t->data = calloc(1, t->nb[3]);
+    t->data = calloc(1, t->nb[3]), t->buffer = &t->data;
     snprintf(t->name, sizeof(t->name), "%s", name);
     return t;
 }
@@ -148,8 +160,14 @@ static void * work(struct plan * plan, int ith) {
     meet(plan);
     return NULL;
 }
-static void * work_second(void * plan) {
-    return work(plan, 1);
+struct worker {
+    struct plan * plan;
+    int           ith;
+    pthread_t     thread;
+};
+static void * work_other(void * data) {
+    struct worker * worker = data;
+    return work(worker->plan, worker->ith);
 }
 
 // ---- backends ----
@@ -201,10 +219,13 @@ static void plan_free(struct backend * backend, void * plan) {
 static int compute(struct backend * backend, struct graph * graph) {
     struct plan plan = {
         .graph = graph, .stopped = -1, .abort = backend->context->abort, .abort_data = backend->context->abort_data};
-    pthread_t thread;
-    pthread_create(&thread, NULL, work_second, &plan);
+    struct worker others[THREADS];
+    for (int i = 1; i < THREADS; i++) {
+        others[i] = (struct worker){.plan = &plan, .ith = i};
+        pthread_create(&others[i].thread, NULL, work_other, &others[i]);
+    }
     work(&plan, 0);
-    pthread_join(thread, NULL);
+    for (int i = 1; i < THREADS; i++) pthread_join(others[i].thread, NULL);
     return plan.stopped >= 0;
 }
 static int plan_compute(struct backend * backend, void * plan) {
@@ -268,6 +289,19 @@ static struct graph * make_graph(int tokens, int position, struct tensor * table
     return graph;
 }
 
+static void free_tensor(struct tensor * t) {
+    if (t->view_src == NULL) free(t->data);
+    free(t);
+}
+
+static void free_graph(struct graph * graph) {
+    free_tensor(graph->nodes[0]->src[1]); // tokens
+    free_tensor(graph->nodes[4]->src[1]); // positions
+    for (int i = 0; i < graph->n_nodes; i++) free_tensor(graph->nodes[i]);
+    free(graph->nodes);
+    free(graph);
+}
+
 // The program's own callback counts, and may stop.
 static int   calls_left = 1 << 20;
 static int   calls;
@@ -276,14 +310,9 @@ static _Bool stops(void * data) {
     return ++calls >= calls_left;
 }
 
-int main(void) {
-    struct backend * backend  = backend_init();
-    struct tensor *  table    = make(OP_NONE, F32, WIDTH, VOCABULARY, "token_embd.weight");
-    struct tensor *  weight   = make(OP_NONE, F32, WIDTH, 1, "blk.0.attn_norm.weight");
-    double           sum      = 0;
-    int              position = 0;
-    for (int i = 0; i < WIDTH * VOCABULARY; i++) ((float *) table->data)[i] = (float) (i % 97) / 7;
-    for (int i = 0; i < WIDTH; i++) ((float *) weight->data)[i] = 1 + (float) i / 64;
+static double compute_all(struct backend * backend, struct tensor * table, struct tensor * weight) {
+    double sum      = 0;
+    int    position = 0;
     for (int i = 0; i < RUNS; i++) {
         int            tokens = i == 0 ? PROMPT : 1;
         struct graph * graph  = make_graph(tokens, position, table, weight);
@@ -291,12 +320,29 @@ int main(void) {
         backend->context->abort = stops;
         if (i == RUNS - 1) calls_left = calls + 3;
 #endif
-        if (backend->interface.compute(backend, graph) != 0 && i < RUNS - 1) return 1;
+        if (backend->interface.compute(backend, graph) != 0 && i < RUNS - 1) exit(1);
         const struct tensor * last = graph->nodes[graph->n_nodes - 1];
         for (int64_t k = 0; k < last->ne[0] * last->ne[1]; k++) sum += ((float *) last->data)[k];
         position += tokens;
+        free_graph(graph);
     }
-    printf("%.17g %s %s %d\n", sum, names[OP_ROPE], assertion, calls);
-    (void) stops;
+    return sum;
+}
+
+int main(int argc, char ** argv) {
+    struct backend * backend = backend_init();
+    struct tensor *  table   = make(OP_NONE, F32, WIDTH, VOCABULARY, "token_embd.weight");
+    struct tensor *  weight  = make(OP_NONE, F32, WIDTH, 1, "blk.0.attn_norm.weight");
+    for (int i = 0; i < WIDTH * VOCABULARY; i++) ((float *) table->data)[i] = (float) (i % 97) / 7;
+    for (int i = 0; i < WIDTH; i++) ((float *) weight->data)[i] = 1 + (float) i / 64;
+    (void) stops, (void) argv;
+#ifdef MAKES_NONE
+    backend->guid = (void *) device;
+#endif
+    do {
+        double sum = compute_all(backend, table, weight);
+        printf("%.17g %s %s %d\n", sum, names[OP_ROPE], assertion, argc > 1 ? 0 : calls);
+        fflush(stdout);
+    } while (argc > 1);
     return 0;
 }

@@ -1,4 +1,4 @@
-// ggscope sweep: studies, their tables, and what is left when one is killed.
+// ggscope sweep: studies, their tables, and what remains when one is killed.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ const csv = (study) => {
     const [head, ...rows] = sweep(study, "--table=csv").stdout.trim().split("\n").map((line) => line.split(","));
     return rows.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i]])));
 };
-// What depends on neither time nor the machine.
+// Columns that depend on neither time nor the machine.
 const lasting = (study) => csv(study).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !/_ns|per_s|^busy|^read_bytes|resident_peak|memory_peak/.test(name))));
 
 test("a sweep records every combination, and its tables say the same", async () => {
@@ -62,7 +62,7 @@ test("a study.json names models, prompts, engines, options and arguments", () =>
     assert.deepEqual(one.command, [engine, "run", "-m", tiny, "-p", "a, b", "-n", "2", "-t", "1"]);
     assert.deepEqual(two.command, [engine, "run", "-m", other, "-p", "c", "-n", "2", "-t", "2", "--no-mmap"]);
     assert.ok(one.machine.residency && !two.machine.residency);
-    // The same plan goes on, another one is refused.
+    // The same plan continues, another one is refused.
     assert.equal(sweep(plan).status, 0);
     const refused = sweep("-o", study, "--cold", "yes", "--", ...words());
     assert.equal(refused.status, 1);
@@ -118,7 +118,8 @@ test("a sweep that is killed at ten moments goes on and gives the same table", a
     let kills = 0;
     for (const signal of ["SIGKILL", "SIGINT"]) {
         for (const [moment, came] of Object.entries(seen)) {
-            // What a killed one left of its last run is removed by the next, so a name may come back.
+            // The next sweep removes what a killed one left of its last run, so a name may be
+            // reused.
             const before = Object.assign(new Set(names(study).filter((name) => readFileSync(join(study, "trials.jsonl"), "utf8").includes(`runs/${name}"`))), { lines: lines(study) });
             const child = spawn(ggscope, ["sweep", ...(existsSync(join(study, "study.json")) ? [study] : args(study))], { stdio: "ignore" }), ended = once(child, "exit");
             while (child.exitCode === null && !(came(study, before) && existsSync(study))) await sleep(1);

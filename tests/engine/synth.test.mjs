@@ -1,4 +1,5 @@
-// ggscope-engine synth: what it writes loads in the stock engine, has the promised shape, and is the same every time.
+// ggscope-engine synth: its models load in the stock engine, have the requested shape, and are
+// reproducible.
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, openSync, readSync, closeSync, statSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ const synth = (...args) => output(engine, ["synth", ...args]);
 const generate = (path, n = 3) => JSON.parse(output(engine, ["run", "-m", path, "-p", "Hello", "-n", String(n), "-t", "1", "--no-repack", "--json"]).trim().split("\n").at(-1));
 const megabytes = (path) => statSync(path).size / 1e6;
 
-// A directory of one test's own.
+// A private directory for a test.
 let directories = 0;
 function directory() {
     const path = scratch(`d${directories++}`);
@@ -19,7 +20,8 @@ function directory() {
     return path;
 }
 
-// The head of a GGUF file: { metadata, tensors: { name: { shape, type, offset } }, data }. Arrays are counted only.
+// The head of a GGUF file: { metadata, tensors: { name: { shape, type, offset } }, data }. Arrays
+// become their lengths.
 function head(path) {
     const bytes = Buffer.alloc(Math.min(8 << 20, statSync(path).size));
     const file = openSync(path);
@@ -205,7 +207,7 @@ test("--types: the values of every type are around zero, and as far from it as w
     assert.ok(types.length >= 28);
     for (const type of types) {
         const path = scratch("values.gguf");
-        // Rows of 256 values: a deviation of 1/16, and less where a layer's result is added.
+        // Rows of 256 values: a deviation of 1/16, and less if a layer's result is added.
         synth("tiny", "--layers", "1", "--force", "--types", `f16,ffn_up=${type}`, "-o", path);
         const line = output(oracle, ["--values", path]).split("\n").find((l) => l.endsWith(" blk.0.ffn_up.weight"));
         const [mean, square] = line.split(" ").map(Number), deviation = Math.sqrt(square);

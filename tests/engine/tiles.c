@@ -1,6 +1,7 @@
-// AMX on a processor without it, so that the engine's CPU library for AMX can be tested there. tests/variant.mjs makes a copy of that
-// library that needs this one: it grants the permission that the engine asks the kernel for, and executes the tile instructions, which
-// raise SIGILL. The rest of the engine's library needs AVX-512 with VNNI, VBMI and BF16.
+// AMX on a processor without it, so that the engine's CPU library for AMX can be tested there.
+// tests/variant.mjs makes a copy of that library that needs this one: it grants the permission that
+// the engine asks the kernel for, and executes the tile instructions, which raise SIGILL. The rest
+// of the engine's library needs AVX-512 with VNNI, VBMI and BF16.
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,7 +39,8 @@ static uintptr_t value_of(const ucontext_t * context, unsigned number) {
     return (uintptr_t) context->uc_mcontext.gregs[order[number]];
 }
 
-// The operand in memory: [base + index * scale + displacement], where a tile's rows are index * scale apart. False for forms that compilers do not use here.
+// The operand in memory: [base + index * scale + displacement], where a tile's rows are index *
+// scale apart. False for forms that compilers do not use here.
 static bool decode_memory(struct instruction * in, const ucontext_t * context, const uint8_t * code, unsigned mode,
                           bool x, bool b) {
     const uint8_t * at = code + 5;
@@ -106,7 +108,8 @@ static void store(unsigned t, const struct instruction * in) {
         memcpy((char *) in->address + (intptr_t) r * in->stride, tile[t][r], bytes_of(t));
 }
 
-// c += a x b in groups of four bytes; which of the two is signed is in the prefix: 3 both, 2 a, 1 b, 0 none.
+// c += a x b in groups of four bytes; which of the two is signed is in the prefix: 3 both, 2 a, 1
+// b, 0 none.
 static void multiply(unsigned c, unsigned a, unsigned b, unsigned prefix) {
     bool a_signed = prefix >= 2, b_signed = prefix == 3 || prefix == 1;
     for (unsigned m = 0; m < rows_of(c); m++) {
@@ -157,7 +160,7 @@ static void on_illegal(int number, siginfo_t * info, void * data) {
     if (decode(&in, context) && execute(&in)) {
         context->uc_mcontext.gregs[REG_RIP] += in.length;
     } else {
-        signal(number, SIG_DFL); // it is tried again, and ends the program
+        signal(number, SIG_DFL); // repeats the instruction, which ends the program
     }
 }
 
@@ -169,7 +172,7 @@ __attribute__((constructor)) static void constructor(void) {
 
 // ---- the permission ----
 
-// What the copy calls in place of libc's syscall().
+// Called by the copy in place of libc's syscall().
 __attribute__((visibility("default"))) long sysca1l(long number, ...);
 long                                        sysca1l(long number, ...) {
                                            va_list list;

@@ -1,6 +1,7 @@
 // Prints tables of a trace as JSON lines, for tests that look at rows.
 //     trace-dump EXPERIMENT TABLE...
-// Every row is one object: "table" and the columns by name. String columns are resolved, bytes are in hexadecimal.
+// Every row is one object: "table" and the columns by name. String columns are resolved, bytes are
+// in hexadecimal.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,17 +1,19 @@
-// What the tests of the capture library share: recording a program, and looking at the rows of its trace.
+// Shared by the tests of the capture library: recording a program, and reading the rows of its
+// trace.
 import assert from "node:assert/strict";
 import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
+import { build, engine, ggscope, output, preloadable, run, scratch } from "../lib.mjs";
 
 export const host = join(build, "tests", "host");
-export const library = join(build, "lib", "libggscope-capture.so");
-scratch(); // so that the directory is there
+export const library = preloadable(join(build, "lib", "libggscope-capture.so"));
+scratch(); // creates the directory
 let counter = 0;
 export const fresh = () => scratch(`e${counter++}`);
 export const jsonLines = (text) => text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
 
-// Records a program that must succeed, without a word of ours on stderr. Returns its stdout and where the experiment is.
+// Records a program that must succeed without messages of ggscope. Returns its stdout and the
+// experiment.
 export function record(command, options = {}) {
     const directory = fresh();
     const result = run(ggscope, ["record", "-q", "-o", directory, "--", ...command], options);
@@ -27,12 +29,13 @@ export function generate(path, ...options) {
     return { ...recorded, json: JSON.parse(recorded.stdout) };
 }
 
-// The segments of a recording that goes on: [{ name, lane, sequence, pid }], lane is a number, "journal" or "machine". A file is one once it has a header.
+// The segments of a live recording: [{ name, lane, sequence, pid }]; lane is a number, "journal" or
+// "machine". A file counts once it has a header.
 export function segments(directory) {
     const spool = join(directory, "spool"), header = Buffer.alloc(64), found = [];
     for (const name of existsSync(spool) ? readdirSync(spool).filter((file) => file.endsWith(".seg")) : []) {
         let file;
-        try { file = openSync(join(spool, name), "r"); } catch { continue; } // it was sealed meanwhile
+        try { file = openSync(join(spool, name), "r"); } catch { continue; } // it has been sealed
         const whole = readSync(file, header, 0, 64, 0) === 64 && header.toString("latin1", 0, 8) === "GGSPOOL1", lane = header.readUInt32LE(12);
         closeSync(file);
         if (whole) found.push({ name, lane: { 0xffff: "journal", 0xfffe: "machine" }[lane] ?? lane, sequence: header.readUInt32LE(16), pid: header.readUInt32LE(20) });
@@ -48,8 +51,8 @@ export function rows(directory, ...tables) {
     return result;
 }
 
-// The graphs of a trace: number -> nodes in order, each { op, name, tensor, sources: { slot: tensor } }. A graph that was told
-// as a difference has its own rows in place of its base's.
+// The graphs of a trace: number -> nodes in order, each { op, name, tensor, sources: { slot: tensor
+// } }. A graph stored as a difference has its own rows in place of its base's.
 export function graphs(directory) {
     const t = rows(directory, "graphs", "nodes", "edges", "tensors", "ops");
     const names = new Map(t.ops.map((op) => [op.op, op.name]));
@@ -89,7 +92,7 @@ export const experiment = (directory) => JSON.parse(readFileSync(join(directory,
 
 export const phases = ["NONE", "PROMPT", "GENERATE", "MIXED", "WARMUP", "VERIFY"];
 
-// The steps of a trace as a program that prints its decodes would tell them, those of each context together.
+// The steps of a trace in the form of a program that prints its decodes, grouped by context.
 export function steps(directory) {
     const t = rows(directory, "steps", "tokens");
     return t.steps.map((s) => {
@@ -103,26 +106,26 @@ export function steps(directory) {
     });
 }
 
-// What host printed of its decodes, in the same form.
+// The decodes that host printed, in the same form.
 export const told = (stdout) => jsonLines(stdout).filter((line) => line.decode)
     .map((d) => ({ context: d.context, phase: d.decode, tokens: d.tokens, positions: d.positions, sequences: d.sequences, outputs: d.outputs }));
 
-// The rows of a table as it is exported, every cell as text.
+// The rows of an exported table, every cell as text.
 export function table(directory, name) {
     const rows = output(ggscope, ["export", "-f", "csv", "--table", name, "-q", "-o", "-", directory]).trim().split("\n");
     const keys = rows.shift().split(",");
     return rows.map((row) => Object.fromEntries(row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).map((cell, i) => [keys[i], cell.replace(/,$/, "")])));
 }
 
-// Every node of a graph run was computed, alone or with another, or had nothing to compute.
+// Every node of a graph run was computed, alone or fused, or had nothing to compute.
 export function accounted(row) {
     const n = (key) => Number(row[key]);
     assert.equal(n("executed") + n("absorbed") + n("empty") + n("skipped"), n("nodes"), JSON.stringify(row));
     assert.ok(n("unseen") === 0 && n("opaque") === 0 && n("lost") === 0 && n("cut") === 0, JSON.stringify(row));
 }
 
-// A library that takes calls of ggml_barrier straight to the engine, so that no hook sees them: preloaded in front of ours, it makes an engine
-// like one whose compiler put the barrier into the loop over the nodes.
+// A library that passes calls of ggml_barrier directly to the engine, hidden from hooks. Preloaded
+// in front of ours, it simulates an engine whose compiler inlined the barrier.
 export function hidingBarrier() {
     writeFileSync(scratch("hide.c"), `
         #define _GNU_SOURCE
@@ -139,5 +142,5 @@ export function hidingBarrier() {
             real(pool);
         }`);
     output("gcc", ["-shared", "-fPIC", "-O2", "-o", scratch("hide.so"), scratch("hide.c")]);
-    return scratch("hide.so");
+    return preloadable(scratch("hide.so"));
 }

@@ -1,4 +1,5 @@
-// Every command of docs/tutorial.md as it stands there, but for its server, which has to be built first: tests/full/tutorial.test.mjs.
+// Runs every command of docs/tutorial.md, except for its server, which must be built first:
+// tests/full/tutorial.test.mjs.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { follow, sections } from "../tutorial.mjs";

@@ -1,5 +1,5 @@
-// Values of ops on a Vulkan device: read at the ends of the groups that it fuses, so that kernels and logits are those of an unobserved
-// run.
+// Values of ops on a Vulkan device: read at the ends of fused groups, so kernels and logits are
+// those of an unobserved run.
 import assert from "node:assert/strict";
 import { model, output, ggscope, run } from "../lib.mjs";
 import { check, fresh, host, jsonLines } from "./traces.mjs";
@@ -8,16 +8,18 @@ import { env, maybe } from "./vulkan.mjs";
 
 const moe = () => model("tiny", "--arch", "qwen3moe", "--layers", "3", "--experts", "4", "--experts-used", "2");
 const dense = () => model("tiny", "--layers", "3");
-const gpu = ["-ngl", "99"];
+const gpu = ["-ngl", "99"], prompted = 3; // tokens of the prompt
+const positions = (rows) => [...new Set(rows.map((v) => v.position))].sort((a, b) => a - b);
 
 for (const [name, path] of [["dense", dense], ["mixture of experts", moe]]) {
     maybe(`${name}: the logits of an unobserved run, and what every group has written`, () => {
         const directory = recorded(path(), env, gpu), groups = coverage(directory);
         assert.ok(groups.some((g) => g.fused && g.op === "RMS_NORM" && g.last.op !== "RMS_NORM"), "norms are fused");
-        // With one token an ADD stays together with the norm behind it, which may lie where its sum was.
+        // With one token an ADD is fused with the norm behind it, which may overwrite the sum.
         assert.deepEqual(groups.filter((g) => !g.read && !(g.op === "ADD" && g.last.name === "l_out-2")).map((g) => `${g.op} .. ${g.last.name}`), []);
-        const device = outputs(directory).filter((v) => !v.host);
-        assert.ok(device.length > 500 && device.every((v) => v.position >= 0), "every row is a token's");
+        const device = outputs(directory).filter((v) => !v.onCpu);
+        assert.deepEqual(positions(device), [0, 1, 2, 3, 4, 5, 6], "every row is a token's");
+        for (const position of positions(device)) assert.ok(device.filter((v) => v.position === position).length > 40);
         if (path === moe) assert.ok(device.some((v) => /topk/.test(v.name)), "the chosen experts, which the group writes besides");
         check(directory);
     });
@@ -27,7 +29,7 @@ maybe("the values are those of the CPU, but for rounding", () => {
     const rms = (rows) => new Map(rows.filter((v) => v.name !== "" && !/^node_| \(/.test(v.name)).map((v) => [`${v.op}:${v.name} ${v.position}`, v]));
     const onDevice = recorded(dense(), env, gpu), onCpu = recorded(dense(), env, []);
     assert.deepEqual(weights(onDevice), weights(onCpu), "weights are read back from the device");
-    const device = rms(outputs(onDevice).filter((v) => !v.host && v.position < 8)), cpu = rms(outputs(onCpu));
+    const device = rms(outputs(onDevice).filter((v) => !v.onCpu && v.position < prompted)), cpu = rms(outputs(onCpu));
     let compared = 0;
     for (const [key, row] of device) {
         const other = cpu.get(key);
@@ -35,13 +37,13 @@ maybe("the values are those of the CPU, but for rounding", () => {
         compared++;
         assert.ok(row.elements === other.elements && Math.abs(row.rms / other.rms - 1) < 0.05, `${key}: rms ${row.rms} and ${other.rms}`);
     }
-    assert.ok(compared > 150, `${compared} compared`);
+    assert.ok(compared > 40 * prompted, `${compared} compared`);
 });
 
 maybe("--values-unfused: every op has its own", () => {
     const directory = recorded(dense(), env, gpu, ["--values", "--values-unfused"]), groups = coverage(directory);
     assert.ok(groups.every((g) => !g.fused && g.read));
-    assert.ok(outputs(directory).some((v) => !v.host && v.op === "RMS_NORM"));
+    assert.ok(outputs(directory).some((v) => !v.onCpu && v.op === "RMS_NORM"));
 });
 
 maybe("a program's own eval callback sees what it sees without us", () => {

@@ -1,10 +1,13 @@
-// ggscope diff --values: the first op that computes something else is named, and rounding is not. tests/full/values.test.mjs has many more.
+// ggscope diff --values: names the first op that computes something else, and ignores rounding.
+// tests/full/values.test.mjs has many more cases.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { ggscope, model, output, run, scratch } from "../lib.mjs";
+import { join } from "node:path";
+import { build, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { loadedVariant, wholeEngine } from "../variant.mjs";
 import { compared, first, prompt, recorded } from "./plants.mjs";
+import { rows } from "./traces.mjs";
 
 const dense = model("tiny", "--layers", "7"), moe = model("moe", "--layers", "6");
 const low = "x64", best = loadedVariant(wholeEngine).name;
@@ -49,7 +52,8 @@ test("a weight that differs is named as the weight's", () => {
     assert.deepEqual([nan.status, first(nan), nan.wrong[0].weight, nan.wrong[0].first.not_finite, nan.wrong_ops], [1, "MUL:ffn_norm-1 weight", "blk.1.ffn_norm.weight", 1, 1]);
 });
 
-// Between what two recordings have, errors are estimated: experts that were chosen, lengths and scales of what was not read are not known.
+// Errors between recorded outputs are estimated: chosen experts, lengths and scales of unread
+// outputs are unknown.
 test("outputs that were left out: no alarm without a bug, and a bug is named at what was read", () => {
     for (const seed of ["20", "25"]) {
         const path = model("tiny", "--arch", "qwen3moe", "--layers", "3", "--experts", "16", "--experts-used", "4", "--types", "q8_0", "--seed", seed);
@@ -77,6 +81,27 @@ for (const [path, a, b] of [
         if (b.options?.[0] === "-t") assert.equal(answer.outputs_equal, answer.outputs);
     });
 
+// What a server does: slots with a cache each, so attention has sequences in a dimension of its
+// own; decodes that want no output, whose last nodes have no elements; kept prefixes; a draft
+// model, which has the same names as its target.
+for (const [pattern, ...draft] of [["slots-apart"], ["cached"], ["draft", model("tiny", "--layers", "2")]])
+    test(`a server, ${pattern}: no bug, and one in the last layer`, () => {
+        const path = model("tiny", "--layers", "3"), with_ = { program: [join(build, "tests", "server-host"), pattern], options: draft };
+        const a = recorded(path, with_), seen = rows(a, "op_values", "op_runs"), read = new Set(seen.op_values.filter((v) => v.flags === 0).map((v) => `${v.run} ${v.node}`));
+        assert.ok(seen.op_values.every((v) => v.flags !== 0 || v.position >= 0), "every row is a token's");
+        assert.deepEqual(seen.op_runs.filter((op) => op.absorbed === 0 && !read.has(`${op.run} ${op.node}`)), []);
+        const clean = compared(a, recorded(path, { ...with_, variant: low }));
+        assert.deepEqual([clean.status, first(clean), clean.ops_only_a], [0, "", 0]);
+        const bug = compared(a, recorded(path, { ...with_, plant: "flip,17,^MUL_MAT:ffn_out-2$" }));
+        assert.match(first(bug), /^MUL_MAT:ffn_out-2 /);
+        if (draft.length === 0) return;
+        // Only the draft model selects its outputs in layer 1.
+        const b = recorded(path, { ...with_, plant: "flip,17,^GET_ROWS:.attn_out-1" }), { status, stdout } = run(ggscope, ["diff", "--values", a, b]);
+        assert.equal(status, 1);
+        assert.match(stdout, /^wrong     GET_ROWS \(attn_out-1\) of model 2, /m);
+        assert.match(stdout, /^next      ggscope extract .* 'GET_ROWS:\(attn_out-1\)@2' -o op.gguf$/m);
+    });
+
 test("what the wrong ones have in common, and what to type next", () => {
     const a = recorded(dense), b = recorded(dense, { plant: "odd,1.5,^MUL_MAT:ffn_up-[2-5]$" });
     const { status, stdout } = run(ggscope, ["diff", "--values", a, b]);
@@ -88,7 +113,7 @@ test("what the wrong ones have in common, and what to type next", () => {
 });
 
 test("differences that heal are another meaning", () => {
-    // A quantised cache is rotated: K, V and the attention's output are other numbers by design.
+    // A quantised cache is rotated: K, V and the attention's output differ by design.
     const answer = compared(recorded(dense), recorded(dense, { kv: 8 }));
     const off = answer.by_op.filter((op) => op.verdict === "other meaning");
     assert.equal(answer.ops_other_meaning, off.length);

@@ -1,4 +1,4 @@
-// Values of ops: what ops compute is recorded, and nothing of it changes.
+// Values of ops: computed values are recorded, and nothing changes.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import { check, experiment, fresh, graphs, host, rows } from "./traces.mjs";
 const prompt = "Hello world, this is a test of the values that ops compute. One two three four five six seven.";
 const words = (path, ...options) => ["-m", path, "-p", prompt, "-n", "3", "--ignore-eos", "--json", "--logits-hash", ...options];
 
-// Records with --values, and compares what the engine printed with a run that is not recorded.
+// Records with --values, and compares the engine's output with an unrecorded run.
 function record(path, options = [], values = ["--values"]) {
     const directory = fresh();
     const recorded = run(ggscope, ["run", "-q", ...values, "-o", directory, ...words(path, ...options)]);
@@ -24,7 +24,8 @@ function record(path, options = [], values = ["--values"]) {
     return directory;
 }
 
-// Rows with the op and the name of their node: "OP:name position" -> row. A name that comes again in a graph gets a number.
+// Rows with the op and name of their node: "OP:name position" -> row. A repeated name gets a
+// number.
 function values(directory) {
     const { op_values, runs } = rows(directory, "op_values", "runs");
     const known = graphs(directory), run = new Map(runs.map((r) => [r.run, r])), result = new Map();
@@ -37,7 +38,7 @@ function values(directory) {
         })];
     }));
     for (const row of op_values) {
-        if (row.flags !== 0 || run.get(row.run).phase === 4) continue; // weights and inputs, warm-up
+        if (row.flags !== 0 || run.get(row.run).phase === 4) continue; // skips weights, inputs and warm-up
         result.set(`${names.get(run.get(row.run).graph)[row.node]} ${row.position}`, row);
     }
     return result;
@@ -67,13 +68,13 @@ for (const arch of ["llama", "gpt2", "gemma3", "qwen3moe", "deepseek2"])
         const known = graphs(directory), graphOf = new Map(runs.map((r) => [r.run, known.get(r.graph)]));
         const seen = new Set(op_values.filter((v) => v.flags === 0).map((v) => `${v.run} ${v.node}`));
         for (const op of op_runs) {
-            // of a fused pair the first has no output of its own
+            // the first of a fused pair has no output
             let node = op.node;
             for (let left = op.absorbed; left > 0; left--) do node++; while (/^(VIEW|RESHAPE|PERMUTE|TRANSPOSE|NONE)$/.test(graphOf.get(op.run)[node].op));
             assert.ok(seen.has(`${op.run} ${node}`), `${graphOf.get(op.run)[node].op} ${graphOf.get(op.run)[node].name}`);
             if (op.absorbed > 0) assert.ok(!seen.has(`${op.run} ${op.node}`));
         }
-        for (const v of op_values.filter((o) => o.flags < 256)) { // masks are infinite
+        for (const v of op_values.filter((o) => o.flags < 256)) { // masks contain infinities
             assert.ok(v.min <= v.mean && v.mean <= v.max && v.largest < v.elements && v.nan === 0 && v.inf === (v.min === 0 && v.max === 0 ? v.inf : 0));
             assert.ok(Math.abs(v.rms - Math.max(Math.abs(v.min), Math.abs(v.max))) >= 0 && v.rms <= 1.000001 * Math.max(Math.abs(v.min), Math.abs(v.max)));
         }
@@ -81,12 +82,20 @@ for (const arch of ["llama", "gpt2", "gemma3", "qwen3moe", "deepseek2"])
     });
 
 test("the same values whatever the threads and the batch", () => {
-    // Repacked weights have kernels for one token and others for several, which round otherwise.
+    // Repacked weights have different kernels for one and for several tokens, which round
+    // differently.
     const path = model("tiny", "--layers", "3"), options = ["--no-repack"];
     const one = record(path, ["-t", "1", ...options]);
     assertSame(one, record(path, ["-t", "3", ...options]), 1);
     assertSame(one, record(path, ["-t", "2", "--ubatch", "8", ...options]), 0.95);
     assertSame(one, record(path, ["-t", "2", "--ubatch", "1", ...options]), 0.95);
+});
+
+// The others compute the next op meanwhile, often in place.
+test("a thread that comes late reads what the others have not overwritten", () => {
+    const path = model("tiny", "--layers", "3"), right = planted(path, { options: ["--no-repack", "-t", "1"] });
+    for (const thread of [0, 1, 2])
+        assertSame(right, planted(path, { plant: `late,${thread},.`, options: ["--no-repack", "-t", "3"] }), 1);
 });
 
 test("of those that match, and of every so-many-th graph", () => {
@@ -108,6 +117,12 @@ test("without --values there are none; a pattern that is none is refused", () =>
     assert.match(refused.stderr, /--values takes an extended regular expression/);
     const number = run(ggscope, ["run", "--values", "--values-every", "0", "-o", fresh(), ...words(path)]);
     assert.equal(number.status, 2);
+    for (const option of [["--values-every", "2"], ["--values-unfused"]])
+        for (const command of [["run", ...option, ...words(path)], ["record", ...option, "--", engine, "run", ...words(path)]]) {
+            const alone = run(ggscope, command);
+            assert.equal(alone.status, 2);
+            assert.ok(alone.stderr.includes(`${option[0]} needs --values or --values-dump`), alone.stderr);
+        }
 });
 
 test("in SQL, in exports and in Python", () => {
@@ -167,8 +182,9 @@ function recorded(path, ...options) {
 }
 
 test("a NaN is found where it comes from", () => {
-    // Both norms of a layer have the same name, in some layers at the same address, and neither is made: the first one's inputs are
-    // finite, the second one's are not. Products of quantised weights would swallow the NaN. The weight has it, and is named.
+    // Both norms of a layer have the same name, and in some layers the same address, and no node
+    // computes them: the first one's inputs are finite, the second one's are not. Products of
+    // quantised weights would hide the NaN. The weight has it, and is named.
     for (const [what, ...options] of [["ffn", "-t", "1"], ["attn", "-t", "2"], ["attn", "--flash-attn", "off"], ["ffn", "--ubatch", "8"]]) {
         const directory = recorded(changed("nan.gguf", `blk.1.${what}_norm.weight`, 5, NaN, model("tiny", "--layers", "4", "--types", "f16")), ...options);
         const { status, nan, nan_origins } = report(directory);
@@ -223,11 +239,29 @@ test("overflows, channels and ranges", () => {
     assert.ok(step.rows === 1 && whole.rows > 10 && step.min >= whole.min && step.max <= whole.max);
 });
 
+test("a draft model's ops and weights have the same names, and figures of their own", () => {
+    const path = model("tiny", "--layers", "3"), draft = model("tiny", "--layers", "2");
+    const directory = planted(path, { program: [join(build, "tests", "server-host"), "draft"], options: [draft] });
+    const { by_op, by_layer, weights } = report(directory), tensors = [path, draft].map((file) => JSON.parse(output(ggscope, ["gguf", "--json", file])).tensors.length);
+    assert.deepEqual(by_op.filter((o) => o.op === "MUL_MAT" && o.name === "ffn_out-0").map((o) => o.model), [1, 2]);
+    assert.deepEqual(by_layer.map((l) => [l.model, l.layer]), [[1, 0], [1, 1], [1, 2], [2, 0], [2, 1]]);
+    assert.equal(weights, tensors[0] + tensors[1]);
+    assert.match(run(ggscope, ["values", directory]).stdout, / l_out-1\n[^]* l_out-1@2\n/);
+});
+
+test("values that could not be kept are counted beside those that were", () => {
+    const path = model("tiny", "--layers", "3"), directory = record(path, [], ["--values", "--values-dump", ".", "--max-size", "8M"]);
+    const { lost } = report(directory), text = run(ggscope, ["values", directory]).stdout;
+    assert.ok(lost > 0);
+    assert.match(text, /^lost      [\d,]+ records could not be kept: what is missing may have NaN$/m);
+    assert.equal(report(recorded(path)).lost, 0);
+});
+
 test("without values, or with none of those that are asked for, it says so", () => {
     const path = model("tiny", "--layers", "3"), none = record(path, [], []);
     const result = run(ggscope, ["values", none]);
     assert.equal(result.status, 1);
-    assert.match(result.stderr, /no values were recorded: record again with --values/);
+    assert.match(result.stderr, /no values were recorded: record again with --values, or with a REGEX that some OP:tensor matches/);
     const directory = recorded(path);
     for (const [options, said] of [[["--tensor", "nothing"], /no values of these ops were recorded/], [["--layer", "9"], /layer/], [["--token", "70"], /token/]]) {
         const refused = run(ggscope, ["values", ...options, directory]);

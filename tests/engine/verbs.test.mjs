@@ -1,5 +1,5 @@
-// The verbs that show a recording: log, graph, experts, buffers, diff. What they say is computed a second time here, from the rows of
-// the trace.
+// The verbs that show a recording: log, graph, experts, buffers, diff. Their answers are computed a
+// second time here, from the rows of the trace.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, truncateSync, statSync, utimesSync } from "node:fs";
@@ -17,7 +17,7 @@ const moe = generate(model("moe"), "-n", "6", "-t", "2", "--ubatch", "4").direct
 const tiny = generate(model("tiny"), "-n", "6", "-t", "1").directory;
 const all = json("log", moe).ops;
 
-// What a verb shows on a terminal of 80 columns: it fits.
+// The output of a verb on a terminal of 80 columns: it fits.
 function fits(...args) {
     const text = terminal(80, ggscope, args);
     for (const line of lines(text)) assert.ok([...line].length <= 80, `${[...line].length} columns: ${line}`);
@@ -68,7 +68,8 @@ test("log's filters pass what they say", () => {
     same(["--since", `${middle}`], (op) => end(op) > middle || op.begin_ns >= middle);
     same(["--until", `${middle}ns`], (op) => op.begin_ns < middle);
     same(["--since", `${middle}`, "--until", `${later}`], (op) => op.begin_ns < later && (end(op) > middle || op.begin_ns >= middle));
-    // One byte that only these weights have; whole operands, because what is sparse has several ranges.
+    // One byte that only these weights have; whole operands, because sparse ones have several
+    // ranges.
     same(["--range", `${at}`], (op) => op.operands.some((o) => o.n_ranges === 1 && touches(o, at, at + 1)) ||
         op.operands.some((o) => o.n_ranges > 1 && (o.file_offset ?? o.origin_offset) === at));
 });
@@ -160,7 +161,7 @@ test("without a directory, the newest recording below ./experiments is taken", (
     for (const name of ["log", "graph", "experts", "buffers", "stats", "paging", "check", "seal"]) {
         const none = run(ggscope, [name], { cwd: here });
         assert.equal(none.status, 1, name);
-        assert.match(none.stderr, /^ggscope: there is no recording in \.\/experiments[^\n]+\n$/);
+        assert.match(none.stderr, /^ggscope: there is no recording with data in \.\/experiments[^\n]+\n$/);
     }
     for (const [name, when] of [["old", 1000], ["new", 2000]]) {
         cpSync(moe, join(here, "experiments", name), { recursive: true });
@@ -225,7 +226,8 @@ test("graph of a token that is not there is refused by name", () => {
 
 // ---- experts ----
 
-// The choices of every token, from the copies of the router's output: [{ layer: [expert, ...] }, ...] in order.
+// The choices of every token, from the recorded output of the router: [{ layer: [expert, ...] },
+// ...] in order.
 function choices(directory) {
     const t = rows(directory, "runs", "index"), g = graphs(directory), tokens = [];
     for (const run of t.runs.filter((r) => r.step >= 0)) {
@@ -237,7 +239,7 @@ function choices(directory) {
             columns.set(+layer, Array.from({ length: row.ne1 }, (_, i) => ids.slice(i * row.ne0, (i + 1) * row.ne0)));
         }
         const n = Math.max(...[...columns.values()].map((c) => c.length));
-        for (let i = 0; i < n; i++) { // the last layer has only the tokens whose output is wanted
+        for (let i = 0; i < n; i++) { // the last layer has only tokens with requested output
             const at = [...columns].map(([layer, c]) => [layer, c[i - (n - c.length)]]);
             tokens.push(Object.fromEntries(at.filter(([, ids]) => ids !== undefined)));
         }
@@ -332,14 +334,14 @@ test("buffers lists them all, and its peak is that of stats", () => {
     const text = fits("buffers", moe);
     assert.match(text, new RegExp(`^ +${t.buffers.find((x) => x.class === KV).buffer} +kv +CPU +`, "m"));
     assert.match(text, /^ +0 B └─+$/m);
-    // Some variants of the CPU library repack weights out of the mapping, others use them where they are.
+    // Some CPU variants repack weights from the mapping, others use them in place.
     const repacked = t.transfers.some((x) => x.file !== 0 && t.buffers.some((y) => y.buffer === x.to_buffer && y.type !== "CPU_Mapped"));
     assert.equal(/^mapped file 1 +buffer \d+ \(weights\) +\d+/m.test(text), repacked);
 });
 
 // ---- diff ----
 
-// Other programs may keep the machine busy while tests record.
+// The machine may be busy with other programs.
 const settled = ({ warnings }) => warnings.filter((line) => !/^other programs used \d+ % of the CPUs(?:, and the hypervisor some \(steal\),)? while [AB] was recorded/.test(line));
 
 test("diff of a recording with itself is empty", () => {
@@ -364,7 +366,8 @@ test("diff of the same command twice: the same ops, bytes and experts; only time
     fits("diff", moe, again);
 });
 
-// Beyond the spread within either run, or half as much again in all; and words, medians and sums go the same way.
+// Beyond the spread within either run, or half as much more in total; words, medians and sums
+// agree.
 function agree(d) {
     for (const change of d.changes.filter((c) => c.ops_bytes_differ === 0 && c.a.ops_only + c.b.ops_only === 0)) {
         const { a, b, verdict } = change, why = JSON.stringify(change);
@@ -398,7 +401,7 @@ test("diff finds ops that only one has, and other bytes", () => {
     assert.ok(!layers.has(5));
     assert.equal(d.ops + d.ops_only_a, stats(small).ops);
     assert.equal(d.ops + d.ops_only_b, stats(tiny).ops);
-    assert.ok(d.ops_only_a <= 3 * 6); // what only a last layer has
+    assert.ok(d.ops_only_a <= 3 * 6); // ops that only the last layer has
     const f16 = generate(model("tiny", "--types", "attn_q=f16"), "-n", "6", "-t", "1").directory;
     const e = json("diff", tiny, f16);
     assert.equal(e.ops_only_a + e.ops_only_b, 0);

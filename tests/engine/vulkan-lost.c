@@ -1,5 +1,6 @@
-// Stands in for libvulkan.so.1 and forwards to the real one (VULKAN_REAL), but after VULKAN_SUBMITS submissions the device is
-// lost: every later submission, and every wait, says so. The engine finds it by LD_LIBRARY_PATH.
+// Stands in for libvulkan.so.1 and forwards to the real one (VULKAN_REAL), but after VULKAN_SUBMITS
+// submissions the device is lost: every later submission, and every wait, says so. The engine finds
+// it by LD_LIBRARY_PATH.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL wait_for(VkDevice handle, uint32_t n, cons
     return is_lost() ? VK_ERROR_DEVICE_LOST : real_wait(handle, n, fences, all, timeout);
 }
 
-// The function, or the one that takes its place.
+// Returns the function, or its replacement.
 static PFN_vkVoidFunction in_place_of(const char * name, PFN_vkVoidFunction function) {
     if (function != NULL && strcmp(name, "vkQueueSubmit") == 0) {
         real_submit = (PFN_vkQueueSubmit) function;
@@ -62,7 +63,7 @@ EXPORT VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL vkGetInstanceProcAddr(VkInstance
     return in_place_of(name, ((PFN_vkGetInstanceProcAddr) real("vkGetInstanceProcAddr"))(instance, name));
 }
 
-// What the engine and the capture library take by name.
+// Functions that the engine and the capture library look up by name.
 EXPORT VKAPI_ATTR void VKAPI_CALL vkCmdCopyBuffer(VkCommandBuffer buffer, VkBuffer from, VkBuffer to, uint32_t n,
                                                   const VkBufferCopy * regions) {
     ((PFN_vkCmdCopyBuffer) real("vkCmdCopyBuffer"))(buffer, from, to, n, regions);

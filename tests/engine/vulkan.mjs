@@ -1,5 +1,5 @@
-// What tests on a Vulkan device share: Mesa's software one, with the stock engine that engine/vulkan pins.
-// Compiling its shaders takes about a minute, once; they are kept in build/.
+// Shared by the tests on a Vulkan device: Mesa's software device with the stock engine that
+// engine/vulkan pins. Compiling its shaders takes about a minute, once; they are kept in build/.
 import { test } from "node:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const drivers = "/usr/share/vulkan/icd.d";
 const driver = existsSync(drivers) && readdirSync(drivers).find((name) => /^lvp_icd.*\.json$/.test(name));
 const cache = join(root, "build", "shader-cache");
 
-// Where there is no device, why; else the environment in which the engine finds it.
+// The reason if there is no device; else the environment in which the engine finds it.
 function look() {
     if (process.arch !== "x64") return "the pinned engine with Vulkan is for x86-64";
     if (!driver) return "no software Vulkan device (Debian: mesa-vulkan-drivers)";

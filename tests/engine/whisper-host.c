@@ -1,12 +1,18 @@
-// A speech program on ggml's own API, without llama.cpp: an encoder (two convolutions, layers of self-attention), then a decoder that
-// attends to the encoder's output and keeps keys and values of its own.
+// A speech program on ggml's own API, without llama.cpp: an encoder (two convolutions, layers of
+// self-attention), then a decoder that attends to the encoder's output and keeps keys and values of
+// its own.
 //     whisper-host make FILE.gguf
-//     whisper-host run FILE.gguf [-b BACKENDS] [-l read|set|map|overwritten|reused|unseen|partly] [-n TOKENS] [-t THREADS]
-// -l says how the weights get where they are used: read into the buffer, through ggml_backend_tensor_set, or mapped. With "overwritten"
-// every second one is read into the buffer and then computed there; with "reused" every second one is computed in the memory that the one
-// before was read into, and set from there; with "unseen" they come from memory that was read by system calls, as in programs that are handed a model as bytes;
-// with "partly" the model is mapped, and every second weight is copied from there into a buffer that is not said to have weights.
-// It prints a JSON line per graph that it computes, with a hash of the result.
+//     whisper-host run FILE.gguf [-b BACKENDS] [-l WAY] [-n TOKENS] [-t THREADS]
+// -l says how the weights get where they are used: "read" into the buffer, "set" through
+// ggml_backend_tensor_set, or "map" for mapped. With "stream" they are read from a file that the
+// program has opened; with "bytes" they are mapped, and ggml parses a copy of the file. With
+// "overwritten" every second one is read into the buffer and then computed there; with "reused"
+// every second one is computed in the memory that the one before was read into, and set from there;
+// with "unseen" they come from memory that was read by system calls, as in programs that are handed
+// a model as bytes; with "partly" the model is mapped, and every second weight is copied from there
+// into a buffer that is not said to have weights. It prints a JSON line per graph that it computes,
+// with a hash of the result.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -143,13 +149,31 @@ static const char * copy_in_memory(const char * path) {
     return copy;
 }
 
+typedef struct gguf_context * from_stream(FILE * file, struct gguf_init_params params);
+typedef struct gguf_context * from_bytes(const void * data, size_t size, struct gguf_init_params params);
+
+// Older releases lack two of these functions.
+static struct gguf_context * parse(const char * path) {
+    struct gguf_init_params params = {.no_alloc = true, .ctx = &weights};
+    if (!loads("stream") && !loads("bytes")) return gguf_init_from_file(path, params);
+    from_stream *         stream = (from_stream *) dlsym(RTLD_DEFAULT, "gguf_init_from_file_ptr");
+    from_bytes *          bytes  = (from_bytes *) dlsym(RTLD_DEFAULT, "gguf_init_from_buffer");
+    FILE *                file   = fopen(path, "rb");
+    static char           memory[1 << 20];
+    struct gguf_context * gguf = NULL;
+    if (file == NULL || stream == NULL || bytes == NULL) die("opening");
+    if (loads("stream")) gguf = stream(file, params);
+    if (loads("bytes")) gguf = bytes(memory, fread(memory, 1, sizeof(memory), file), params);
+    fclose(file);
+    return gguf;
+}
+
 static void load(const char * path, ggml_backend_t backend) {
     if (loads("unseen")) path = copy_in_memory(path);
-    struct gguf_context * gguf =
-        gguf_init_from_file(path, (struct gguf_init_params){.no_alloc = true, .ctx = &weights});
-    if (gguf == NULL) die("gguf_init_from_file");
+    struct gguf_context * gguf = parse(path);
+    if (gguf == NULL) die("parsing");
     size_t start = gguf_get_data_offset(gguf);
-    if (loads("map") || loads("partly")) {
+    if (loads("map") || loads("partly") || loads("bytes")) {
         struct stat info;
         int         fd = open(path, O_RDONLY);
         if (fd < 0 || fstat(fd, &info) != 0) die("opening");

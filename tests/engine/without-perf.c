@@ -1,4 +1,5 @@
-// Runs a program that may not use perf events, as in many containers:   without-perf PROGRAM ARGS...
+// Runs a program without permission for perf events, as in many containers:
+//     without-perf PROGRAM ARGS...
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

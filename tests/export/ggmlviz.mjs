@@ -1,4 +1,4 @@
-// Reads GGMLVIZ1, by the description of the format alone.
+// Reads GGMLVIZ1 by the description of the format.
 export const types = ["graph begin", "graph end", "op begin", "op end", "tensor alloc", "tensor free", "barrier", "thread begin", "thread end"];
 
 export function readGgmlviz(bytes) {

@@ -2,9 +2,9 @@
 
 // ---- graphs ----
 
-// They are read without Graphviz, one line after the other. A line that begins with a quoted id is
-// a node if a bracket follows, an edge if an arrow and a second id come between; the attribute
-// `label` must come before any closing bracket, and a quote ends it.
+// The scripts read files without Graphviz, line by line. A line that begins with a quoted id is a
+// node if a bracket follows, an edge if an arrow and a second id follow. The attribute `label` must
+// come before any closing bracket, and a quote ends it.
 //
 // A node's label has fields between bars. Three: name and type in parentheses, number and sizes in
 // brackets, op behind a port. Two: port, name and type; the word CONST, number and sizes: a leaf.
@@ -29,16 +29,16 @@ export function readDot(text) {
         if (groups?.source !== undefined) edges.push({ ...groups });
         else if (groups !== undefined) nodes.push({ id: groups.id, ...readLabel(groups.label) });
     }
-    const known = new Set(nodes.map((n) => n.id)); // an edge of an unknown node is left out
+    const known = new Set(nodes.map((n) => n.id)); // edges of unknown nodes are ignored
     return { nodes, edges: edges.filter((e) => known.has(e.source) && known.has(e.target)) };
 }
 
 // ---- the memory map ----
 
-// Of a table of tensors they need these columns by name, with as many sizes as there are dimensions;
-// a layer of -1 is none, and a name that ends in a number in brackets is an expert's. The word for a
-// component follows from its title: the first of these that the title has. (Their own tables have
-// the title Output Projection for outputs of attention; ours is Attention Output.)
+// The scripts need these columns of a table of tensors by name, with as many sizes as dimensions; a
+// layer of -1 is none, and a name that ends in a number in brackets is an expert's. The word for a
+// component is the first of these that its title contains. (Their own tables have the title Output
+// Projection for outputs of attention; ours is Attention Output.)
 const words = { "attention q": "query", "attention k": "key", "attention v": "value", "output projection": "output", "attention output": "output", "ffn gate": "gate", "ffn up": "up", "ffn down": "down", norm: "norm" };
 export const layoutComponent = (title) => words[Object.keys(words).find((word) => title.toLowerCase().includes(word))] ?? "other";
 

@@ -1,6 +1,7 @@
-// Reads a Perfetto trace with protobufjs: the messages that matter here, declared by their documented field numbers, or all of
-// Perfetto's public schema if GGSCOPE_PERFETTO_SCHEMA names its perfetto_trace.proto. Every byte must be understood.
-// Interned strings are resolved the way Perfetto's readers do: entries count from the packet that has them on.
+// Reads a Perfetto trace with protobufjs: the relevant messages, declared by their documented field
+// numbers, or all of Perfetto's public schema if GGSCOPE_PERFETTO_SCHEMA names its
+// perfetto_trace.proto. Every byte must be understood. Interned strings are resolved like
+// Perfetto's readers do: an entry is valid from its packet on.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
@@ -52,7 +53,7 @@ message TrackDescriptor {
     optional int32 sibling_order_rank = 12;
 }`;
 
-// Are all fields of a message, and of those in it, in the schema, and written as it says?
+// True if all fields of a message, also nested ones, are in the schema and of its types.
 function known(type, bytes) {
     const wires = { int64: 0, uint64: 0, int32: 0, uint32: 0, bool: 0, double: 1, fixed64: 1, string: 2, bytes: 2 };
     for (let at = 0; at < bytes.length; ) {
@@ -78,7 +79,8 @@ function known(type, bytes) {
 
 const has = (message, field) => Object.prototype.hasOwnProperty.call(message, field);
 
-// { tracks: uuid -> descriptor, slices: [{ track, name, category, begin, end, depth, args }], counters: [{ track, ns, value }] }
+// { tracks: uuid -> descriptor, slices: [{ track, name, category, begin, end, depth, args }],
+// counters: [{ track, ns, value }] }
 export function readPerfetto(protobuf, bytes) {
     const schema = process.env.GGSCOPE_PERFETTO_SCHEMA ? readFileSync(process.env.GGSCOPE_PERFETTO_SCHEMA, "utf8") : proto;
     const { root } = protobuf.parse(schema, { keepCase: true });
@@ -86,7 +88,7 @@ export function readPerfetto(protobuf, bytes) {
     const Trace = root.lookupType("Trace");
     known(Trace, bytes);
     const tracks = new Map(), slices = [], counters = [], stacks = new Map(), last = new Map();
-    let tables = null; // interned strings; null before the state was cleared
+    let tables = null; // interned strings; null before the state is cleared
     const resolve = (table, iid) => {
         const text = tables[table].get(Number(iid));
         assert.ok(Number(iid) > 0 && text !== undefined, `${table} has ${iid}`);

@@ -1,16 +1,17 @@
-// speedscope's own importer, taken out of the page that its package is: everything but drawing runs as it does there.
+// speedscope's own importer, extracted from the page in its package: everything except drawing runs
+// unchanged.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import vm from "node:vm";
 import { folder } from "./install.mjs";
 
-// Imports a file; gives { profiles, complaints }: what it found, and what it wrote to the console about it.
+// Imports a file; returns { profiles, complaints }: its contents, and messages on the console.
 export async function importSpeedscope(name, text) {
     const release = join(folder(), "node_modules", "speedscope", "dist", "release");
     const page = readFileSync(join(release, readdirSync(release).find((f) => /^speedscope-.*\.js$/.test(f))), "utf8");
     const found = /async function (\w+)\(\w+,\w+\)\{return\(await \w+\)\.importProfileGroupFromText/.exec(page);
-    const start = page.lastIndexOf("console.log(`speedscope v"); // from here on it draws
+    const start = page.lastIndexOf("console.log(`speedscope v"); // drawing starts here
     assert.ok(found && start > 0, "speedscope's page is built as it was");
     const complaints = [];
     const say = (...words) => void complaints.push(words.join(" "));

@@ -1,18 +1,20 @@
-// The tables of an export, asked through programs that others wrote.
+// The tables of an export, queried with other programs.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { output } from "../lib.mjs";
 import { installed } from "./install.mjs";
 
-// A timestamp of DuckDB, or a text of csv and sqlite, as text with microseconds: what all of them can tell.
+// A timestamp of DuckDB, or a text of csv and sqlite, as text with microseconds, which all of them
+// have.
 const moment = (v) => new Date(Number(v.micros / 1000n)).toISOString().replace(/Z$/, `${String(v.micros % 1000n).padStart(3, "0")}Z`);
 const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/;
 const cut = (v) => (typeof v === "string" && isMoment.test(v) ? `${v.slice(0, -4)}Z` : v);
 
-// Booleans are 0 and 1, as SQLite and csv have them; moments their nanoseconds since 1970.
+// Booleans are 0 and 1, as in SQLite and csv; times are nanoseconds since 1970.
 const plain = (v) => (typeof v === "bigint" || typeof v === "boolean" ? Number(v) : v !== null && typeof v === "object" ? moment(v) : v);
 
-// Each opens an export and gives a function that answers SQL with rows of plain numbers, texts and nulls.
+// Each opens an export and returns a function that answers SQL with rows of plain numbers, texts
+// and nulls.
 export async function duckdb(names, from) {
     const { DuckDBInstance } = await installed("@duckdb/node-api");
     const connection = await (await DuckDBInstance.create(":memory:")).connect();
@@ -21,7 +23,7 @@ export async function duckdb(names, from) {
 }
 export const overParquet = (directory, names) => duckdb(names, (name) => `read_parquet('${join(directory, `${name}.parquet`)}')`);
 export const overCsv = (directory, names) => duckdb(names, (name) => `read_csv('${join(directory, `${name}.csv`)}', header = true, sample_size = -1, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])`);
-// The same through schema.sql and load-duckdb.sql, which tell the types.
+// The same through schema.sql and load-duckdb.sql, which have the types.
 export async function loadedCsv(directory) {
     const { DuckDBInstance } = await installed("@duckdb/node-api");
     const connection = await (await DuckDBInstance.create(":memory:")).connect();
@@ -33,7 +35,7 @@ export async function loadedCsv(directory) {
 export const overSqlite = async (file) => async (sql) =>
     JSON.parse(output("sqlite3", ["-json", "-readonly", file, sql]) || "[]").map((row) => Object.values(row).map(cut));
 
-// Ten questions, each with the answer that `ggscope stats --json` gives.
+// Ten queries, each with the answer of `ggscope stats --json`.
 export const questions = [
     ["How many ops?", "SELECT count(*) AS a FROM ops WHERE fused_into IS NULL", (s) => [[s.ops]]],
     ["How many op runs?", "SELECT count(*) AS a FROM op_runs", (s) => [[s.op_runs]]],

@@ -1,13 +1,16 @@
-// AArch64 in an emulator: everything compiles, unit tests and stored traces pass, the stock engine is recorded in full although its compiler put
-// the barrier into the loop over the nodes, and what comes of it has the structure of a recording made here.
+// AArch64 in an emulator: everything compiles, unit tests and stored traces pass, the stock engine
+// is recorded in full although its compiler inlined the barrier, results have the structure of a
+// recording made here, and so has llama.cpp inside a program.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { engine, ggscope, model, output, root, scratch } from "../lib.mjs";
-import { compile, prepare, runUnitTest, tree, treeWorks, unitTests } from "../aarch64.mjs";
+import { compile, cross, prepare, runUnitTest, tree, treeWorks, unitTests } from "../aarch64.mjs";
+import * as inside from "../engine/inside.mjs";
 import { check, fresh, rows } from "../engine/traces.mjs";
+import { buildShared, buildStatic, essence } from "./static-llama.mjs";
 
 const NO_WAITS = 8, ENDED = 1;
 const folder = join(root, "build", "aarch64"), program = (name) => join(folder, "bin", name);
@@ -30,7 +33,7 @@ test("unit tests", options, async (t) => {
     }
 });
 
-// A command of the other machine that must succeed; what it printed.
+// Runs a command of the other machine that must succeed; returns its output.
 function there(name, ...words) {
     assert.ok(compiled);
     const result = tree([program(name), ...words], { timeout: 1_200_000 });
@@ -47,7 +50,7 @@ test("stored traces say the same", options, () => {
 
 const answer = ({ stdout }) => JSON.parse(stdout);
 const words = (path, threads, ...more) => ["-m", path, "-p", "Once upon a time", "-n", "3", "-t", String(threads), "--ignore-eos", "--json", "--logits-hash", ...more];
-// The graph as it is, whatever ran it: nodes by op, and which weights they read.
+// The graph itself: nodes by op, and the weights that they read.
 const shape = (directory) => rows(directory, "nodes", "ops", "steps", "edges");
 
 for (const [preset, ...more] of [["tiny"], ["moe"], ["tiny", "--arch", "deepseek2"]]) {
@@ -57,13 +60,14 @@ for (const [preset, ...more] of [["tiny"], ["moe"], ["tiny", "--arch", "deepseek
             const recorded = answer(there("ggscope", "run", "-q", "-o", directory, ...words(path, threads)));
             assert.equal(recorded.logits_hash, answer(there("ggscope-engine", "run", ...words(path, threads))).logits_hash);
             there("ggscope", "check", directory);
-            check(directory); // by this machine's own program
+            check(directory); // by this machine's program
             const { runs, op_runs, losses } = rows(directory, "runs", "op_runs", "losses");
             assert.deepEqual(losses, []);
             for (const r of runs) assert.deepEqual([r.flags & NO_WAITS, r.unseen, r.cut], [NO_WAITS, 0, 0]);
             assert.equal(op_runs.length, runs.reduce((sum, r) => sum + threads * r.executed, 0));
             assert.equal(op_runs.filter((o) => (o.flags & ENDED) === 0).length, 0, "op runs without an end");
-            // Times: ops are in their run, and take most of it. The counter's rate is known to the seal by pairs of both clocks.
+            // Ops are within their run and take most of it. Sealing derives the counter's rate from
+            // pairs of both clocks.
             for (const o of op_runs) {
                 const r = runs[o.run - 1];
                 assert.ok(o.begin_ns >= r.begin_ns && o.begin_ns + o.duration_ns <= r.end_ns + 1000);
@@ -81,7 +85,8 @@ test("exports have the structure of those of a recording made here", options, ()
     assert.deepEqual(kinds(a), kinds(b), "the same nodes in the same order");
     assert.equal(a.edges.length, b.edges.length);
     assert.deepEqual(a.steps.map((s) => [s.phase, s.tokens]), b.steps.map((s) => [s.phase, s.tokens]));
-    // Keys of every object; what they hold may be null in one and not in the other: waits are not seen there.
+    // Keys of every object; values may be null in one and not in the other, because waits are not
+    // seen there.
     const keys = (value) => (Array.isArray(value) ? [...new Set(value.map((v) => JSON.stringify(keys(v))))].sort()
         : value !== null && typeof value === "object" ? Object.entries(value).map(([k, v]) => [k, keys(v)]) : "");
     for (const verb of [["log", "--json", "--limit", "50"], ["graph", "--json"], ["buffers", "--json"]])
@@ -134,3 +139,78 @@ test("synthetic models are the same bytes on both machines", options, () => {
         assert.equal(sum(away), sum(here), words.join(" "));
     }
 });
+
+// ---- programs with an engine inside ----
+
+const sysroot = `--sysroot=${join(cross, "sysroot")}`, machine = { run: (command) => tree(command, { timeout: 1_200_000 }), ggscope: program("ggscope") };
+const gcc = ["aarch64-linux-gnu-gcc", sysroot], clang = ["clang", "--target=aarch64-linux-gnu", sysroot];
+
+for (const words of [[...gcc, "-O1"], [...gcc, "-O2"], [...gcc, "-O3", "-march=armv8.2-a"], [...gcc, "-O2", "-no-pie"], [...gcc, "-O2", "-mbranch-protection=standard"],
+    [...gcc, "-O3", "-march=armv8.2-a+sve"], [...clang, "-O2"], [...clang, "-O2", "-mbranch-protection=standard"]])
+    test(`a stand-in inside a program: ${[words[0], ...words.slice(1).filter((word) => !/^--/.test(word))].join(" ")}`, options, (t) => {
+        assert.ok(compiled);
+        if (!inside.has(words[0])) return t.skip(`there is no ${words[0]}`);
+        const file = inside.compileHost("inside-host.c", scratch("inside"), ...words);
+        inside.assertRecorded(machine, file);
+        inside.assertHooked(machine, file);
+        const stripped = inside.compileHost("stripped-host.c", scratch("stripped"), ...words, "-s");
+        inside.assertRecordedInPart(machine, stripped, { executed: 24, absorbed: 4 });
+        inside.assertInPart(machine, stripped, "(which is stripped)");
+    });
+
+test("a stand-in inside a program, link-time optimised", options, () => {
+    assert.ok(compiled);
+    const file = inside.compileHost("stripped-host.c", scratch("optimised"), ...gcc, "-O2", "-flto");
+    inside.assertRecordedInPart(machine, file, { executed: 24, absorbed: 4 });
+    inside.assertInPart(machine, file, "(ggml_graph_compute: link-time optimisation has left none)");
+});
+
+test("what a jump does not reach is refused with the reason", options, (t) => {
+    assert.ok(compiled);
+    if (!["clang", "ld.lld"].every(inside.has)) return t.skip("there is no clang, or no lld");
+    const refused = (name, text, reason, ...words) => {
+        writeFileSync(scratch(`${name}.s`), text);
+        const { stdout, stderr } = inside.record(machine, inside.compileHost("inside-host.c", scratch(name), ...words, "-O2", scratch(`${name}.s`)));
+        assert.match(stdout, /^\d+/, "it runs");
+        assert.match(stderr, reason);
+        output("rm", [scratch(name)]);
+    };
+    refused("large", ".text; .skip 136 << 20; .type f, %function; f: ret; .size f, 4", /because of ggml_graph_compute: the program has more code than a jump reaches/, ...gcc);
+    refused("surrounded", ".section .rodata; .skip 136 << 20; .bss; .skip 136 << 20", /^ggscope: ggml inside the program is not recorded: no memory is free in reach of its code$/m, ...clang, "-fuse-ld=lld");
+    refused("unreadable", "", /because of ggml_graph_compute: it lies outside of the program's readable code/, ...clang, "-fuse-ld=lld", "-Wl,--execute-only");
+});
+
+const builds = {
+    gcc: { compilers: ["aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"], openmp: false, target: [sysroot], waits: true },
+    "gcc-openmp": { compilers: ["aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++"], openmp: true, target: [sysroot], waits: true },
+    clang: { compilers: ["clang", "clang++"], openmp: false, target: clang.slice(1), link: ["-L/usr/aarch64-linux-gnu/lib"], waits: false },
+};
+// clang uses the C++ library of g++.
+const withLibrary = why || inside.has("aarch64-linux-gnu-g++") ? options : { skip: "there is no aarch64-linux-gnu-g++ (Debian's package g++-aarch64-linux-gnu)" };
+const host = (file) => [file, model("tiny", "--layers", "2"), "2", "4"];
+
+let expected;
+test("llama.cpp as shared libraries of a program", withLibrary, () => {
+    assert.ok(compiled);
+    const stock = join(cross, "engine", "node_modules", "@node-llama-cpp", "linux-arm64", "bins", "linux-arm64");
+    expected = essence(inside.recordTwin(machine, host(buildShared("aarch64-shared", stock, ...gcc))).directory);
+    assert.equal(expected.runs, 4);
+});
+
+for (const [name, { waits, ...spec }] of Object.entries(builds))
+    test(`llama.cpp inside a program, ${name}: the same ops and tokens`, withLibrary, (t) => {
+        if (!spec.compilers.every(inside.has)) return t.skip(`there is no ${spec.compilers.join(" or no ")}`);
+        const file = buildStatic(`aarch64-${name}`, { ...spec, cmake: ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"] });
+        const { directory, totals } = inside.recordTwin(machine, host(file));
+        assert.deepEqual(essence(directory), expected);
+        assert.deepEqual([totals.unseen, totals.opaque, totals.lost, totals.op_runs], [0, 0, 0, 2 * totals.ops]);
+        for (const { flags } of rows(directory, "op_runs").op_runs) assert.equal((flags & 8) === 0, waits, "its wait");
+        assert.ok(inside.doctor(machine, file).some((one) => one.level === "ok" && /with symbols: ops, graphs, buffers and tokens are seen; the entries of (\d+) of \1 functions/.test(one.text)));
+
+        const stripped = scratch(`stripped-${name}`);
+        output("aarch64-linux-gnu-objcopy", ["--strip-all", file, stripped]);
+        const blind = inside.recordTwin(machine, host(stripped));
+        assert.deepEqual(essence(blind.directory), expected);
+        assert.deepEqual([blind.totals.runs_of_first_thread, blind.totals.op_runs], [blind.totals.runs, blind.totals.ops]);
+        inside.assertInPart(machine, stripped, "(which is stripped)");
+    });

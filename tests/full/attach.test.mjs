@@ -1,9 +1,8 @@
-// ggscope attach to what tests/engine/attach*.test.mjs have no time for: a Vulkan device, llama-server under load, a request under way,
-// Node.js and Go.
+// ggscope attach in longer cases than tests/engine/attach*.test.mjs: a Vulkan device, llama-server
+// under load, a request in progress, Node.js and Go.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ggscope, model, output, root, run, scratch } from "../lib.mjs";
@@ -11,6 +10,7 @@ import { attach, attachTo, skip, sleep, start, tiny, until } from "../engine/att
 import { checkout, environment, generateScript, libraries, newest, release, sourceBundle } from "../engine/node/recordings.mjs";
 import { check, host, jsonLines, rows, stats } from "../engine/traces.mjs";
 import { env, maybe } from "../engine/vulkan.mjs";
+import { freePort } from "../server.mjs";
 import { buildServer, unbuildable } from "./llama-server.mjs";
 
 maybe("Vulkan, whose device was made before: graph runs as a whole, and it says so", async () => {
@@ -27,14 +27,6 @@ maybe("Vulkan, whose device was made before: graph runs as a whole, and it says 
     await until("it to go on", () => hashes().length > n + 3);
     hashes().forEach((hash, i) => assert.equal(hash, hashes()[i % 4], `step ${i}`));
 });
-
-async function freePort() {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address();
-    server.close();
-    return port;
-}
 
 const unbuilt = skip || unbuildable() || false;
 test("llama-server with 4 slots under load: recorded three times, and every request is answered", { skip: unbuilt }, async () => {
@@ -77,7 +69,8 @@ test("a request under way: what came before is not seen", { skip }, async () => 
     tokens.forEach((t, i) => assert.deepEqual([t.token, t.position], [fed[first + i].tokens[0], fed[first + i].positions[0]]));
 });
 
-// A program of another language that generates the same again and again, a line each time: recorded twice, and every line stays the same.
+// A program in another language that generates the same repeatedly, one line each time: recorded
+// twice, and every line stays the same.
 async function assertAttachable(program) {
     const lines = () => program.said.stdout.split("\n").slice(0, -1);
     const more = (n) => { const before = lines().length; return until("the program's next lines", () => (assert.equal(program.child.exitCode, null, program.said.stderr), lines().length >= before + n)); };

@@ -1,5 +1,5 @@
-// The engine's CPU backend as clang builds it: its compute loop has ggml_barrier inside itself, so no call ends an op. The rest of the
-// engine is the stock release.
+// The engine's CPU backend built by clang, which inlines ggml_barrier, so that no call ends an op.
+// The rest of the engine is the stock release.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -12,7 +12,8 @@ const only = process.arch === "x64" ? {} : { skip: `the release's source bundle 
 const folder = join(root, "build", "clang-engine"), libs = join(folder, "engine");
 scratch();
 
-// Takes minutes the first time. Only C is clang's: ggml-cpu.c has the loop; the kernels are as they come.
+// Takes minutes the first time. Only C is compiled by clang: ggml-cpu.c has the loop; the kernels
+// are unchanged.
 function buildEngine() {
     const source = join(folder, "source"), tree = join(folder, "build");
     if (existsSync(join(libs, "libggml-cpu.so"))) return;

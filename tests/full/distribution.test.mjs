@@ -1,5 +1,5 @@
-// Programs as a distribution ships them, newer than the engine that everything else is tested with: llama.cpp's and whisper.cpp's own, with all of their backends,
-// from Debian's packages. What they say of themselves is what the recording must say.
+// Debian's packages of llama.cpp and whisper.cpp, with all of their backends, newer than the pinned
+// engine: their recordings must have the numbers that the programs print.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ function set() {
 }
 const maybe = (name, body) => test(name, { skip: why || false }, () => body(set()));
 
-// Records a program; returns what the verbs say of it and what it printed itself.
+// Records a program; returns the answers of the verbs and the program's own output.
 function record(name, command, { status = 0 } = {}) {
     const { run, good } = there, result = run(`ggscope record -q -o ${name} -- ${command}`, "/tmp");
     assert.equal(result.status, status, `${command}: ${result.stderr.slice(-2000)}`);
@@ -64,7 +64,7 @@ maybe("embeddings, and the scoring of a text", () => {
 
 maybe("clients that share a batch", () => {
     const { requests, text } = record("parallel", "llama-parallel -m tiny.gguf -np 3 -ns 5 -t 2 -n 12 -c 2048");
-    const served = requests.filter((r) => r.kind !== "warmup"); // what the program says at its very end is sometimes lost, by its own log
+    const served = requests.filter((r) => r.kind !== "warmup"); // the program's last lines are sometimes lost by its own log
     assert.equal(served.length, 5);
     const prompts = [...text.matchAll(/prompt = +(\d+), started decoding/g)].map((m) => Number(m[1]));
     assert.deepEqual(served.map((r) => r.prompt_tokens).sort(), prompts.sort());

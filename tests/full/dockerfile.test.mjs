@@ -1,4 +1,5 @@
-// The Dockerfile, without Docker: its instructions one by one in roots of Debian 12, which is what its base image is.
+// The Dockerfile without Docker: its instructions one by one in root directories of Debian 12, its
+// base image.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
@@ -11,7 +12,7 @@ const instructions = readFileSync(join(root, "Dockerfile"), "utf8").replaceAll("
 test("every step of the Dockerfile succeeds, and its image records", (t) => {
     const why = unable();
     if (why) return t.skip(why);
-    // The context is a fresh clone: what .dockerignore names is not in one.
+    // The context is a fresh clone, which has nothing that .dockerignore names.
     const context = scratch("context");
     output("git", ["clone", "-q", root, context]);
     const stages = new Map();

@@ -50,12 +50,14 @@ int main(int argc, char ** argv) {
     uint64_t                   h = 14695981039346656037u;
     if (context == NULL || n <= 0) return 1;
     for (int i = 0; i < wanted; i++) {
+        if (i % 256 == 255) llama_memory_clear(llama_get_memory(context), true);
         if (llama_decode(context, llama_batch_get_one(tokens, n)) != 0) return 1;
         const float * logits = llama_get_logits_ith(context, -1);
         h                    = hash(h, logits, (size_t) llama_vocab_n_tokens(vocabulary) * sizeof(*logits));
         tokens[0]            = greatest(logits, llama_vocab_n_tokens(vocabulary));
         n                    = 1;
         printf("%d ", tokens[0]);
+        fflush(stdout);
     }
     printf("%016llx\n", (unsigned long long) h);
     llama_free(context);

@@ -1,5 +1,5 @@
-// A lake of 300 recordings, asked ten questions by two engines that people run on clusters: DuckDB and ClickHouse (chdb).
-// Each is a process of its own, so that its time and memory are its own; they are printed.
+// A lake of 300 recordings, queried ten times by two engines that people run on clusters: DuckDB
+// and ClickHouse (chdb). Each is a separate process, whose time and memory are printed.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,7 +14,8 @@ const RECORDINGS = Number(process.env.GGSCOPE_LAKE ?? 300), lake = scratch("lake
 const prompts = ["Hello", "Once upon a time", "int main(void)"], models = [model("tiny", "--layers", "2"), model("moe")];
 const recordings = []; // { group, tokens, bytes_read }, as ggscope itself sees them
 
-// `{name}` is the table of that name in all recordings; both engines have a column `experiment` from the folders' names.
+// `{name}` is the table of that name in all recordings; both engines have a column `experiment`
+// from the folders' names.
 const questions = {
     "how many recordings of which models": "SELECT replaceRegexp(model, '^.*/', '') AS file, count(*) AS n FROM {experiment} GROUP BY 1 ORDER BY 1",
     "steps by group and phase": "SELECT e.run_group AS g, t.phase AS p, count(*) AS n, sum(t.inputs) AS fed FROM {tokens} t JOIN {experiment} e ON t.experiment = e.experiment GROUP BY 1, 2 ORDER BY 1, 2",
@@ -40,7 +41,8 @@ test(`${RECORDINGS} recordings are put into a lake`, () => {
     assert.equal(readdirSync(lake).length, RECORDINGS);
 });
 
-// A program that asks the questions of one engine and writes { answers, seconds }. Integers of 64 bits are texts.
+// A program that runs the queries in one engine and writes { answers, seconds }. Integers of 64
+// bits are texts.
 const ask = (kind) => `
 import { readFileSync, writeFileSync } from "node:fs";
 const { lake, questions } = JSON.parse(readFileSync(process.argv[2], "utf8")), started = process.hrtime.bigint(), answers = {};
@@ -81,7 +83,7 @@ test("ten questions have the same answers in both", () => {
         assert.deepEqual(click.answers[name], duck.answers[name], name);
     }
     console.log(`# lake: ${RECORDINGS} recordings, ${(size / 2 ** 20).toFixed(1)} MiB; DuckDB ${duck.seconds.toFixed(2)} s, ${duck.mib} MiB; chdb ${click.seconds.toFixed(2)} s, ${click.mib} MiB`);
-    // They are those of ggscope itself.
+    // The answers are those of ggscope.
     const sum = (list, key) => list.reduce((all, item) => all + item[key], 0);
     assert.equal(sum(duck.answers["how many recordings of which models"].map(([, n]) => ({ n: Number(n) })), "n"), RECORDINGS);
     assert.equal(sum(duck.answers["steps by group and phase"].map((row) => ({ n: Number(row[2]) })), "n"), sum(recordings, "tokens"));

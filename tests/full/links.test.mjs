@@ -1,5 +1,5 @@
-// A copied address restores the screen: what is zoomed, ordered, opened and selected. Screens are compared pixel by pixel; a few may differ at the edges of
-// letters, which are drawn anew.
+// A copied address restores the screen: zoom, order, opened parts and selection. Screens are
+// compared pixel by pixel; a few pixels may differ at the edges of letters.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { writeFileSync, mkdirSync } from "node:fs";
@@ -11,7 +11,7 @@ let server;
 const started = async () => (server ??= await serve(recorded("moe"), recorded("moe", { as: "moe-one-thread", threads: 1 })));
 const key = (page, ...codes) => codes.reduce((before, code) => before.then(() => page.keyboard.press(code)), page.locator("#view").focus());
 
-// What somebody does in each view before copying the address.
+// Actions in each view before copying the address.
 const deeds = {
     "memory, zoomed to true scale": ["view=memory", ".memory canvas", (page) => key(page, "KeyL", "KeyW", "KeyW", "KeyD")],
     "timeline, zoomed and marked": ["view=timeline&layer=3", ".timeline canvas", (page) => key(page, "KeyW", "KeyW", "KeyD", "KeyM")],
@@ -56,7 +56,7 @@ const deeds = {
     "experts, one selected": ["view=experts&layer=5&expert=3", "[data-choices] canvas", () => {}],
 };
 
-// The screen at rest: nothing pointed at, nothing in focus, every answer there.
+// The idle screen: no pointer, no focus, every answer complete.
 async function still(page, ready) {
     await page.locator(ready).first().waitFor();
     await page.locator("#sentence", { hasText: "touched" }).waitFor();

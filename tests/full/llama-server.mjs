@@ -1,18 +1,19 @@
-// llama-server and other programs of llama.cpp, built from the release's source and linked with the stock libraries, so that only
-// the programs themselves are compiled. GGSCOPE_TEST_SERVER names a server that is there already, GGSCOPE_TEST_PROGRAMS a folder.
+// llama-server and other programs of llama.cpp, built from the release's source and linked with the
+// stock libraries, so only the programs are compiled. GGSCOPE_TEST_SERVER names an existing server,
+// GGSCOPE_TEST_PROGRAMS a folder.
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { output, root, run } from "../lib.mjs";
 import { checkout, libraries, newest, release, sourceBundle } from "../engine/node/recordings.mjs";
 
-// Why there can be none, or "".
+// The reason if they cannot be built, or "".
 export function unbuildable() {
     if (process.env.GGSCOPE_TEST_SERVER || process.env.GGSCOPE_TEST_PROGRAMS) return "";
     if (process.arch !== "x64") return `the release's source bundle comes with libraries for x64, this is ${process.arch}`;
     return run("sh", ["-c", "command -v g++"]).status === 0 ? "" : "there is no g++ to build it with";
 }
 
-// What the objects want of the library for images and sounds, which no test shows it: functions that do nothing.
+// Empty functions in place of the library for images and sounds, which no test uses.
 function standIn(objects, folder) {
     const names = (...options) => output("nm", [...options, ...objects]).split("\n").map((line) => line.trim().split(/\s+/).at(-1));
     const there = new Set(names("--defined-only"));
@@ -27,7 +28,7 @@ export function buildServer() {
     return process.env.GGSCOPE_TEST_SERVER ?? buildProgram("llama-server");
 }
 
-// What the stock libraries have is not compiled.
+// Not compiled: the stock libraries have it.
 const theirs = /^(ggml|src|common|vendor\/cpp-httplib|tools\/mtmd)\//;
 
 export function buildProgram(name) {

@@ -1,5 +1,6 @@
-// The engine matrix: stock releases from llama.cpp b4753 to v0.5.0, recorded through their own Node.js binding and through
-// ggscope-engine and small programs compiled against each one's headers: servers, drafts, windows, ggml alone, joined recordings.
+// The engine matrix: stock releases from llama.cpp b4753 to v0.5.0, recorded through their own
+// Node.js binding and through ggscope-engine and small programs compiled against each one's
+// headers: servers, drafts, windows, ggml alone, joined recordings.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -13,19 +14,21 @@ import {
 } from "../engine/node/recordings.mjs";
 
 const TOKENS = 5;
-// b4753 does not know the architecture of `moe`; with that of llama it loads the same experts. `older`: see tests/engine/older-releases.h.
+// b4753 does not have the architecture of `moe`; with that of llama it loads the same experts.
+// `older`: see tests/engine/older-releases.h.
 const releases = {
     "3.6.0": { llama: "b4753", moe: ["moe", "--arch", "llama"], older: ["OLDER_MEMORY", "OLDER_CELLS", "OLDER_GGML"] },
     "3.10.0": { llama: "b5640", moe: ["moe"], older: ["OLDER_CELLS"] },
     "3.18.1": { llama: "b8390", moe: ["moe"] },
     [newest]: { llama: "v0.5.0", moe: ["moe"] },
 };
-// Of the patterns of tests/engine/server-host.c those that releases could treat differently.
+// The patterns of tests/engine/server-host.c that releases might treat differently.
 const patterns = ["slots", "cached", "forks", "perplexity", "shift", "turns", "warmup", "embeddings", "draft"];
 const only = process.arch === "x64" ? {} : { skip: `npm has these libraries for x64, this is ${process.arch}` };
 scratch();
 
-// A tree as llama.cpp's own builds leave it: headers, version files, libraries in bin/. Returns the folder of what was compiled.
+// A tree like that of a llama.cpp build: headers, version files, libraries in bin/. Returns the
+// folder with the compiled programs.
 function compilePrograms(folder, older = ["OTHER_RELEASE"]) {
     const tree = join(folder, "engine"), binary = join(folder, "build");
     checkout(sourceBundle(folder), tree, ["/include/", "/ggml/include/", "/CMakeLists.txt", "/ggml/CMakeLists.txt"]);
@@ -43,7 +46,7 @@ function answer(stdout) {
     return { text, ids, prompt_tokens, generated_tokens, logits_hash };
 }
 
-// Of each layer the trace holds which 4 of the 32 experts every token took, and that differs from token to token.
+// The trace has the 4 of 32 experts of every token and layer, and they differ between tokens.
 function assertExperts(directory) {
     const LAYERS = 24, EXPERTS = 32, USED = 4;
     const { by_op, runs } = stats(directory);
@@ -69,7 +72,7 @@ function record(command, ...options) {
     return { directory, stdout: result.stdout };
 }
 
-// What a program says of its requests, and what the recording says.
+// Compares a program's own account of its requests with the recording.
 function assertRequests(directory, truth) {
     const { requests, contexts } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
     assert.deepEqual(requests.map((r) => ({
@@ -82,13 +85,14 @@ function assertRequests(directory, truth) {
     return contexts;
 }
 
-// A program that runs on, recorded from `start` to `stop`: what is between is generated tokens, and nothing else is there.
+// Records a running program from `start` to `stop`: the recording has generated tokens and nothing
+// else.
 async function recordWindow(command) {
     const directory = scratch(`window-${counter++}`);
     const child = spawn(ggscope, ["record", "-q", "--no-faults", "--paused", "-o", directory, "--", ...command], { env: environment, stdio: ["ignore", "pipe", "ignore"] });
     const ended = once(child, "exit"), control = (...words) => output(ggscope, ["control", directory, ...words]);
     try {
-        await once(child.stdout, "data"); // it generates
+        await once(child.stdout, "data"); // wait until it generates
         child.stdout.resume();
         assert.equal(control("start"), "recording\n");
         for (let recorded = 0; recorded < 3;) {

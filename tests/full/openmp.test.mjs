@@ -1,5 +1,6 @@
-// The engine as `cmake` builds it from source: with OpenMP, whose threads and barriers are not ggml's own, one CPU backend
-// that libggml links, made for this machine. libllama, which computes nothing itself, is the stock one.
+// The engine as `cmake` builds it from source: with OpenMP, whose threads and barriers are not
+// ggml's, and one CPU backend for this machine, linked by libggml. libllama, which computes nothing
+// itself, is the stock one.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -26,13 +27,14 @@ function buildEngine() {
     mkdirSync(libs, { recursive: true });
     const built = join(tree, "bin"), stock = libraries(release(newest));
     for (const name of readdirSync(built).filter((one) => one.startsWith("libggml"))) symlinkSync(join(built, name), join(libs, name));
-    // libllama asks for libggml by the stock one's name.
+    // libllama needs libggml by the stock name.
     for (const name of readdirSync(stock).filter((one) => /^libggml\..*so$|^libllama\..*so$/.test(one) && !existsSync(join(libs, one))))
         symlinkSync(name.startsWith("libggml") ? join(built, "libggml.so") : join(stock, name), join(libs, name));
     assert.match(output("readelf", ["-d", join(tree, "bin", "libggml-cpu.so")]), /NEEDED.*libgomp/, "it uses OpenMP");
 }
 
-// Takes the pool away that ggscope-engine attaches to its context: the engine then makes one for every graph.
+// Removes the pool that ggscope-engine attaches to its context: the engine then makes one per
+// graph.
 function withoutPool() {
     writeFileSync(scratch("no-pool.c"), `
         #include <stdio.h>
@@ -60,7 +62,7 @@ test("llama.cpp builds from source with OpenMP", only, (t) => {
     buildEngine();
     const [program, ...args] = generate("tiny", 1);
     const { status, signal, stderr } = run(program, args, { env: environment });
-    // Compilers know kernels (AMX) that the kernel or the hypervisor does not let this machine run. That is no work of ours.
+    // Compilers may emit instructions (AMX) that the kernel or hypervisor does not permit here.
     if (signal === "SIGILL") {
         unusable = "this build dies of SIGILL without us: it has instructions that this machine does not run";
         return t.skip(unusable);
@@ -101,7 +103,8 @@ for (const preset of ["tiny", "moe"]) {
     }
 }
 
-// Each graph has a pool of its own, and its threads start together: whichever comes first must find the run.
+// Each graph has its own pool, whose threads start together: whichever comes first must find the
+// run.
 test("200 graphs without a pool lose nothing", only, (t) => {
     if (unusable) return t.skip(unusable);
     const { directory } = recordTwin(generate("tiny", 2, 200), { compare: answer, env: withoutPool() });

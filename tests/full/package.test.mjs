@@ -1,4 +1,5 @@
-// The Debian package on a clean Debian 12, `make install` and `make uninstall`, and the source archive.
+// The Debian package on a clean Debian 12, `make install` and `make uninstall`, and the source
+// archive.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
@@ -41,11 +42,11 @@ test("the package installs with apt on a clean Debian 12, records, and goes with
     assert.match(good("ggscope sql -q --csv 'SELECT count(*) > 1000 AS many FROM ops'", "/tmp"), /^many\r\n1\r\n$/);
     assert.match(good("ggscope report -q -o page.html && head -c 200 page.html", "/tmp"), /<!doctype html>/i);
     assert.match(good("bash -c '. /usr/share/bash-completion/completions/ggscope && complete -p ggscope'"), /_ggscope ggscope/);
-    // Without the engine of the package: one that lies elsewhere is found, and none is a sentence.
+    // Without the package's engine another one is found; without any, there is one sentence.
     good("mkdir -p /opt/llama.cpp && mv /usr/lib/ggscope/engine /opt/llama.cpp/lib");
     assert.match(good("ggscope version"), /engine +\/opt\/llama\.cpp\/lib\n/);
     good("ggscope run -m tiny.gguf -p Hello -n 2 -t 1 -q", "/tmp");
-    // What pkg-config knows comes before the usual prefixes.
+    // pkg-config comes before the usual prefixes.
     good("apt-get install -y -qq --no-install-recommends pkg-config && cp -a /opt/llama.cpp/lib /srv/llama && mkdir -p /usr/share/pkgconfig");
     good("printf 'libdir=/srv/llama\nName: llama\nDescription: as llama.cpp installs it\nVersion: 0.0.0\nLibs: -L${libdir} -lllama\n' >/usr/share/pkgconfig/llama.pc");
     assert.match(good("ggscope version"), /engine +\/srv\/llama\n/);
@@ -69,7 +70,7 @@ test("the source archive builds without a repository", () => {
     const tree = join(folder, `ggscope-${version}`), commit = readFileSync(join(tree, "cmake/commit.txt"), "utf8").trim();
     assert.match(commit, /^[0-9a-f]{7,}$/);
     assert.ok(!existsSync(join(tree, ".git")));
-    for (const name of ["engine/node_modules", "ui/node_modules"]) symlinkSync(join(root, name), join(tree, name)); // what npm would bring
+    for (const name of ["engine/node_modules", "ui/node_modules"]) symlinkSync(join(root, name), join(tree, name)); // in place of npm install
     mkdirSync(join(tree, "build"));
     symlinkSync(join(root, "build/engine"), join(tree, "build/engine"));
     const environment = { ...process.env, GIT_DIR: "/nonexistent" };

@@ -1,4 +1,5 @@
-// What docs show of a terminal and of the page can be made again: scripts/session and scripts/animate run to their end.
+// The pictures of a terminal and of the page in docs can be made: scripts/session and
+// scripts/animate succeed.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -33,7 +34,7 @@ test("the session of the docs is what the programs say today", { timeout: 600_00
     assert.ok(commands.length >= 8);
     const now = new Set(lines(join(made, "session.svg")).map(words)), then = lines(join(kept, "session.svg"));
     for (const command of commands) assert.ok(then.some((line) => line.startsWith(`$ ${command.slice(0, 60)}`)), command);
-    const gone = then.map(words).filter((line) => line !== "" && !line.includes("session-") && !now.has(line)); // times decide orders, and the folder's name changes
+    const gone = then.map(words).filter((line) => line !== "" && !line.includes("session-") && !now.has(line)); // order depends on times, and the folder's name varies
     assert.ok(gone.length <= then.length / 6, gone.join("\n"));
 });
 

@@ -1,4 +1,5 @@
-// Programs of llama.cpp that draft, look ahead and serve in parallel: requests and tokens are those that each prints itself.
+// Programs of llama.cpp that draft, look ahead and serve in parallel: requests and tokens are those
+// that each prints.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ggscope, model, output, run, scratch } from "../lib.mjs";
@@ -11,7 +12,7 @@ const usual = ["-p", prompt, "-n", "24", "-t", "1", "-tb", "1", "-c", "512", "--
 const sum = (list, key) => list.reduce((all, row) => all + row[key], 0);
 
 let n = 0;
-// What a recording of the program says, and a number that the program prints behind a word.
+// The requests in a recording of the program, and a number that the program prints after a word.
 function recorded(name, args) {
     const directory = scratch(`program-${n++}`), result = run(ggscope, ["record", "-q", "-o", directory, "--", buildProgram(name), ...args], { env: { ...process.env, GGSCOPE_ENGINE: "" }, timeout: 600_000 });
     assert.equal(result.status, 0, result.stderr.slice(-2000));
@@ -30,7 +31,7 @@ for (const [name, args] of Object.entries(drafting)) {
     test(`${name}: one request, with the tokens that the program counts`, { skip }, () => {
         const { said, requests } = recorded(name, args);
         assert.equal(requests.length, 1);
-        // llama-lookahead counts from the second token on: what it feeds back.
+        // llama-lookahead counts from the second token on: those that it feeds back.
         const counted = requests[0][name === "llama-lookahead" ? "decoded_tokens" : "generated_tokens"];
         assert.deepEqual([requests[0].prompt_tokens, counted], [said("encoded"), said("n_predict")]);
         assert.equal(requests[0].accepted_tokens, said("n_accept"));
@@ -42,7 +43,7 @@ test("llama-parallel: as many requests, prompt tokens and generated tokens as it
     const { said, requests } = recorded("llama-parallel", ["-m", small, "-n", "6", "-np", "3", "-ns", "6", "-t", "1", "-c", "2048", "--temp", "0"]);
     assert.equal(requests.length, 6);
     assert.equal(sum(requests, "prompt_tokens"), said("Total prompt tokens:"));
-    assert.equal(sum(requests, "decoded_tokens"), said("Total gen tokens:")); // the last one of each is sampled and dropped
+    assert.equal(sum(requests, "decoded_tokens"), said("Total gen tokens:")); // the last token of each is sampled and dropped
 });
 
 test("llama-batched-bench: prompts and tokens of every row of its table", { skip }, () => {

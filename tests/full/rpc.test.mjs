@@ -1,5 +1,5 @@
-// Machines that share a model: a client and two or three rpc-servers, in network namespaces with a slow wire and with clocks of their own, each
-// recorded by itself and then joined.
+// Machines that share a model: a client and two or three rpc-servers in network namespaces, with a
+// slow wire and separate clocks, each recorded and then joined.
 import { test, after } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { engine as runner, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { openReport } from "../report.mjs";
 import { assertWhole, rows, stats } from "../engine/node/recordings.mjs";
-import { buildRpc, freePort, relay, serverPid, startServer, unusable } from "../engine/rpc.mjs";
+import { buildRpc, relay, serverPid, startServer, unusable } from "../engine/rpc.mjs";
+import { freePort } from "../server.mjs";
 
 const tiny = model("tiny");
 scratch();
@@ -26,7 +27,8 @@ const able = process.getuid() !== 0 ? "only root can make network namespaces"
     : run("sh", ["-c", "ip netns add ggs-probe && ip netns del ggs-probe && command -v tc"]).status !== 0 ? "network namespaces cannot be made here" : "";
 const clocks = run("unshare", ["-T", "--monotonic=5", "--fork", "true"]).status === 0;
 
-// A namespace that is reached over a wire of that rate, and what runs a command there with a clock that is `ahead` seconds off.
+// A namespace behind a wire of that rate, and a prefix that runs a command there with a clock
+// `ahead` seconds off.
 function wired(index, rate, ahead) {
     const name = `ggs-${process.pid}-${index}`, link = `ggs${process.pid % 10000}${index}`, net = `10.213.${index}`;
     output("ip", ["netns", "add", name]);
@@ -49,7 +51,7 @@ async function end(server, signal = "SIGTERM") {
     return server.ended;
 }
 
-// What every joined experiment must say of itself.
+// Holds for every joined experiment.
 function assertJoined(directory, processes, tokens) {
     const all = stats(directory), { by_process, links, time } = all.processes;
     assert.equal(by_process.length, processes);
@@ -76,7 +78,7 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
     const directories = [1, 2].map((i) => scratch(`wired-${i}`)), client = scratch("wired-client"), joined = scratch("wired-joined");
     const servers = [];
     for (const [i, place] of places.entries()) servers.push(await startServer(engine, directories[i], { ...place, port: await freePort() }));
-    const far = await relay(places[1].host, servers[1].port, 4); // the second one is 4 ms away
+    const far = await relay(places[1].host, servers[1].port, 4); // the second server is 4 ms away
     const recorded = await asynchronously([ggscope, "record", "-q", "-o", client, "--", ...generate([servers[0].endpoint, far.endpoint], tokens)]);
     far.close();
     assert.equal(recorded.status, 0, recorded.stderr);
@@ -91,13 +93,14 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
     assertWhole(joined);
     const all = assertJoined(joined, 3, tokens), { by_process, links, hosts, time } = all.processes;
     assert.deepEqual(by_process.map((process) => process.host), ["host 1", "alpha", "beta"].map((name, i) => clocks || i === 0 ? name : by_process[i].host));
-    // All nodes of all servers: each run that was sent is in a recording, and there every node is accounted for.
+    // All nodes of all servers: each sent run is in a recording, where every node is accounted for.
     assert.equal(links.length, 2);
     for (const link of links) assert.deepEqual([link.runs, link.matched_runs], [tokens, tokens]);
     const separate = directories.map((directory) => assertWhole(directory));
     assert.equal(all.executed, separate.reduce((sum, one) => sum + one.executed, 0) + (stats(client).executed));
     assert.equal(all.ops, all.executed);
-    // The weights went over the wire; what the second server got took its time, and every token waited for 4 ms twice.
+    // The weights crossed the wire; the second server was slower, and every token waited for 4 ms
+    // twice.
     const weights = links.reduce((sum, link) => sum + link.bytes_loaded, 0);
     assert.ok(weights > 13e6 && weights < 20e6, `${weights} bytes of weights`);
     const first = (table, wanted) => Math.min(...rows(joined, table).filter(wanted).map((row) => row.begin_ns));
@@ -105,13 +108,14 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
     if (places[1].limited) assert.ok(took > 0.9 * links[1].bytes_loaded * 8 / 100e6 * 1e9, `100 Mbit/s: ${took} ns for ${links[1].bytes_loaded} bytes`);
     assert.ok(time.wire_ns > tokens * 8e6, `${time.wire_ns} on the wire`);
     assert.ok(links[1].round_trip_ns - links[1].server_ns > tokens * 8e6);
-    // Model bytes are those of the client's file, whoever read them.
+    // Model bytes are those of the client's file, on any reader.
     assert.equal(all.model.bytes_touched, stats(client).model.bytes_touched);
     assert.deepEqual(rows(joined, "transfers").filter((row) => row.peer === 0 && row.from_buffer !== 0 && row.to_buffer !== 0), []);
     if (!clocks) return t.diagnostic("there are no time namespaces here: all have one clock");
-    // What clocks were off by is known: the error that is shown covers it.
+    // The offset of the clocks is known: the shown error covers it.
     assert.equal(hosts, 3);
-    // The details of an op on a server say who waited for it: as long as the client's graph run took.
+    // The details of an op on a server name the client that waited for it, for as long as its graph
+    // run took.
     const page = scratch("wired.html");
     output(ggscope, ["report", "-q", joined, "-o", page]);
     const report = await openReport(page), runs = new Map(rows(joined, "runs").map((row) => [row.run, row]));
@@ -121,7 +125,7 @@ test("two servers over a slow wire, with clocks of their own", { skip }, async (
         const { client: told } = JSON.parse((await report.ask(`/api/x/0/op?run=${number}&node=${node}`)).body);
         assert.deepEqual(told, { run: peer, process: runs.get(peer).process, waited_ns: runs.get(peer).end_ns - runs.get(peer).begin_ns, computed_ns: end_ns - begin_ns });
         assert.ok(told.waited_ns > told.computed_ns);
-        // Of the client's graph run they are those of the op that took longest on the server.
+        // The client's graph run has the details of the longest op on the server.
         const longest = Math.max(...computed.filter((row) => row.run === number).map((row) => row.duration_ns));
         const followed = JSON.parse((await report.ask(`/api/x/0/op?run=${peer}&node=0`)).body);
         assert.deepEqual([followed.run, followed.duration_ns, followed.client.run], [number, longest, peer]);
@@ -142,7 +146,7 @@ test("three servers, one of which is killed: what there is can be joined", { ski
     const directories = [1, 2, 3].map((i) => scratch(`killed-${i}`)), client = scratch("killed-client"), joined = scratch("killed-joined");
     const servers = [];
     for (const directory of directories) servers.push(await startServer(engine, directory, { port: await freePort() }));
-    // Somewhere in the middle: when some words were generated.
+    // In the middle: some words were generated.
     let killed;
     const words = generate(servers.map((server) => server.endpoint), 400).filter((word) => !["--json", "--logits-hash"].includes(word));
     const ended = await asynchronously([ggscope, "record", "-q", "-o", client, "--", ...words], (text) => {
@@ -169,7 +173,7 @@ function spread([program, ...args]) {
     return [program, args];
 }
 
-// A program to its end, while relays in this process go on.
+// Runs a program to its end while relays in this process continue.
 async function asynchronously([program, ...args], heard = () => {}) {
     const { spawn } = await import("node:child_process");
     const child = spawn(program, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,13 +1,13 @@
-// llama-server itself: what its answers say of their tokens is what the recording says.
+// llama-server: the tokens in its answers are those of the recording.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ggscope, model, output, scratch } from "../lib.mjs";
 import { buildServer, unbuildable } from "./llama-server.mjs";
 import { assertWhole, environment, stats } from "../engine/node/recordings.mjs";
+import { freePort } from "../server.mjs";
 
 const target = model("tiny"), small = model("tiny", "--layers", "2");
 scratch();
@@ -21,15 +21,7 @@ test("llama-server builds from source", (t) => {
     unusable = "";
 });
 
-async function freePort() {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address();
-    server.close();
-    return port;
-}
-
-// Records a server while `work` talks to it. Returns the experiment.
+// Records a server while `work` sends requests to it. Returns the experiment.
 let counter = 0;
 async function serving(options, work) {
     const port = await freePort(), directory = scratch(`server-${counter++}`), url = `http://127.0.0.1:${port}`;
@@ -59,7 +51,8 @@ const requests = (directory) => JSON.parse(output(ggscope, ["requests", "--json"
 const row = (a) => [a.id_slot, a.timings.cache_n, a.timings.prompt_n, a.timings.predicted_n, a.timings.draft_n ?? 0, a.timings.draft_n_accepted ?? 0].join(" ");
 const mine = (r) => [r.sequence, r.cached_tokens, r.prompt_tokens, r.generated_tokens, r.accepted_tokens + r.rejected_tokens, r.accepted_tokens].join(" ");
 
-// Concurrent ones, more than slots; cached ones, the second of which only lacks the last token; a streamed one that is cancelled; one after it.
+// Concurrent requests, more than slots; cached ones, the second of which lacks only the last token;
+// a streamed one that is cancelled; one after it.
 async function mix(answers, { ask, post }) {
     answers.push(...await Promise.all([5, 9, 14, 3, 7, 11].map((count, i) => ask(text(i, count), 8 + i))));
     for (const more of ["", "", " and more of it"]) answers.push(await ask(text(0, 12) + more, 6, { id_slot: 0 }));
@@ -122,7 +115,7 @@ test("a draft model: what was drafted and accepted, for each request", async (t)
     if (unusable) return t.skip(unusable);
     const answers = [];
     let streamed;
-    // Random weights agree on nothing: the server is told how much to accept.
+    // Random weights never agree: the server is told how much to accept.
     const directory = await serving(["-md", small, "--spec-type", "draft-simple", "--spec-draft-n-max", "4", "--spec-draft-p-min", "0", "--spec-synth-len", "2.5"],
         async (server) => { streamed = await mix(answers, server); });
     const { all, contexts } = compare(directory, answers, streamed);

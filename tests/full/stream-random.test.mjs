@@ -1,4 +1,5 @@
-// The core of ggscope stream at random, for an hour each: plain, and with AddressSanitizer and ThreadSanitizer. GGSCOPE_TEST_SECONDS sets how long.
+// Random tests of the core of ggscope stream, for an hour each: plain, and with AddressSanitizer
+// and ThreadSanitizer. GGSCOPE_TEST_SECONDS sets the duration.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

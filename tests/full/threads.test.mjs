@@ -1,4 +1,5 @@
-// What several threads share, under ThreadSanitizer: the server's experiments, the slots of the capture library, the parts of paging.
+// Data shared by threads, under ThreadSanitizer: the server's experiments, the slots of the capture
+// library, the parts of paging.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";

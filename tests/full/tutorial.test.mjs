@@ -1,4 +1,5 @@
-// All of docs/tutorial.md: its commands, what it says of the page, in Chromium, and its server, a real llama-server.
+// All of docs/tutorial.md: its commands, its statements about the page in Chromium, and its server,
+// a real llama-server.
 import { after, test } from "node:test";
 import assert from "node:assert/strict";
 import { cleanUp, finish, open, skip } from "../browser/browser.mjs";
@@ -40,7 +41,7 @@ async function lookAround(url) {
     const computed = page.locator("details.computed").first();
     await computed.locator("summary").click();
     assert.match(await computed.locator("pre").innerText(), /^ggscope sql .* FROM experts /);
-    // The address, opened by somebody else.
+    // The address, opened in another browser.
     const other = await open(url, { fragment: new URL(page.url()).hash.slice(1) });
     await other.locator("#tab-experts[aria-selected=true]").waitFor();
     assert.ok((await other.url()).includes("tokens=1..1"));

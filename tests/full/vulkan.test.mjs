@@ -1,5 +1,5 @@
-// Every architecture of ggscope-engine synth on a Vulkan device, whole and in part, and the backend's own times. What is in make test
-// is tests/engine/vulkan.test.mjs.
+// Every architecture of ggscope-engine synth on a Vulkan device, whole and in part, and the
+// backend's own times. tests/engine/vulkan.test.mjs has the part in make test.
 import assert from "node:assert/strict";
 import { engine, ggscope, model, output, run, scratch } from "../lib.mjs";
 import { accounted, table } from "../engine/traces.mjs";
@@ -22,7 +22,7 @@ for (const [name, options] of Object.entries(models)) {
         if (where.startsWith("experts") && !options.includes("--experts")) continue;
         maybe(`${name}, ${where}: the same logits, every node accounted for`, () => {
             const directory = scratch(`arch-${n++}`);
-            // Flash attention of deepseek2 does not come to an end on the software device.
+            // Flash attention of deepseek2 does not terminate on the software device.
             const attention = name === "deepseek2" ? ["-fa", "off"] : [];
             const args = ["-m", model("tiny", ...options), "-p", "Once upon", "-n", "3", "-t", "1", ...attention, ...placement, "--json", "--logits-hash"];
             const plain = JSON.parse(output(engine, ["run", ...args], { env }));
@@ -37,8 +37,8 @@ for (const [name, options] of Object.entries(models)) {
     }
 }
 
-// GGML_VK_PERF_LOGGER counts from the end of the op before to the op's end. Where others use the processor, that is what differs: so the
-// quietest of three counts.
+// GGML_VK_PERF_LOGGER measures from the end of the previous op to the op's end. Other load makes
+// this differ, so the quietest of three counts.
 maybe("the sum of op times is the backend's own within 5 %", () => {
     const ratios = [];
     for (let i = 0; i < 3 && !ratios.some((r) => Math.abs(r - 1) < 0.05); i++) {

@@ -1,4 +1,5 @@
-// A speech model of whisper.cpp's own file format with small layers and random weights, and two seconds of sound.
+// Writes a speech model in whisper.cpp's file format with small layers and random weights, and two
+// seconds of sound.
 import { writeFileSync } from "node:fs";
 
 const vocabulary = 51864, words = 50257, states = 64, heads = 2, layers = 2, audio = 1500, text = 448, mels = 80, frequencies = 201;
@@ -11,7 +12,7 @@ function random() { // in [-1, 1)
 
 const ints = (...values) => Buffer.from(Int32Array.from(values).buffer);
 const floats = (count) => Buffer.from(Float32Array.from({ length: count }, () => random() * 0.05).buffer);
-const halves = (count) => Buffer.from(Uint16Array.from({ length: count }, () => 0x2000 + (Math.floor((random() + 1) * 0x4000) & 0x83ff)).buffer); // small ones of either sign
+const halves = (count) => Buffer.from(Uint16Array.from({ length: count }, () => 0x2000 + (Math.floor((random() + 1) * 0x4000) & 0x83ff)).buffer); // small numbers of either sign
 
 function tensor(name, shape, half) {
     const count = shape.reduce((a, b) => a * b, 1);

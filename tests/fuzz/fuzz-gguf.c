@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t * data, size_t size);
 
-// What must hold of any input, or the fuzzer shall stop.
+// An invariant: the fuzzer stops if it is violated.
 static void require(bool condition) {
     if (!condition) abort();
 }

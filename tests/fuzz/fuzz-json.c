@@ -1,4 +1,5 @@
-// libFuzzer on the JSON reader: no text may crash it or lead outside of it. Whatever is taken is walked to the end.
+// libFuzzer on the JSON reader: no text may crash it or make it read out of bounds. Accepted text
+// is walked to the end.
 #include "base/json-read.h"
 
 #include <stdlib.h>

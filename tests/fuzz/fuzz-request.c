@@ -1,4 +1,4 @@
-// What can be asked of the server, over a stored trace: the target of a request, as it comes from the network.
+// Requests to the server, over a stored trace: the target as it comes from the network.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// A route over a trace whose contents are wrong though its checksums are right: a stored trace, in which the input changes bytes.
+// A route over a trace whose contents are wrong though its checksums are right: a stored trace, in
+// which the input changes bytes.
 //
 //     input: u8 route; any number of u8 chunk, u16 position, u8 value; the position counts in the chunk's unpacked bytes
 #include <fcntl.h>

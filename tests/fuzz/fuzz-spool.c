@@ -1,5 +1,5 @@
-// Sealing any spool: the input is a journal, two lanes and what the machine did, each behind a segment header that may lie
-// about its size.
+// Sealing any spool: the input is a journal, two lanes and what the machine did, each behind a
+// segment header that may lie about its size.
 //
 //     u16 bytes of the first lane, of the second, of the machine's; u16 size in the header of each of them and of the journal
 //     (65535: the true one); those bytes; the rest is the journal

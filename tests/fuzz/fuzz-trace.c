@@ -1,5 +1,6 @@
-// The trace reader on anything. Checksums stop nearly every mutation, so the first byte chooses how much of them is ours:
-// 0: the input is a file; else: the input is the contents of chunks, and the file around them is right.
+// The trace reader on anything. Checksums stop nearly every mutation, so the first byte chooses how
+// much of them is ours: 0: the input is a file; else: the input is the contents of chunks, and the
+// file around them is right.
 //
 //     contents of a chunk: u8 table, u8 rows (0: what the frame itself says), u16 bytes, that many bytes of frame
 #include <stddef.h>

@@ -1,4 +1,5 @@
-// libFuzzer on the decoder of reports: no frame may lead it outside of its memory, and what it takes it reads as zstd does.
+// libFuzzer on the decoder of reports: no frame may make it access memory out of bounds, and
+// accepted frames decode as with zstd.
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>

@@ -1,5 +1,6 @@
-// Writes the seeds of fuzz-gguf into a folder: node tests/fuzz/make-gguf-seeds.mjs tests/fuzz/seeds/gguf
-// Small files that open each door of the reader once, so that the fuzzer starts behind them.
+// Writes the seeds of fuzz-gguf into a folder: node tests/fuzz/make-gguf-seeds.mjs
+// tests/fuzz/seeds/gguf
+// Small files that reach each part of the reader once, so that the fuzzer starts there.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gguf } from "../gguf-builder.mjs";

@@ -1,4 +1,5 @@
-// Writes the seeds of fuzz-trace and fuzz-spool below a folder. To build and run it, from the top of the tree:
+// Writes the seeds of fuzz-trace and fuzz-spool below a folder. To build and run it, from the top
+// of the tree:
 //   cc -std=c11 -D_GNU_SOURCE -Isrc -Itests/unit tests/fuzz/make-trace-seeds.c tests/unit/spool-fixture.c
 //      tests/unit/trace-fixture.c src/trace/*.c src/trace/seal/*.c src/base/*.c -lzstd -lxxhash -lcmocka -lm -o make-trace-seeds
 //   ./make-trace-seeds tests/fuzz/seeds

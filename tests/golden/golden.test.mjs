@@ -1,5 +1,5 @@
-// Stored traces, one per format version, kept forever: every verb must say of them what it said when they were stored.
-// GGSCOPE_UPDATE_GOLDEN=1 stores what the verbs say now; look at the difference before it is committed.
+// Stored traces, one per format version, kept forever: every verb must print its stored output.
+// GGSCOPE_UPDATE_GOLDEN=1 stores the current output; check the difference before committing.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ const verbs = {
     "requests.txt": ["requests", "--cells", "--batches"],
     "requests.json": ["requests", "--json"],
     "buffers.json": ["buffers", "--json"],
-    "diff.txt": ["diff", "."], // with itself: nothing
+    "diff.txt": ["diff", "."], // with itself: no difference
     "chrome.json": ["export", "--quiet", "--format", "chrome", "--token", "1", "-o", "-"],
     "fio.txt": ["export", "--quiet", "--format", "fio", "-o", "-"],
 };

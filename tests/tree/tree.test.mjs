@@ -1,4 +1,5 @@
-// What must hold of the source tree itself: which way includes point, what is banned, what must not be committed.
+// Rules of the source tree: direction of includes, banned functions and words, files that must not
+// be committed.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync, existsSync } from "node:fs";
@@ -43,11 +44,20 @@ test("includes point one way", () => {
 
 test("cli, record and contract take only headers from the engine's folder that know nothing of the engine", () => {
     for (const file of sources.filter((f) => /^src\/(cli|record|contract)\//.test(f)))
-        for (const [, header] of read(file).matchAll(/^#include "engine\/([^"]+)"/gm)) assert.ok(["locate.h", "options.h", "run/run-result.h"].includes(header), file);
+        for (const [, header] of read(file).matchAll(/^#include "engine\/([^"]+)"/gm)) assert.ok(["locate.h", "runner-options.h", "run/run-result.h"].includes(header), file);
+});
+
+test("no test for a backend's name outside of its row and its file", () => {
+    const rows = [...read("src/base/backend-traits.h").matchAll(/\bROW\((\w+),/g)].map((m) => m[1]);
+    assert.ok(rows.length >= 3);
+    const compared = new RegExp(`str(?:n?case)?n?(?:cmp|str)\\([^;]*"(?:${rows.join("|")})`, "i");
+    for (const file of sources.filter((f) => !rows.some((name) => f === `src/capture/device/${name}.c`)))
+        for (const line of read(file).split("\n")) assert.doesNotMatch(line, compared, file);
 });
 
 test("one name, one thing: no struct, enum, value or function is defined twice", () => {
-    // A function may have the name of the struct that it fills, in its own folder. Code that is linked in another's place has its names.
+    // A function may have the name of the struct that it fills, in the same folder. Code linked in
+    // another's place has the same names.
     const folder = (file) => file.replace(/[^/]*$/, "").replace("src/wasm/", "src/serve/").replace("include/", "src/base/");
     const twice = (texts) => {
         const found = new Map(), add = (name, file) => found.set(name, (found.get(name) ?? new Set()).add(file));
@@ -72,7 +82,7 @@ test("headers and sources that comments name are there", () => {
                 if (!/VERB|^ggml/.test(name)) assert.ok(sources.some((other) => `/${other}`.endsWith(`/${name}`)), `${file} names ${name}, which is not there`);
 });
 
-// Markdown without fenced output, tables, pictures and links of a line's own.
+// Markdown without fenced output, tables, pictures and lines that are one link.
 const prose = (text) => text.replace(/^```(?:text|yaml)?\n[^]*?^```$/gm, (block) => block.replace(/[^\n]/g, "")).split("\n")
     .map((line) => (/^\s*\||^!?\[.*\]\(\S*\)$/.test(line) ? "" : line));
 const pages = files.filter((f) => /^(docs\/)?[^/]*\.md$/.test(f));
@@ -87,7 +97,8 @@ test("documents are at most 100 columns wide", () => {
 test("comments are at most 100 columns wide, drawings apart", () => {
     const wide = (text) => text.split("\n").filter((line) => [...line].length > 100 && /^\s*\/\/ ?\S/.test(line) && !/\/\/.* {3}/.test(line));
     assert.equal(wide(`// ${"x ".repeat(60)}\nint a; // ${"x ".repeat(60)}\n//     a   ${"x ".repeat(60)}`).length, 1);
-    for (const file of sources) assert.deepEqual(wide(read(file)), [], file);
+    const commented = [...sources, ...files.filter((f) => /^(tests|scripts|cmake)\/.*\.(mjs|c|h)$|^ui\/src\/.*\.tsx?$/.test(f))];
+    assert.deepEqual(commented.flatMap((file) => wide(read(file)).map((line) => `${file}: ${line.trim()}`)), []);
 });
 
 test("documents tell what is, not what was", () => {
@@ -123,6 +134,19 @@ test("documents list what the tables of the code have", () => {
     }
 });
 
+test("the page asks for answers by their generated types", () => {
+    let asked = 0;
+    for (const file of files.filter((f) => /^ui\/src\/.*\.tsx?$/.test(f) && f !== "ui/src/ask.ts")) {
+        const imports = [...read(file).matchAll(/import (?:type )?\{([^}]*)\} from "(?:\.\.?\/)+api"/g)];
+        const generated = imports.flatMap(([, names]) => names.split(",").map((name) => name.replace("type ", "").trim()));
+        for (const [, type] of read(file).matchAll(/\b(?:useAsk|ask)<([^(\n]*?)>\(/g)) {
+            if (type !== "Columns") assert.ok(generated.includes(type.replace("[]", "")), `${file}: ${type} is no type of ui/src/api.ts`);
+            asked++;
+        }
+    }
+    assert.ok(asked > 50);
+});
+
 test("links between documents lead somewhere", () => {
     const anchors = (page) => new Set([...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title]) => title.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-")));
     for (const page of pages)
@@ -153,14 +177,14 @@ test("library code neither prints nor exits", () => {
     for (const line of ['printf("x");', 'fprintf(stdout, "x");', 'fputs("x", stderr);', "fwrite(data, 1, n, stdout);", "exit(1);"]) assert.match(line, talk);
     for (const line of ['fprintf(file, "x");', 'snprintf(text, n, "x");', "fputs(text, out);"]) assert.doesNotMatch(line, talk);
     for (const file of sources.filter((f) => /^src\/((gguf|trace|analyze|answer|export|record\/observe)\/|record\/memory\/(?!conditions))/.test(f)))
-        // A worker is a process that the export has made: that one may end.
+        // A worker is a process made by the export, which may exit.
         assert.doesNotMatch(read(file).replace(/\/\/.*$/gm, "").replace(file === "src/export/workers.c" ? /\b_exit\(/g : /$^/, ""), talk, file);
 });
 
 test("no paths of one machine, no markers of unfinished work", () => {
     for (const file of files.filter((f) => !/package-lock\.json$|\.(png|gif|webp|ggs)$|^tests\/tree\//.test(f))) {
         const text = read(file);
-        assert.doesNotMatch(text, /(\/work\/|\/root\/|\/home\/[a-z])/, file);
+        assert.doesNotMatch(text, /(\/work\/|(?<!\/proc\/%d)\/root\/|\/home\/[a-z])/, file);
         assert.doesNotMatch(text, /\b(TODO|FIXME|XXX|HACK)\b/, file);
     }
 });
@@ -199,11 +223,11 @@ test("verbs and their options are listed alike: --help, README, man pages", () =
     }
 });
 
-test("every file that docs/architecture.md names is there, and it says where fifteen kinds of change go", () => {
+test("every file that docs/architecture.md names is there, and it says where sixteen kinds of change go", () => {
     const page = read("docs/architecture.md");
     const named = [...page.matchAll(/`((?:src|include|ui|tests|docs|cmake|scripts)\/[A-Za-z0-9_./-]+)`/g)].map((m) => m[1]).filter((name) => !name.includes("VERB"));
     assert.ok(named.length > 40, `${named.length} names`);
     for (const name of named) assert.ok(existsSync(join(root, name)), `docs/architecture.md names ${name}, which is not there`);
     const rows = page.split("## Where do I add ...?")[1].split("\n## ")[0].split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| a new "));
-    assert.equal(rows.length, 15);
+    assert.equal(rows.length, 16);
 });

@@ -1,4 +1,4 @@
-// The one function of the CUDA driver that cuda.c asks for.
+// The only function of the CUDA driver that cuda.c calls.
 #include <stddef.h>
 
 #include "capture/device/cupti.h"

@@ -13,7 +13,8 @@ void put_tensor(struct ggs_text * file, const char * name, uint32_t type, uint64
                 uint64_t offset);
 void pad(struct ggs_text * file, size_t alignment);
 void put_zeros(struct ggs_text * file, size_t count);
-// Two tensors, f32 of 8 x 1 (32 bytes) and f16 of 10 x 1 (20 bytes, 12 of padding), data at a multiple of 32.
+// Two tensors, f32 of 8 x 1 (32 bytes) and f16 of 10 x 1 (20 bytes, 12 of padding), data at a
+// multiple of 32.
 struct ggs_text   small_file(void);
 void              poke(struct ggs_text * file, size_t at, uint64_t value, unsigned width);
 int               open_made(struct ggs_gguf ** gguf, const struct ggs_text * file, struct ggs_error * error);

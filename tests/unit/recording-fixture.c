@@ -26,13 +26,13 @@ void recording_open(struct recording * r) {
 }
 
 void recording_open_paged(struct recording * r, uint64_t page_size) {
-    static const char * const ops[RECORDING_OPS] = {"NONE",       "ADD",     "MUL_MAT",  "GET_ROWS",      "ROPE",
-                                                    "VIEW",       "RESHAPE", "RMS_NORM", "MUL",           "SET_ROWS",
-                                                    "MUL_MAT_ID", "CPY",     "ADD_ID",   "OPT_STEP_ADAMW"};
-    static const uint8_t      uuid[16]           = {1, 2, 3};
-    *r                                           = (struct recording){.folder = scratch_make()};
-    r->path                                      = scratch_path(r->folder, "trace.ggs");
-    r->fd                                        = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    static const char * const ops[RECORDING_OPS] = {
+        "NONE", "ADD",      "MUL_MAT",    "GET_ROWS", "ROPE",   "VIEW",           "RESHAPE", "RMS_NORM",
+        "MUL",  "SET_ROWS", "MUL_MAT_ID", "CPY",      "ADD_ID", "OPT_STEP_ADAMW", "SOFT_MAX"};
+    static const uint8_t uuid[16] = {1, 2, 3};
+    *r                            = (struct recording){.folder = scratch_make()};
+    r->path                       = scratch_path(r->folder, "trace.ggs");
+    r->fd                         = open(r->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(r->fd >= 0);
     assert_int_equal(ggs_writer_init(&r->writer, r->fd, r->path, uuid), 0);
     for (uint64_t i = 0; i < RECORDING_OPS; i++)

@@ -1,4 +1,5 @@
-// Small recordings made by hand, row by row, with answers that can be worked out on paper: for tests of src/analyze.
+// Small recordings made by hand, row by row, with answers that can be worked out on paper: for
+// tests of src/analyze.
 //
 //     struct recording r;
 //     recording_open(&r);
@@ -21,7 +22,7 @@
 
 // Types and ops that every such recording names. The first ten ops are those of spool-fixture.h.
 enum { F32 = 0, Q8_0 = 8, I32 = 26 };
-enum { OP_MUL_MAT_ID = OP_SET_ROWS + 1, OP_CPY, OP_ADD_ID, OP_OPT_STEP_ADAMW, RECORDING_OPS };
+enum { OP_MUL_MAT_ID = OP_SET_ROWS + 1, OP_CPY, OP_ADD_ID, OP_OPT_STEP_ADAMW, OP_SOFT_MAX, RECORDING_OPS };
 
 struct recording {
     char *            folder;
@@ -58,7 +59,8 @@ uint64_t recording_tensor(struct recording * r, const char * name, uint64_t type
 // Any tensor: name and number are filled in.
 uint64_t recording_tensor_row(struct recording * r, const char * name, struct ggs_tensor row);
 
-// Nodes of a graph one after the other, from 0; sources of 0 are none. A graph is complete when the next one begins.
+// Nodes of a graph one after the other, from 0; sources of 0 are none. A graph is complete when the
+// next one begins.
 void recording_node(struct recording * r, uint64_t graph, uint64_t op, uint64_t tensor, uint64_t source0,
                     uint64_t source1, uint64_t source2);
 
@@ -74,16 +76,18 @@ void recording_row(struct recording * r, enum ggs_trace_table table, const void 
 
 // ---- one that many tests share ----
 //
-// A file of 10,000 bytes, gone since, with token_embd.weight [8, 10] at 1000, blk.0.attn_norm.weight [8] at 2000 and
-// blk.0.attn_q.weight [8, 8] at 3000, all F32, and one compute buffer. A graph of six nodes:
+// A file of 10,000 bytes, gone since, with token_embd.weight [8, 10] at 1000,
+// blk.0.attn_norm.weight [8] at 2000 and blk.0.attn_q.weight [8, 8] at 3000, all F32, and one
+// compute buffer. A graph of six nodes:
 //
 //     0 GET_ROWS embd = token_embd.weight by inp_tokens      3 MUL_MAT Qcur-0 = blk.0.attn_q.weight, attn_norm-0
 //     1 RMS_NORM norm-0 = embd                               4 VIEW    Qcur-0 (view), half of each row
 //     2 MUL attn_norm-0 = norm-0, blk.0.attn_norm.weight     5 ADD     out-0 = the view
 //        (computed together with 1)
 //
-// Runs 1 and 2 of it on two threads: a prompt of the tokens 3 3, then token 5. In a run, the ops begin at begin_ns + 100, 200, 300
-// and 400; on thread 0 each takes 50 ns and waits 10, thread 1 begins 5 later and takes 60, of which MUL_MAT waits 20 inside.
+// Runs 1 and 2 of it on two threads: a prompt of the tokens 3 3, then token 5. In a run, the ops
+// begin at begin_ns + 100, 200, 300 and 400; on thread 0 each takes 50 ns and waits 10, thread 1
+// begins 5 later and takes 60, of which MUL_MAT waits 20 inside.
 enum { SMALL_NODES = 6, SMALL_BEGIN = 1000, SMALL_RUN_NS = 500, SMALL_APART = 1000 };
 void small_graph(struct recording * r, uint64_t graph); // with its file and buffer, if there are none yet
 void small_run(struct recording * r, uint64_t run, uint64_t graph, int64_t step, uint64_t phase, int64_t begin_ns,

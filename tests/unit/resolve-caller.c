@@ -1,4 +1,5 @@
-// A library that calls back, as an engine calls functions that are hooked. See test-resolve.c.
+// A library that calls back, as an engine calls functions that are hooked. Built a second time with
+// the name of the hooked function, it is a wrapper. See test-resolve.c.
 __attribute__((visibility("default"))) void * resolve_caller(void * (*hook)(void) );
 
 void * resolve_caller(void * (*hook)(void) ) {

@@ -1,4 +1,5 @@
-// A spool in a scratch folder, for tests that write and seal it: made before each test, removed after it.
+// A spool in a scratch folder for tests that write and seal it: made before each test, removed
+// after it.
 #pragma once
 
 #include "trace-fixture.h"

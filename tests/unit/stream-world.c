@@ -15,7 +15,8 @@
 #include <cmocka.h>
 
 #include "base/system/clock.h"
-#include "stream/memory/kernel.h"
+#include "stream/core.h"
+#include "stream/memory/machine-memory.h"
 
 // ---- random numbers ----
 
@@ -36,11 +37,11 @@ bool random_chance(struct random * r, double chance) {
 // ---- the engine ----
 
 enum { F32, BLOCKS }; // types: 4 bytes, and blocks of 32 in 18 bytes
-enum { NONE, VIEW, RESHAPE, PERMUTE, TRANSPOSE, GET_ROWS, MUL_MAT, MUL_MAT_ID, ARGSORT, OPS };
+enum { NONE, VIEW, RESHAPE, PERMUTE, TRANSPOSE, GET_ROWS, MUL_MAT, MUL_MAT_ID, ARGSORT, MEND, OPS };
 
 static const char * op_name(int op) {
     static const char * const names[] = {"NONE",     "VIEW",    "RESHAPE",    "PERMUTE", "TRANSPOSE",
-                                         "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "ARGSORT"};
+                                         "GET_ROWS", "MUL_MAT", "MUL_MAT_ID", "ARGSORT", "MEND"};
     return op < OPS ? names[op] : "OTHER";
 }
 
@@ -168,14 +169,14 @@ void model_remove(struct model * m) {
 
 // ---- graphs ----
 
-static struct abi_tensor * add_node(struct graph * g, uint32_t layer, int op, const struct abi_tensor * weight,
+static struct abi_tensor * add_node(struct graph * g, uint32_t choice, int op, const struct abi_tensor * weight,
                                     struct abi_tensor * b, struct abi_tensor * c) {
     struct abi_tensor * t = &g->tensors[g->n];
     *t                    = (struct abi_tensor){
                            .op = op, .ne = {16, g->n_tokens, 1, 1}, .src = {(struct abi_tensor *) weight, b, c}, .flags = 16};
     set_strides(t);
     g->weights[g->n] = op == MUL_MAT || op == MUL_MAT_ID ? weight : NULL;
-    g->layers[g->n]  = layer;
+    g->choices[g->n] = choice;
     g->nodes[g->n++] = t;
     return t;
 }
@@ -193,7 +194,15 @@ static void add_experts(struct graph * g, const struct layer * layer, uint32_t i
     sorted->ne[0]              = s->experts;
     sorted->data               = g->ids[i];
     set_strides(sorted);
-    struct abi_tensor * best = add_node(g, i, VIEW, sorted, NULL, NULL);
+    struct abi_tensor * last = sorted;
+    if (s->mended) {
+        last           = add_node(g, i, MEND, sorted, NULL, NULL);
+        last->view_src = sorted;
+        last->ne[0]    = s->experts;
+        last->data     = g->ids[i];
+        set_strides(last);
+    }
+    struct abi_tensor * best = add_node(g, i, VIEW, last, NULL, NULL);
     best->view_src           = sorted;
     best->data               = g->ids[i];
     best->ne[0]              = s->used;
@@ -205,22 +214,26 @@ static void add_experts(struct graph * g, const struct layer * layer, uint32_t i
     }
 }
 
+static void add_layer(struct graph * g, uint32_t i, uint32_t choice) {
+    const struct model * m = g->model;
+    for (uint32_t k = 0; k < m->shape.dense; k++) add_node(g, choice, MUL_MAT, &m->layers[i].dense[k], NULL, NULL);
+    if (m->shape.experts > 0) add_experts(g, &m->layers[i], choice);
+    if (m->shape.experts > 0 && m->shape.doubled) add_experts(g, &m->layers[i], i + m->shape.layers);
+}
+
 void graph_make(struct graph * g, const struct model * model, uint32_t first, uint32_t end, uint32_t n_tokens) {
     memset(g, 0, sizeof(*g));
     g->model    = model;
     g->n_tokens = n_tokens;
     if (first == 0) add_node(g, 0, GET_ROWS, &model->table, NULL, NULL);
-    for (uint32_t i = first; i < end; i++) {
-        for (uint32_t k = 0; k < model->shape.dense; k++)
-            add_node(g, i, MUL_MAT, &model->layers[i].dense[k], NULL, NULL);
-        if (model->shape.experts > 0) add_experts(g, &model->layers[i], i);
-    }
+    for (uint32_t i = first; i < end; i++) add_layer(g, i, i);
+    for (uint32_t i = first; i < end && model->shape.looped; i++) add_layer(g, i, i + model->shape.layers);
     if (end == model->shape.layers) add_node(g, end, MUL_MAT, &model->output, NULL, NULL);
     g->graph = (struct abi_graph){.size = (int32_t) g->n, .n_nodes = (int32_t) g->n, .nodes = g->nodes};
 }
 
 void graph_release(struct graph * g) {
-    for (uint32_t i = 0; i < WORLD_LAYERS; i++) {
+    for (uint32_t i = 0; i < WORLD_CHOICES; i++) {
         free(g->hidden[i]);
         free(g->ids[i]);
         free(g->chosen[i]);
@@ -240,7 +253,7 @@ static void choose_for_token(int32_t * row, const struct shape * s, struct rando
 
 void graph_choose(struct graph * g, struct random * r) {
     const struct shape * s = &g->model->shape;
-    for (uint32_t i = 0; i < WORLD_LAYERS; i++) {
+    for (uint32_t i = 0; i < WORLD_CHOICES; i++) {
         for (uint32_t t = 0; t < g->n_tokens && g->chosen[i] != NULL; t++) {
             choose_for_token(g->chosen[i] + t * s->experts, s, r);
             for (uint32_t k = 0; k < s->inputs; k++)
@@ -274,7 +287,7 @@ static bool has_experts(const struct running * run, uint32_t node, uint32_t numb
     for (int64_t t = 0; t < ids->ne[1]; t++) {
         for (int64_t i = number; i < ids->ne[0]; i += run->n_threads) {
             const char * at = (const char *) ids->data + (size_t) t * ids->nb[1] + (size_t) i * ids->nb[0];
-            int32_t id = *(const int32_t *) at, expert = g->chosen[g->layers[node]][t * g->model->shape.experts + i];
+            int32_t id = *(const int32_t *) at, expert = g->chosen[g->choices[node]][t * g->model->shape.experts + i];
             if (id < 0 || id >= weight->ne[2]) return false;
             if (memcmp((const char *) given->data + (uint64_t) id * given->nb[2],
                        right + (uint64_t) expert * weight->nb[2], weight->nb[2]) != 0)
@@ -294,6 +307,19 @@ static bool has_weight(const struct running * run, uint32_t node, uint32_t numbe
     return memcmp((const char *) g->tensors[node].src[0]->data + from, right + from, to - from) == 0;
 }
 
+// What is sorted is chosen, or the reverse of it where that is mended later.
+static void compute_ids(struct graph * g, uint32_t node) {
+    const struct shape * s   = &g->model->shape;
+    const int32_t *      all = g->chosen[g->choices[node]];
+    int32_t *            ids = g->nodes[node]->data;
+    uint32_t             n   = s->experts;
+    if (g->nodes[node]->op == MEND || (g->nodes[node]->op == ARGSORT && !s->mended)) {
+        memcpy(ids, all, g->n_tokens * n * sizeof(*ids));
+    } else if (g->nodes[node]->op == ARGSORT) {
+        for (uint32_t i = 0; i < g->n_tokens * n; i++) ids[i] = all[i / n * n + n - 1 - i % n];
+    }
+}
+
 static void * work(void * argument) {
     struct worker *  worker = argument;
     struct running * run    = worker->running;
@@ -305,8 +331,7 @@ static void * work(void * argument) {
         bool right =
             g->weights[i] == NULL || (node->op == MUL_MAT_ID ? has_experts : has_weight)(run, i, worker->number);
         if (!right) __atomic_add_fetch(&run->wrong, 1, __ATOMIC_RELAXED);
-        if (worker->number == 0 && node->op == ARGSORT)
-            memcpy(node->data, g->chosen[g->layers[i]], g->n_tokens * g->model->shape.experts * sizeof(int32_t));
+        if (worker->number == 0) compute_ids(g, i);
         pthread_barrier_wait(&run->barrier);
     }
     return NULL;
@@ -315,7 +340,7 @@ static void * work(void * argument) {
 bool graph_run(struct graph * g, struct ggs_stream * stream, uint32_t n_threads) {
     struct running run = {.graph = g, .stream = stream, .n_threads = n_threads};
     struct worker  workers[WORLD_THREADS];
-    for (uint32_t i = 0; i < WORLD_LAYERS && g->ids[0] != NULL; i++) {
+    for (uint32_t i = 0; i < WORLD_CHOICES && g->ids[0] != NULL; i++) {
         if (g->ids[i] != NULL) memset(g->ids[i], 0x7f, g->n_tokens * g->model->shape.experts * sizeof(int32_t));
     }
     assert_int_equal(pthread_barrier_init(&run.barrier, NULL, n_threads), 0);
@@ -622,7 +647,7 @@ void world_make(struct world * w, const struct ggs_stream_settings * settings, u
                                         .memory       = &w->memory.memory,
                                         .clock        = world_clock,
                                         .start_thread = start_thread,
-                                        .say          = say};
+                                        .print        = say};
     struct ggs_stream_settings own   = *settings;
     own.reserve                      = WORLD_RESERVE;
     w->stream                        = ggs_stream_create(&own, &parts);
@@ -635,4 +660,19 @@ void world_end(struct world * w) {
     ggs_stream_destroy(w->stream);
     ggs_pool_destroy(w->pool);
     fake_memory_release(&w->memory);
+}
+
+bool slots_are_sound(struct world * w) {
+    bool sound = true;
+    ggs_stream_lock(w->stream);
+    for (size_t i = 0; i < w->stream->weights.n_groups; i++) {
+        const struct ggs_expert_group * g = w->stream->weights.groups[i];
+        for (uint32_t k = 0; k < g->n_experts && g->slots != NULL; k++) {
+            int32_t slot = g->slot_of[k], expert = g->slots[k].expert;
+            sound &=
+                (slot < 0 || g->slots[slot].expert == (int32_t) k) && (expert < 0 || g->slot_of[expert] == (int32_t) k);
+        }
+    }
+    ggs_stream_unlock(w->stream);
+    return sound;
 }

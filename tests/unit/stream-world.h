@@ -36,7 +36,10 @@ struct shape {
     uint32_t layers, dense; // dense weights of each layer
     uint32_t experts, used; // 0 experts: none
     uint32_t inputs, expert_rows;
-    bool     uneven; // experts that are no multiple of a block
+    bool     uneven;  // experts that are no multiple of a block
+    bool     doubled; // experts of a layer are used twice in a row, with choices of their own
+    bool     looped;  // graphs go through their layers twice
+    bool     mended;  // ids are changed in place after they were made
 };
 
 struct layer {
@@ -66,7 +69,9 @@ extern const struct abi_functions fake_engine;
 
 // ---- graphs and the engine that runs them ----
 
-enum { WORLD_NODES = WORLD_LAYERS * 16 + 8 };
+// WORLD_CHOICES: of experts, in one graph; those of layer i are number i and, where a layer comes
+// twice, i + layers.
+enum { WORLD_NODES = WORLD_LAYERS * 24 + 8, WORLD_CHOICES = 2 * WORLD_LAYERS };
 
 struct graph {
     const struct model *      model;
@@ -74,12 +79,12 @@ struct graph {
     struct abi_tensor *       nodes[WORLD_NODES];
     struct abi_tensor         tensors[WORLD_NODES];
     const struct abi_tensor * weights[WORLD_NODES]; // by node, NULL: it reads none as a whole or by experts
-    uint32_t                  layers[WORLD_NODES];
-    struct abi_tensor         inputs[WORLD_LAYERS]; // what the routers see
+    uint32_t                  choices[WORLD_NODES];
+    struct abi_tensor         inputs[WORLD_CHOICES]; // what the routers see
     uint32_t                  n, n_tokens;
-    float *                   hidden[WORLD_LAYERS];
-    int32_t *                 ids[WORLD_LAYERS];    // as the engine knows them
-    int32_t *                 chosen[WORLD_LAYERS]; // as they will be
+    float *                   hidden[WORLD_CHOICES];
+    int32_t *                 ids[WORLD_CHOICES];    // as the engine knows them
+    int32_t *                 chosen[WORLD_CHOICES]; // as they will be
     char                      room[16];
 };
 
@@ -172,3 +177,6 @@ uint64_t limit_for(const struct model * model, double share);
 // the last world that was made.
 void world_make(struct world * world, const struct ggs_stream_settings * settings, uint64_t limit, bool held);
 void world_end(struct world * world);
+
+// True if each expert with a slot is in that one and in no other.
+bool slots_are_sound(struct world * world);

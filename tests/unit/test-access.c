@@ -187,7 +187,8 @@ static void test_copies_and_permuted_views(void ** state) {
     end(&a);
 }
 
-// ggml_opt_step_adamw: weights, gradients, first moments, second moments, parameters; the result is a view of the weights.
+// ggml_opt_step_adamw: weights, gradients, first moments, second moments, parameters; the result is
+// a view of the weights.
 static void test_an_optimizer_writes_its_moments(void ** state) {
     (void) state;
     struct accesses a;

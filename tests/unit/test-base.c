@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "base/number.h"
 #include "base/system/file.h"
+#include "base/system/lock.h"
 #include "base/system/maps.h"
 #include "base/system/terminal.h"
 #include "base/table.h"
@@ -531,6 +532,29 @@ static void test_output_reports_a_full_disk(void ** state) {
     free(path);
 }
 
+// Those who look whether a spool can be removed are no writers to others.
+static void test_locks(void ** state) {
+    (void) state;
+    const char * directory = scratch_path("locked");
+    assert_int_equal(mkdir(directory, 0700), 0);
+    int excluded = ggs_lock_exclude(directory), reader = open(directory, O_RDONLY | O_DIRECTORY);
+    assert_true(excluded >= 0 && reader >= 0);
+    assert_false(ggs_lock_is_held(directory));
+    assert_false(ggs_lock_is_written(reader));
+    assert_int_equal(ggs_lock_acquire(directory), -1);
+    assert_int_equal(errno, EWOULDBLOCK);
+    close(excluded);
+    int acquired = ggs_lock_acquire(directory);
+    assert_true(acquired >= 0);
+    assert_true(ggs_lock_is_held(directory) && ggs_lock_is_written(reader));
+    assert_int_equal(ggs_lock_exclude(directory), -1);
+    ggs_lock_release(&acquired);
+    assert_false(ggs_lock_is_held(directory));
+    close(reader);
+    rmdir(directory);
+    assert_int_equal(ggs_lock_exclude(directory), -1);
+}
+
 static void test_mapping_refuses_what_is_no_file(void ** state) {
     (void) state;
     struct ggs_error   error;
@@ -734,6 +758,7 @@ int main(void) {
         cmocka_unit_test(test_output_of_a_killed_writer),
         cmocka_unit_test(test_output_reports_a_full_disk),
         cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_locks),
         cmocka_unit_test(test_mapping_refuses_what_is_no_file), // removes the scratch directory
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_wrap),

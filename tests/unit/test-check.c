@@ -141,7 +141,7 @@ static void test_results_that_were_not_seen(void ** state) {
     recording_run(&r, &(struct ggs_run){.run = 3, .graph = 1, .step = -1, .flags = GGS_RUN_RESULTS_UNSEEN});
     run_checks(&r, &c);
     assert_int_equal(result(&c, "results")->status, GGS_CHECK_WARNING);
-    assert_non_null(strstr(result(&c, "results")->text, "the results of 1 of 3 graph runs"));
+    assert_non_null(strstr(result(&c, "results")->text, "the end of 1 of 3 graph runs was not seen"));
     assert_false(c.failed);
     end(&r, &c);
 }

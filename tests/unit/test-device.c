@@ -88,10 +88,9 @@ static void count_generating(void) {
 }
 
 const struct ggs_backend_kind ggs_backend_kind_cuda = {
-    .prefix = "CUDA", .begin = begin_run, .read = read_run, .drop = drop_run, .generating = count_generating};
-const struct ggs_backend_kind ggs_backend_kind_rpc    = {.prefix = "RPC", .remote = true};
-const struct ggs_backend_kind ggs_backend_kind_vulkan = {
-    .prefix = "Vulkan", .begin = begin_run, .read = read_run, .drop = drop_run};
+    .begin = begin_run, .read = read_run, .drop = drop_run, .generating = count_generating};
+const struct ggs_backend_kind ggs_backend_kind_rpc    = {.asks = false};
+const struct ggs_backend_kind ggs_backend_kind_vulkan = {.begin = begin_run, .read = read_run, .drop = drop_run};
 
 int ggs_journal_append(uint32_t type, const struct ggs_piece * pieces, unsigned n) {
     struct ggs_journal_device_run run;

@@ -119,12 +119,41 @@ static void test_ops_of_two_contexts(void ** state) {
     done(&a, &b, &diff, traces);
 }
 
+// Sizes are for people, in bytes only where they would look the same.
+static void test_sizes_of_models(void ** state) {
+    (void) state;
+    static const struct {
+        uint64_t     a, b;
+        const char * warning; // from the names on
+    } cases[] = {
+        {12345678, 12345678, NULL},
+        {12345678, 2147483648, "small.gguf (9.77 KiB), m.gguf (11.8 MiB) and small.gguf (9.77 KiB), m.gguf (2.00 GiB)"},
+        {12345678, 12345679,
+         "small.gguf (10,000 bytes), m.gguf (12,345,678 bytes) and small.gguf (10,000 bytes), m.gguf (12,345,679 bytes)"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct recording a, b;
+        struct ggs_diff  diff;
+        struct ggs_trace traces[2];
+        small_recording(&a);
+        small_recording(&b);
+        recording_file(&a, "/models/m.gguf", cases[i].a);
+        recording_file(&b, "/models/m.gguf", cases[i].b);
+        compare(&a, &b, &diff, traces);
+        assert_int_equal(diff.n_warnings, cases[i].warning == NULL ? 0 : 1);
+        if (cases[i].warning != NULL) {
+            assert_memory_equal(diff.warnings[0], "the models differ: ", 19);
+            assert_string_equal(diff.warnings[0] + 19, cases[i].warning);
+        }
+        done(&a, &b, &diff, traces);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_twice),
-        cmocka_unit_test(test_what_only_one_has),
-        cmocka_unit_test(test_other_bytes),
-        cmocka_unit_test(test_ops_of_two_contexts),
+        cmocka_unit_test(test_the_same_twice),  cmocka_unit_test(test_what_only_one_has),
+        cmocka_unit_test(test_other_bytes),     cmocka_unit_test(test_ops_of_two_contexts),
+        cmocka_unit_test(test_sizes_of_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "analyze/diff/figures.h"
 #include "analyze/diff/sample.h"
+#include "analyze/ops/totals.h"
 #include "answer/bench.h"
 
 static void conditions_are_read(void ** state) {
@@ -112,9 +113,20 @@ static void test_the_steadier_figure_decides(void ** state) {
     assert_null(ggs_bench_decides(figures, 2));
 }
 
+// A program that is slow between decodes makes fewer tokens per second; its tokens take as long.
+static void time_between_decodes_counts(void ** state) {
+    (void) state;
+    const struct ggs_totals totals = {.generate_steps = 10, .generate_ns = 1000000000, .between_ns = 1000000000};
+    for (size_t i = 0; i < ggs_n_figures; i++) {
+        if (strcmp(ggs_figures[i].name, "tokens_per_s") == 0) assert_true(ggs_figures[i].of(&totals) == 5);
+        if (strcmp(ggs_figures[i].name, "token_ns") == 0) assert_true(ggs_figures[i].of(&totals) == 1e8);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_steadier_figure_decides),
                                        cmocka_unit_test(conditions_are_read), cmocka_unit_test(changes_are_judged),
-                                       cmocka_unit_test(noise_is_told_from_change)};
+                                       cmocka_unit_test(noise_is_told_from_change),
+                                       cmocka_unit_test(time_between_decodes_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

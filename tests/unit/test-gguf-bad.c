@@ -121,7 +121,7 @@ static void test_bad_key_values(void ** state) {
     put_kv_u32(&file, "a", 1);
     put_kv_u32(&file, "b", 1);
     put_kv_u32(&file, "a", 1);
-    refused(&file, GGS_FORMAT, "key \"a\" is there twice, at offset 24 and at offset 58");
+    refused(&file, GGS_FORMAT, "key \"a\" occurs twice, at offset 24 and at offset 58");
 }
 
 static void test_bad_alignment(void ** state) {
@@ -191,7 +191,7 @@ static void test_bad_tensors(void ** state) {
     put_tensor(&file, "same", 0, 8, 1, 32);
     pad(&file, 32);
     put_zeros(&file, 64);
-    refused(&file, GGS_FORMAT, "the tensor name \"same\" is there twice, at offset 24 and at offset 68");
+    refused(&file, GGS_FORMAT, "the tensor name \"same\" occurs twice, at offset 24 and at offset 68");
 }
 
 static void refused_map(uint64_t first, uint64_t second, const char * says) {
@@ -236,7 +236,7 @@ static void test_many_keys(void ** state) {
         snprintf(key, sizeof key, "key.%u", i == n - 1 ? 0 : i);
         put_kv_u32(&file, key, i);
     }
-    refused(&file, GGS_FORMAT, "key \"key.0\" is there twice");
+    refused(&file, GGS_FORMAT, "key \"key.0\" occurs twice");
 }
 
 int main(void) {

@@ -344,7 +344,7 @@ static void test_split(void ** state) {
     model_refused("m-00002-of-00003.gguf", GGS_FORMAT, "(it is file 1 of 3 of this model)");
     ggs_text_release(&cut);
     write_shard("renamed.gguf", 0, 3, 3, "a");
-    model_refused("renamed.gguf", GGS_FORMAT, "give it its name back");
+    model_refused("renamed.gguf", GGS_FORMAT, "restore its name");
     write_shard("alone.gguf", 0, 1, 1, "a"); // a split of one is whole, whatever it is called
     struct ggs_model * model = NULL;
     assert_int_equal(ggs_model_open(&model, in_directory(path, sizeof path, "alone.gguf"), NULL), 0);

@@ -17,8 +17,8 @@
 #include "base/system/file.h"
 #include "trace-fixture.h"
 #include "trace/format.h"
-#include "trace/seal/facts.h"
 #include "trace/seal/incremental.h"
+#include "trace/seal/spool-facts.h"
 
 enum { RUNS = 9000, SLOTS = 2 };
 

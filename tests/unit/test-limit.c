@@ -180,6 +180,34 @@ static void test_set_and_read_version_1(void ** state) {
     assert_int_equal(use.kills, 2);
 }
 
+static void test_room(void ** state) {
+    (void) state;
+    struct ggs_limit_place place = {.version = 2};
+    snprintf(place.folder, sizeof(place.folder), "%s", at("/g/pod/server"));
+    assert_true(ggs_limit_group_room(&place) == UINT64_MAX); // no such group
+    put("/g/pod/server/memory.current", "900\n");
+    put("/g/pod/server/memory.max", "max\n");
+    put("/g/pod/server/memory.stat", "anon 500\nactive_file 300\ninactive_file 100\n");
+    assert_true(ggs_limit_group_room(&place) == UINT64_MAX);
+    put("/g/pod/memory.current", "1900\n");
+    put("/g/pod/memory.max", "2000\n");
+    put("/g/pod/memory.stat", "anon 1500\nactive_file 300\ninactive_file 100\n");
+    assert_int_equal(ggs_limit_group_room(&place), 500);
+    put("/g/pod/server/memory.max", "700\n");
+    assert_int_equal(ggs_limit_group_room(&place), 200);
+    put("/g/pod/server/memory.max", "400\n");
+    assert_int_equal(ggs_limit_group_room(&place), 0);
+
+    place.version = 1;
+    snprintf(place.folder, sizeof(place.folder), "%s", at("/first"));
+    put("/first/memory.usage_in_bytes", "900\n");
+    put("/first/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_true(ggs_limit_group_room(&place) > UINT64_C(1) << 60);
+    put("/first/memory.limit_in_bytes", "1000\n");
+    put("/first/memory.stat", "cache 0\ntotal_inactive_file 50\ntotal_active_file 5\n");
+    assert_int_equal(ggs_limit_group_room(&place), 155);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
     const struct CMUnitTest tests[] = {
@@ -190,6 +218,7 @@ int main(void) {
         TEST(test_group_of_process),
         TEST(test_set_and_read_version_2),
         TEST(test_set_and_read_version_1),
+        TEST(test_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

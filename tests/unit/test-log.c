@@ -89,7 +89,8 @@ static void test_filters(void ** state) {
     assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 3256, f.ops.range_end = 3300)), "");
     assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 1000 + 5 * 32, f.ops.range_end = 1000 + 6 * 32)),
                         "2.0"); // row 5
-    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 2000, f.ops.range_end = 2001, f.ops.range_file = 2)), "");
+    assert_string_equal(entries(&trace, WITH(f.ops.range_begin = 2000, f.ops.range_end = 2001, f.ops.range_file = 2)),
+                        "");
     assert_string_equal(entries(&trace, WITH(f.ops.buffer = 1, f.ops.op = "GET_ROWS")), "1.0 2.0");
     assert_string_equal(entries(&trace, WITH(f.ops.buffer = 2)), "");
     int64_t mul_mat = SMALL_BEGIN + 300; // of the first run

@@ -1,5 +1,5 @@
-// Finding real functions while libraries come and go, and leaving the environment while others read
-// it.
+// Finding real functions while libraries are loaded and unloaded, and removing variables from the
+// environment while other threads read it.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static __attribute__((noinline)) void * call_hook(void) {
     return ggs_resolve(&hook, caller);
 }
 
-// However often a library was loaded, its second call needs no search.
+// However often a library is reloaded, its second call needs no search.
 static void test_loaded_again(void ** state) {
     (void) state;
     void * real = dlsym(RTLD_NEXT, "getppid");
@@ -42,6 +42,17 @@ static void test_loaded_again(void ** state) {
         assert_int_equal(dlclose(library), 0);
         assert_null(hook.bindings); // of a library that is gone nothing is searched
     }
+}
+
+// A library that wraps the function gets the next definition, not its own again.
+static void test_wrapper(void ** state) {
+    (void) state;
+    void * library = dlopen(GGSCOPE_TESTS "/libresolve-wrapper.so", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    void * (*wrapper)(void * (*) (void) ) = (void * (*) (void * (*) (void) )) dlsym(library, "getppid");
+    assert_non_null(wrapper);
+    assert_ptr_equal(wrapper(call_hook), dlsym(RTLD_NEXT, "getppid"));
+    assert_int_equal(dlclose(library), 0);
 }
 
 // ---- the environment ----
@@ -62,7 +73,7 @@ static void * read_environment(void * unused) {
     return NULL;
 }
 
-// What another thread may be reading is never freed, here and in the library.
+// Memory that another thread may be reading is never freed, here and in the library.
 __attribute__((visibility("default"))) const char * __lsan_default_suppressions(void);
 const char *                                        __lsan_default_suppressions(void) {
                                            return "leak:make_environment\nleak:ggs_environment_leave\nleak:ggs_resolve_slow\n";
@@ -87,7 +98,7 @@ static void test_environment(void ** state) {
     (void) state;
     char **   before = environ;
     pthread_t reader;
-    // The list that a thread may be reading stays as it is.
+    // The list that a thread may be reading stays unchanged.
     char **list = make_environment(), **same = make_environment();
     environ = list;
     ggs_environment_leave("libggscope-test", settings, 2);
@@ -105,8 +116,8 @@ static void test_environment(void ** state) {
     assert_int_equal(missed, 0);
     assert_string_equal(getenv("OTHER_0"), "0");
 
-    // Where it is the only one, the variable goes; and the program can change its environment as
-    // ever.
+    // If it is the only entry, the variable is removed; the program can change its environment as
+    // usual.
     assert_int_equal(setenv("LD_PRELOAD", "/b/libggscope-test.so", 1), 0);
     ggs_environment_leave("libggscope-test", settings, 2);
     assert_null(getenv("LD_PRELOAD"));
@@ -118,6 +129,7 @@ static void test_environment(void ** state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loaded_again), cmocka_unit_test(test_environment)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_loaded_again), cmocka_unit_test(test_wrapper),
+                                       cmocka_unit_test(test_environment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,30 @@ static void test_header_size(void ** state) {
     free(trace);
 }
 
+// A lane that was cut off within its first units.
+static void test_cut_lane(void ** state) {
+    (void) state;
+    static const int32_t tokens[] = {1};
+    fixture_process(&f);
+    tiny_graph(&f, 1);
+    tiny_run(&f, 1, 1, 0, 1, 0, 1, tokens, 0);
+    fixture_close(&f);
+    char * lane  = scratch_path(folder, "spool/lane-000-0000.seg");
+    char * spool = scratch_path(folder, "spool");
+    char * trace = scratch_path(folder, "cut.ggs");
+    for (off_t units = 3 * GGS_SPOOL_UNIT; units >= 0; units--) {
+        struct ggs_seal_options options = {.size = sizeof(options), .no_sync = true};
+        struct ggs_seal_result  result;
+        struct ggs_error        error;
+        assert_int_equal(truncate(lane, (off_t) sizeof(struct ggs_spool_header) + units), 0);
+        assert_int_equal(ggs_seal_spool(spool, trace, NULL, &options, &result, &error), 0);
+        assert_true(result.op_runs < 3);
+    }
+    free(lane);
+    free(spool);
+    free(trace);
+}
+
 // ---- the directory ----
 
 static bool exists(const char * name) {
@@ -278,8 +302,8 @@ static void test_half_removed_spool(void ** state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(losses),    TEST(segments_given_up),  TEST(garbage), TEST(header_size), TEST(run_without_a_lane),
-        TEST(directory), TEST(half_removed_spool),
+        TEST(losses),   TEST(segments_given_up),  TEST(garbage),   TEST(header_size),
+        TEST(cut_lane), TEST(run_without_a_lane), TEST(directory), TEST(half_removed_spool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

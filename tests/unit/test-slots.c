@@ -1,4 +1,5 @@
-// Slots while many threads use them: a search finds the run that a node belongs to, or none, also while the slot is given to another.
+// Slots used by many threads: a search finds the run of a node, or none, even while the slot is
+// reassigned. Nodes are never dereferenced: their addresses encode run and index.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -107,7 +108,8 @@ static unsigned opened(uint32_t run) {
     return ggs_slot_number(slot);
 }
 
-// A run that is late, because its thread had to wait for a processor, does not come behind a later one in the same lane.
+// A run that is late, because its thread waited for a CPU, does not follow a later one in the same
+// lane.
 static void test_lanes_in_order(void ** state) {
     (void) state;
     char *   folder = make_spool(1 << 30);
@@ -118,7 +120,7 @@ static void test_lanes_in_order(void ** state) {
     scratch_remove(folder);
 }
 
-// What was sealed while the program runs, and is gone, is room again; no more than that.
+// Space of segments that were sealed while the program runs becomes free, and no more.
 static void test_room_that_is_freed(void ** state) {
     (void) state;
     char *             folder = make_spool(2 * GGS_SPOOL_SEGMENT);
@@ -136,8 +138,8 @@ static void test_room_that_is_freed(void ** state) {
     scratch_remove(folder);
 }
 
-// Segments that ggscope has made are taken where they lie: nothing in the folder is renamed or made, which would wait for
-// whoever has the folder locked. Who reads the spool finds them by their headers.
+// Segments made by ggscope are used in place: nothing in the folder is renamed or made, which would
+// wait for a lock on the folder. Readers of the spool find them by their headers.
 static void test_segments_that_are_ready(void ** state) {
     (void) state;
     enum { READY = 3 };

@@ -16,6 +16,7 @@
 
 #include "base/system/clock.h"
 #include "stream-world.h"
+#include "stream/core.h"
 
 #if defined(__SANITIZE_THREAD__)
 static const bool with_forks = false; // a child of a fork cannot make threads then
@@ -28,11 +29,14 @@ enum { GRAPHS = 4 };
 static uint64_t only_seed, steps, streamed, seeds;
 
 static void choose_shape(struct shape * s, struct random * r) {
-    *s = (struct shape){.layers      = 2 + (uint32_t) random_below(r, 6),
-                        .dense       = 1 + (uint32_t) random_below(r, 3),
-                        .inputs      = 16 * (1 + (uint32_t) random_below(r, 4)),
-                        .uneven      = random_chance(r, 0.3),
-                        .expert_rows = 8 + (uint32_t) random_below(r, 120)};
+    *s         = (struct shape){.layers      = 2 + (uint32_t) random_below(r, 6),
+                                .dense       = 1 + (uint32_t) random_below(r, 3),
+                                .inputs      = 16 * (1 + (uint32_t) random_below(r, 4)),
+                                .uneven      = random_chance(r, 0.3),
+                                .mended      = random_chance(r, 0.2),
+                                .expert_rows = 8 + (uint32_t) random_below(r, 120)};
+    s->doubled = random_chance(r, 0.1);
+    s->looped  = !s->doubled && random_chance(r, 0.1);
     if (!random_chance(r, 0.8)) return;
     s->experts = 2 + (uint32_t) random_below(r, 30);
     s->used    = 1 + (uint32_t) random_below(r, s->experts < 8 ? s->experts : 8);
@@ -81,6 +85,29 @@ static void * run_beside(void * argument) {
     return NULL;
 }
 
+// A program that loads the same model once more, computes with it and unloads it, while the first
+// may be computing: weights are forgotten with the mapping where they were first used.
+struct twin {
+    struct model        model; // not mapped
+    struct ggs_stream * stream;
+    uint64_t            seed;
+};
+
+static void * load_and_unload(void * argument) {
+    struct twin *  t = argument;
+    struct random  r = {t->seed};
+    struct graph * g = malloc(sizeof(*g));
+    assert_non_null(g);
+    model_map(&t->model, t->stream);
+    graph_make(g, &t->model, 0, t->model.shape.layers, 1 + (uint32_t) random_below(&r, 3));
+    graph_choose(g, &r);
+    graph_run(g, t->stream, 1);
+    model_unmap(&t->model, t->stream);
+    graph_release(g);
+    free(g);
+    return NULL;
+}
+
 static void disturb(struct world * w, const struct model * m, struct random * r) {
     struct fake_memory * memory = &w->memory;
     switch (random_below(r, 12)) {
@@ -104,14 +131,17 @@ static void disturb(struct world * w, const struct model * m, struct random * r)
     }
 }
 
-static void one_step(struct world * w, struct model * m, struct graph * graphs, struct random * r) {
+static void one_step(struct world * w, struct model * m, struct twin * twin, struct graph * graphs, struct random * r) {
     struct graph * g = &graphs[random_below(r, GRAPHS)];
     disturb(w, m, r);
     for (uint32_t i = 0; i < GRAPHS; i++) graph_choose(&graphs[i], r);
     struct graph * other  = &graphs[random_below(r, GRAPHS)];
     struct beside  beside = {other, w->stream, 1 + (uint32_t) random_below(r, 3)};
     bool           two    = other != g && random_chance(r, 0.1);
-    pthread_t      thread;
+    bool           loads  = random_chance(r, 0.1);
+    pthread_t      thread, loader;
+    twin->seed = random_next(r);
+    if (loads) assert_int_equal(pthread_create(&loader, NULL, load_and_unload, twin), 0);
     if (two) assert_int_equal(pthread_create(&thread, NULL, run_beside, &beside), 0);
     for (uint64_t n = 1 + random_below(r, 4); n > 0; n--) {
         streamed += graph_run(g, w->stream, 1 + (uint32_t) random_below(r, WORLD_THREADS));
@@ -119,6 +149,8 @@ static void one_step(struct world * w, struct model * m, struct graph * graphs, 
         if (!two) graph_choose(g, r);
     }
     if (two) pthread_join(thread, NULL);
+    if (loads) pthread_join(loader, NULL);
+    assert_true(slots_are_sound(w));
     if (with_forks && !two && random_chance(r, 0.02)) fork_once(g, w->stream);
     if (random_chance(r, 0.03)) {
         model_unmap(m, w->stream);
@@ -131,6 +163,7 @@ static void one_seed(uint64_t seed) {
     struct shape               shape;
     struct model               m;
     struct world               w;
+    struct twin                twin = {.seed = seed};
     static struct graph        graphs[GRAPHS];
     struct ggs_stream_settings settings = {.predict = (int) random_below(&r, 4) - 1, .quiet = random_chance(&r, 0.5)};
     settings.keep                       = (enum ggs_keep) random_below(&r, 3);
@@ -145,6 +178,9 @@ static void one_seed(uint64_t seed) {
     faulty_file(&m);
     world_make(&w, &settings, limit_for(&m, (double) (15 + random_below(&r, 80)) / 100), false);
     w.memory.refuses_moves = random_chance(&r, 0.1);
+    w.stream->buffered     = random_chance(&r, 0.3);
+    twin.model             = m;
+    twin.stream            = w.stream;
     model_map(&m, w.stream);
     for (int i = 0; i < GRAPHS; i++) {
         uint32_t first = i < 3 ? 0 : (uint32_t) random_below(&r, shape.layers);
@@ -152,7 +188,7 @@ static void one_seed(uint64_t seed) {
         uint32_t n     = i == 0 ? 1 : 1 + (uint32_t) random_below(&r, random_chance(&r, 0.5) ? 6 : WORLD_TOKENS);
         graph_make(&graphs[i], &m, first, end, n);
     }
-    for (uint64_t n = 5 + random_below(&r, 40); n > 0; n--) one_step(&w, &m, graphs, &r);
+    for (uint64_t n = 5 + random_below(&r, 40); n > 0; n--) one_step(&w, &m, &twin, graphs, &r);
     for (int i = 0; i < GRAPHS; i++) graph_release(&graphs[i]);
     if (random_chance(&r, 0.5)) model_unmap(&m, w.stream);
     if (getenv("GGSCOPE_STREAM_LOUD") != NULL)

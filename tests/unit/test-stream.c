@@ -1,5 +1,5 @@
-// Unit tests of src/stream/memory and src/stream/disk/speed.c: limits of control groups, on trees
-// that look like /proc and /sys of machines that are not this one.
+// Unit tests of src/stream/memory and src/stream/disk/model-disk-speed.c: limits of control groups,
+// on trees that look like /proc and /sys of machines that are not this one.
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -16,10 +17,11 @@
 
 #include "base/stream-plan.h"
 #include "base/system/file.h"
-#include "stream/disk/speed.h"
+#include "stream/disk/disk.h"
+#include "stream/disk/model-disk-speed.h"
+#include "stream/memory/available-memory.h"
 #include "stream/memory/engine-buffers.h"
-#include "stream/memory/kernel.h"
-#include "stream/memory/limits.h"
+#include "stream/memory/machine-memory.h"
 #include "stream/memory/pressure.h"
 
 static char root[64], proc[96], groups[96];
@@ -142,13 +144,20 @@ static void test_pressure(void ** state) {
     put("/proc/self/cgroup", "0::/box\n");
     put("/proc/meminfo", "MemTotal: 67108864 kB\nMemAvailable:   33554432 kB\n");
     put("/sys/box/memory.max", "1073741824\n");
+    put("/sys/box/memory.high", "max\n");
     put("/sys/box/memory.current", "1000000000\n");
     put("/sys/box/memory.stat", "anon 600000000\nactive_file 300000000\ninactive_file 50000000\n");
     put("/sys/box/memory.events", "low 0\nhigh 0\nmax 0\n");
     ggs_pressure_open(&pressure, proc, groups, 1 << 20);
     assert_int_equal(pressure.n_groups, 1);
     assert_int_equal(ggs_pressure_left(&pressure, &told), 1073741824 - 650000000);
-    assert_false(told); // version 2 has no thresholds: it has to be looked at
+    assert_false(told);                        // version 2 has no thresholds: it has to be looked at
+    put("/sys/box/memory.max", "800000000\n"); // a limit may change at any time
+    assert_int_equal(ggs_pressure_left(&pressure, &told), 800000000 - 650000000);
+    put("/sys/box/memory.high", "700000000\n");
+    assert_int_equal(ggs_pressure_left(&pressure, &told), 700000000 - 650000000);
+    put("/sys/box/memory.high", "max\n");
+    put("/sys/box/memory.max", "1073741824\n");
     put("/sys/box/memory.current", "1073741824\n");
     put("/sys/box/memory.stat", "anon 1073741824\nactive_file 0\ninactive_file 0\n");
     assert_int_equal(ggs_pressure_left(&pressure, &told), 0);
@@ -263,7 +272,7 @@ static void test_disk_identity(void ** state) {
 static void test_disk_file(void ** state) {
     (void) state;
     char             path[PATH_MAX], other[PATH_MAX];
-    struct ggs_speed disk = {.sequential = 3000000000u, .random = 2500000000u, .depth = 8, .piece = 1 << 20}, found;
+    struct ggs_speed disk = {3000000000u, 2500000000u, 8, 1 << 20, 1200000000u}, found;
     setenv("XDG_CACHE_HOME", root, 1);
     assert_true(ggs_speed_path("host ext4 /dev/sda1 1000", path));
     assert_true(ggs_speed_path("host ext4 /dev/sda1 1001", other));
@@ -273,6 +282,12 @@ static void test_disk_file(void ** state) {
     assert_true(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
     assert_memory_equal(&found, &disk, sizeof(disk));
     assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1001", &found)); // another device
+    // Buffers cost a copy: they must gain a third.
+    assert_true(ggs_speed_wants_buffer(&disk));
+    disk.in_place = 2000000000u;
+    assert_false(ggs_speed_wants_buffer(&disk));
+    disk.in_place = 0; // not known
+    assert_false(ggs_speed_wants_buffer(&disk));
     // Every damage is seen: what it begins with, and numbers that cannot be.
     char   text[512];
     FILE * file = fopen(path, "re");
@@ -284,8 +299,9 @@ static void test_disk_file(void ** state) {
         fclose(file);
         assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
     }
-    const struct ggs_speed bad[] = {{0, 1, 8, 1 << 20}, {1, 0, 8, 1 << 20}, {1, 1, 0, 1 << 20}, {1, 1, 1000, 1 << 20},
-                                    {1, 1, 8, 0},       {1, 1, 8, 1000000}, {1, 1, 8, 1 << 30}};
+    const struct ggs_speed bad[] = {{0, 1, 8, 1 << 20, 0},    {1, 0, 8, 1 << 20, 0}, {1, 1, 0, 1 << 20, 0},
+                                    {1, 1, 1000, 1 << 20, 0}, {1, 1, 8, 0, 0},       {1, 1, 8, 1000000, 0},
+                                    {1, 1, 8, 1 << 30, 0}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_true(ggs_speed_write(path, "host ext4 /dev/sda1 1000", &bad[i]));
         assert_false(ggs_speed_read(path, "host ext4 /dev/sda1 1000", &found));
@@ -338,6 +354,18 @@ static void test_division(void ** state) {
         assert_int_equal(plan.ring + plan.kept + plan.spare, budget);
     }
     assert_false(ggs_stream_plan(&plan, 11 * mib)); // not even what a prompt reads of a layer
+    // A token reads all dense weights and few of the experts: slots do not displace those.
+    uint64_t half[50];
+    for (int i = 0; i < 50; i++) half[i] = 4 * mib;
+    struct ggs_stream_plan both = plan;
+    both.dense                  = half;
+    both.n_dense                = 50;
+    both.all_slots              = 2400 * mib;
+    both.largest_experts        = 20 * mib;
+    assert_true(ggs_stream_plan(&both, 250 * mib));
+    assert_true(both.slots == 0 && both.kept > 150 * mib);
+    assert_true(ggs_stream_plan(&both, 400 * mib));
+    assert_true(both.slots == 120 * mib && both.kept >= 200 * mib && both.ring == 0);
     struct ggs_stream_plan large = {.dense = dense, .n_dense = 5};
     assert_false(ggs_stream_plan(&large, 40 * mib)); // most of it would come through the page cache
     uint64_t many[51];
@@ -348,6 +376,66 @@ static void test_division(void ** state) {
     assert_true(large.ring >= 6 * mib && large.ring + large.kept <= 30 * mib);
     assert_false(ggs_stream_plan(&large, 6 * mib));
     assert_true(ggs_stream_nearly_all(128, 8, 40) && !ggs_stream_nearly_all(128, 8, 11));
+}
+
+// A disk whose reads take as long as they are told, by a clock that only they advance.
+static struct {
+    uint64_t     now, ns_per_mib, far_ns_per_mib, fail_at, reads;
+    const char * memory; // reads behind the first GGS_SPEED_MEMORY bytes are far
+} slow;
+
+static uint64_t slow_clock(void) {
+    return slow.now;
+}
+
+static void slow_submit(struct ggs_disk * disk, struct ggs_disk_read * read, enum ggs_urgency urgency) {
+    (void) disk, (void) urgency;
+    assert_true(read->offset + read->bytes <= 64u << 20);
+    assert_true(read->to >= slow.memory && !read->buffered);
+    bool far = read->to >= slow.memory + GGS_SPEED_MEMORY;
+    slow.now += (far ? slow.far_ns_per_mib : slow.ns_per_mib) * read->bytes >> 20;
+    read->done(read, ++slow.reads != slow.fail_at);
+}
+
+// Reads take `ns` for each MiB, and `far_ns` into memory that is not in the caches.
+static bool measure_slow(uint64_t ns, uint64_t far_ns, size_t bytes, struct ggs_speed * speed) {
+    struct ggs_disk disk   = {.submit = slow_submit};
+    char *          memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    slow.memory = memory, slow.ns_per_mib = ns, slow.far_ns_per_mib = far_ns, slow.now = 1, slow.reads = 0;
+    *speed                       = (struct ggs_speed){0};
+    struct ggs_speed_bench bench = {&disk, slow_clock, -1, 64 << 20, memory, bytes};
+    bool                   ok    = ggs_speed_measure(speed, &bench);
+    munmap(memory, bytes);
+    return ok;
+}
+
+static void test_disk_measured(void ** state) {
+    (void) state;
+    struct ggs_speed speed;
+    const double     gb = 1e9 / (1 << 20); // 1 GB/s in MiB
+    // 4 GB/s into the caches, 2 GB/s beside them: a copy pays.
+    assert_true(measure_slow((uint64_t) (1e9 / (4 * gb)), (uint64_t) (1e9 / (2 * gb)), GGS_SPEED_PLACES, &speed));
+    assert_true(speed.random > 3900000000u && speed.random < 4100000000u && speed.sequential == speed.random);
+    assert_true(speed.in_place > 1950000000u && speed.in_place < 2100000000u);
+    assert_true(ggs_speed_wants_buffer(&speed));
+    assert_int_equal(speed.piece, GGS_SPEED_MOST_PIECE);
+    assert_int_equal(speed.depth, 2); // deeper is no faster
+    // The same speed everywhere: read in place.
+    assert_true(measure_slow((uint64_t) (1e9 / (4 * gb)), (uint64_t) (1e9 / (4 * gb)), GGS_SPEED_PLACES, &speed));
+    assert_true(speed.in_place > 0 && !ggs_speed_wants_buffer(&speed));
+    // Too little memory to know: read in place.
+    assert_true(measure_slow((uint64_t) (1e9 / (4 * gb)), 0, GGS_SPEED_MEMORY, &speed));
+    assert_true(speed.in_place == 0 && !ggs_speed_wants_buffer(&speed));
+    // A slow disk is measured by fewer reads: 10 MB/s, one second at most.
+    assert_true(measure_slow(100000000, 100000000, GGS_SPEED_PLACES, &speed));
+    assert_true(slow.now < 2500000000u);
+    // A read that fails, whichever it is: nothing is known.
+    assert_true(measure_slow(100000000, 0, GGS_SPEED_MEMORY, &speed));
+    uint64_t reads = slow.reads;
+    for (slow.fail_at = 1; slow.fail_at <= reads; slow.fail_at++)
+        assert_false(measure_slow(100000000, 0, GGS_SPEED_MEMORY, &speed));
+    slow.fail_at = 0;
 }
 
 int main(void) {
@@ -362,6 +450,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pressure, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_identity, begin, end),
         cmocka_unit_test_setup_teardown(test_disk_file, begin, end),
+        cmocka_unit_test(test_disk_measured),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_division),
         cmocka_unit_test(test_pages),

@@ -12,13 +12,13 @@
 #include "analyze/machine/conditions.h"
 #include "analyze/memory/heat.h"
 #include "analyze/memory/occupancy.h"
-#include "analyze/memory/weights.h"
+#include "analyze/memory/weights-read.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/overview.h"
 #include "analyze/ops/roofline.h"
 #include "analyze/ops/same-op.h"
 #include "analyze/ops/totals.h"
-#include "base/limits.h"
+#include "base/machine-limits.h"
 #include "recording-fixture.h"
 
 static struct ggs_error error;
@@ -101,7 +101,8 @@ static void test_totals(void ** state) {
     recording_close(&r, &trace);
 }
 
-// A prompt and many tokens: the ops of tokens are compared with those of tokens, and of thousands some stand for others.
+// A prompt and many tokens: the ops of tokens are compared with those of tokens, and of thousands
+// some stand for others.
 static void test_same_op(void ** state) {
     (void) state;
     enum { TOKENS = 2500, MUL_MAT = 3 };
@@ -407,6 +408,63 @@ static void test_roofline(void ** state) {
     assert_int_equal(roofline.n, 4);
     assert_int_equal(roofline.row[0].phase, GGS_PHASE_GENERATE);
     ggs_roofline_release(&roofline);
+    recording_close(&r, &trace);
+}
+
+// Whose weights lie where nobody saw them come from: attention is told by what reads what.
+static void test_attention_of_unknown_weights(void ** state) {
+    (void) state;
+    struct recording    r;
+    struct ggs_trace    trace;
+    struct ggs_roofline roofline;
+    recording_open(&r);
+    uint64_t buffer = recording_buffer(&r, 1 << 20, GGS_CLASS_COMPUTE, 0, -1), t[8];
+    for (int i = 0; i < 8; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "t%d", i);
+        t[i] = recording_tensor(&r, name, F32, 8, 8, 1, in_buffer(buffer));
+    }
+    uint64_t          weight = recording_tensor(&r, "leaf_0", F32, 8, 8, 1, in_buffer(buffer));
+    struct ggs_tensor view   = {.type = F32, .ne = {8, 8, 1, 1}, .nb = {4, 32, 256, 256}, .buffer = buffer};
+    view.source              = GGS_SOURCE_BUFFER;
+    view.view                = recording_tensor(&r, "leaf_1", F32, 8, 8, 1, in_buffer(buffer));
+    uint64_t keys = recording_tensor_row(&r, "", view), values = recording_tensor_row(&r, "", view);
+    recording_node(&r, 1, OP_MUL_MAT, t[1], weight, t[0], 0); // queries
+    recording_node(&r, 1, OP_MUL_MAT, t[2], keys, t[1], 0);   // scores
+    recording_node(&r, 1, OP_ADD, t[3], t[2], t[0], 0);       // mask
+    recording_node(&r, 1, OP_SOFT_MAX, t[4], t[3], 0, 0);
+    recording_node(&r, 1, OP_MUL_MAT, t[5], values, t[4], 0);
+    recording_node(&r, 1, OP_MUL_MAT, t[6], weight, t[5], 0); // a router
+    recording_node(&r, 1, OP_SOFT_MAX, t[7], t[6], 0, 0);
+    recording_run(&r, &(struct ggs_run){.run = 1, .graph = 1, .phase = GGS_PHASE_GRAPH, .begin_ns = 0, .end_ns = 90});
+    for (uint64_t node = 0; node < 7; node++) recording_op_run(&r, 1, node, 0, (int64_t) node * 10, 10, 0, 0, 0);
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_roofline_compute(&roofline, &trace, &ggs_totals_all, &error), 0);
+    for (uint64_t i = 0; i < roofline.n; i++) {
+        const struct ggs_roofline_row * row = &roofline.row[i];
+        uint64_t expected = strcmp(row->op, "SOFT_MAX") == 0 || strcmp(row->op, "MUL_MAT") == 0 ? 20 : 0;
+        assert_int_equal(row->attention_ns, expected);
+    }
+    ggs_roofline_release(&roofline);
+    recording_close(&r, &trace);
+}
+
+static void test_stray_weights(void ** state) {
+    (void) state;
+    struct recording r;
+    struct ggs_trace trace;
+    recording_open(&r);
+    recording_file(&r, "model.gguf", 10000);
+    uint64_t buffer = recording_buffer(&r, 1 << 20, GGS_CLASS_COMPUTE, 0, -1);
+    uint64_t weight = recording_tensor(&r, "blk.0.attn_norm.weight", F32, 8, 1, 1, in_buffer(buffer));
+    // Moments of an optimizer are named after their weights.
+    uint64_t first  = recording_tensor(&r, "AdamW m for blk.0.attn_norm.weight", F32, 8, 1, 1, in_buffer(buffer));
+    uint64_t second = recording_tensor(&r, "AdamW v for blk.0.attn_norm.weight", F32, 8, 1, 1, in_buffer(buffer));
+    recording_node(&r, 1, OP_OPT_STEP_ADAMW, weight, weight, first, second);
+    recording_done(&r, &trace);
+    struct ggs_stray_weights stray = ggs_trace_stray_weights(&trace);
+    assert_int_equal(stray.n, 1);
+    assert_int_equal(stray.bytes, 32);
     recording_close(&r, &trace);
 }
 
@@ -795,6 +853,34 @@ static void test_estimate(void ** state) {
     recording_close(&r, &trace);
 }
 
+// A run that a device still works on has no lane beside the one of the device's queue.
+static void test_lanes_of_interrupted_runs(void ** state) {
+    (void) state;
+    struct recording    r;
+    struct ggs_trace    trace;
+    struct ggs_overview o;
+    small_recording_with_gpu(&r, "Vulkan0");
+    for (uint64_t i = 0; i < 2; i++) {
+        struct ggs_run run = {.run      = 3 + i,
+                              .graph    = 1,
+                              .step     = -1,
+                              .slot     = i == 0 ? 1026 : -1,
+                              .begin_ns = 5000 + 5000 * (int64_t) i,
+                              .end_ns   = i == 0 ? 9000 : 10000,
+                              .threads  = i == 0,
+                              .flags    = i == 0 ? 0 : GGS_RUN_INTERRUPTED,
+                              .device   = 2};
+        recording_run(&r, &run);
+    }
+    recording_done(&r, &trace);
+    assert_int_equal(ggs_overview_compute(&o, &trace, &error), 0);
+    assert_int_equal(o.interrupted_runs, 1);
+    assert_true(ggs_overview_lane(&o, 1026, 0) >= 0);
+    assert_int_equal(ggs_overview_whole(&o, 2), -1);
+    ggs_overview_release(&o);
+    recording_close(&r, &trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_by_name),
@@ -810,9 +896,12 @@ int main(void) {
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_threads_have_times_and_no_bytes),
         cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_attention_of_unknown_weights),
+        cmocka_unit_test(test_stray_weights),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_overview),
         cmocka_unit_test(test_lanes_of_opaque_runs),
+        cmocka_unit_test(test_lanes_of_interrupted_runs),
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_occupancy),
         cmocka_unit_test(test_same_op),

@@ -14,7 +14,7 @@
 #include "base/system/file.h"
 #include "sealing-fixture.h"
 #include "trace/block.h"
-#include "trace/seal/clock.h"
+#include "trace/seal/tick-clock.h"
 
 // ---- columns ----
 
@@ -523,6 +523,38 @@ static void test_refusals(void ** state) {
     ggs_mapping_close(&whole);
 }
 
+// A directory that promises other rows than the index has, with valid checksums: whoever reserves
+// memory for them would exhaust it.
+static void test_promised_rows(void ** state) {
+    (void) state;
+    struct ggs_mapping       whole = sealed_trace();
+    struct ggs_error         error;
+    struct ggs_reader *      reader;
+    struct ggs_trace_trailer trailer;
+    uint8_t *                copy = malloc(whole.size);
+    uint8_t *                end  = copy + whole.size - sizeof(trailer);
+    memcpy(copy, whole.data, whole.size);
+    memcpy(&trailer, end, sizeof(trailer));
+    for (uint64_t i = 0; i < trailer.directories; i++) {
+        struct ggs_directory right, wrong;
+        uint8_t *            at = copy + trailer.directory + i * sizeof(right);
+        memcpy(&right, at, sizeof(right));
+        for (unsigned k = 0; k < 4; k++) {
+            wrong = right;
+            wrong.rows += (const uint64_t[]){1ull << 38, 1, UINT64_MAX, 0}[k];
+            memcpy(at, &wrong, sizeof(wrong));
+            trailer.directory_checksum =
+                XXH3_64bits(copy + trailer.directory, trailer.directories * sizeof(struct ggs_directory));
+            trailer.checksum = XXH3_64bits(&trailer, offsetof(struct ggs_trace_trailer, checksum));
+            memcpy(end, &trailer, sizeof(trailer));
+            assert_int_equal(ggs_reader_open_memory(&reader, copy, whole.size, &error), k == 3 ? 0 : GGS_FORMAT);
+            if (k == 3) ggs_reader_close(reader);
+        }
+    }
+    free(copy);
+    ggs_mapping_close(&whole);
+}
+
 // A chunk of a kind that a later version may have is skipped.
 static void test_unknown_chunk(void ** state) {
     (void) state;
@@ -592,6 +624,7 @@ int main(void) {
         TEST(cut_files),
         TEST(wrong_bytes),
         TEST(refusals),
+        TEST(promised_rows),
         TEST(unknown_chunk),
         cmocka_unit_test(test_manual),
     };

@@ -34,7 +34,8 @@ static void test_every_round_tries_each_variant_once(void ** state) {
     }
 }
 
-// When each variant is tried on average, over `rounds` rounds of n: the effect that a linear drift has.
+// When each variant is tried on average, over `rounds` rounds of n: the effect that a linear drift
+// has.
 static void mean_times(unsigned n, unsigned rounds, uint64_t seed, double * means) {
     for (unsigned i = 0; i < n; i++) means[i] = 0;
     for (unsigned round = 0; round < rounds; round++) {

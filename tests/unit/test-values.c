@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "capture/values/kernel.h"
+#include "capture/values/half-floats.h"
+#include "capture/values/row-summary.h"
 
 enum { MOST = 3 * GGS_VALUES_PIECE };
 static float values[MOST];
@@ -92,6 +93,81 @@ static void test_instructions(void ** state) {
         ggs_values_kernel_init(false);
         struct ggs_spool_value best = sum_row(lengths[i]);
         assert_memory_equal(&portable, &best, sizeof(best));
+    }
+}
+
+// Rows at once are what their pieces are, with and without elements that are not finite.
+static void test_rows(void ** state) {
+    enum { ROWS = 5, WITH_NAN = 2, GAP = 3 };
+    static float rows[ROWS * (GGS_VALUES_PIECE + GAP)];
+    (void) state;
+    for (int portable = 0; portable < 2; portable++) {
+        ggs_values_kernel_init(portable != 0);
+        for (unsigned i = 0; i < LENGTHS && lengths[i] <= GGS_VALUES_PIECE; i++) {
+            struct ggs_spool_value out[ROWS];
+            uint32_t               n = lengths[i];
+            for (unsigned r = 0; r < ROWS; r++) {
+                fill(200 + i * ROWS + r, n);
+                if (r == WITH_NAN) values[n / 2] = NAN;
+                memcpy(rows + r * (n + GAP), values, n * sizeof(float));
+            }
+            memset(out, 0xff, sizeof(out));
+            ggs_values_rows(out, rows, (n + GAP) * sizeof(float), n, ROWS);
+            for (unsigned r = 0; r < ROWS; r++) {
+                memcpy(values, rows + r * (n + GAP), n * sizeof(float));
+                struct ggs_spool_value piece = sum_row(n);
+                assert_int_equal(piece.nan, r == WITH_NAN);
+                out[r].token = piece.token;
+                assert_memory_equal(&out[r], &piece, sizeof(piece));
+            }
+        }
+    }
+}
+
+// The definition of hash and sketch: recordings of all versions compare with each other.
+static void test_definition(void ** state) {
+    static const struct {
+        uint32_t n, largest;
+        uint64_t hash;
+        float    first, last; // buckets of the sketch
+    } expected[] = {
+        {3, 0, 0xc38d56f81644bd3c, -2020.19727f, 0},
+        {64, 18, 0xcad85aada99f41cb, 839.856445f, -1677.23926f},
+        {4095, 2920, 0x2ff952694af64b93, -16509.6035f, -4916.07764f},
+        {GGS_VALUES_PIECE, 1234, 0x324a54bcfad4f660, 3275.49268f, 14349.2939f},
+        {5632, 816, 0x6baaf02a9db14007, 7082.21191f, 13179.4785f},
+    };
+    (void) state;
+    ggs_values_kernel_init(false);
+    for (unsigned i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        fill(i + 7, MOST);
+        struct ggs_spool_value row = sum_row(expected[i].n);
+        assert_int_equal(row.largest, expected[i].largest);
+        assert_int_equal(row.hash, expected[i].hash);
+        assert_true(row.sketch[0] == expected[i].first && row.sketch[GGS_VALUE_SKETCH - 1] == expected[i].last);
+    }
+}
+
+// All numbers of both types, by their definition; a NaN stays one, with its sign.
+static void test_half_floats(void ** state) {
+    (void) state;
+    for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
+        uint16_t half     = (uint16_t) bits;
+        int      exponent = (int) (bits >> 10 & 0x1f), fraction = (int) (bits & 0x3ff);
+        double   expected = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+        float    value, wide;
+        uint32_t wide_bits;
+        if (exponent == 31) expected = fraction == 0 ? INFINITY : NAN;
+        if (bits >> 15 != 0) expected = -expected;
+        ggs_values_from_f16(&half, &value, 1);
+        assert_int_equal(signbit(value) != 0, bits >> 15);
+        if (isnan(expected))
+            assert_true(isnan(value));
+        else
+            assert_true((double) value == expected);
+        ggs_values_from_bf16(&half, &wide, 1);
+        memcpy(&wide_bits, &wide, sizeof(wide_bits));
+        assert_int_equal(wide_bits, bits << 16);
     }
 }
 
@@ -193,7 +269,10 @@ int main(void) {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_sketch_estimates_lengths),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_definition),
         cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_half_floats),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_sketch),
     };

@@ -141,8 +141,8 @@ uintptr_t                        ggs_resolve_other[2];
 
 void ggs_capture_stop_full(void) {}
 
-const struct ggs_backend_kind ggs_backend_kind_cuda = {.prefix = "CUDA"};
-const struct ggs_backend_kind ggs_backend_kind_rpc  = {.prefix = "RPC", .remote = true};
+const struct ggs_backend_kind ggs_backend_kind_cuda = {.asks = true};
+const struct ggs_backend_kind ggs_backend_kind_rpc  = {.asks = false};
 
 int ggs_journal_append(unsigned type, const struct ggs_piece * pieces, unsigned n) {
     static char copy[65536];

@@ -1,5 +1,5 @@
-// A Vulkan loader whose functions do nothing, and what src/capture/device wants of the rest of the capture library:
-// for programs that use these files by themselves.
+// A Vulkan loader whose functions do nothing, and what src/capture/device wants of the rest of the
+// capture library: for programs that use these files by themselves.
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,8 @@
 
 enum { STAND_IN_DEVICES = 4 };
 
-// A device whose queries can be reset by the host. Its handle serves as that of its command buffers too.
+// A device whose queries can be reset by the host. Its handle serves as that of its command buffers
+// too.
 VkDevice stand_in_create(void);
 void     stand_in_destroy(VkDevice device);
 // Queries whose results were read so far.

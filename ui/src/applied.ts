@@ -1,4 +1,5 @@
-// Which parts of the selection the view that is shown takes into account. The others are struck through in the list of what is selected.
+// The parts of the selection that the current view applies. The list of the selection strikes the
+// others through.
 import { signal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import type { Selection } from "./state";
@@ -6,7 +7,7 @@ import type { Selection } from "./state";
 export type Part = keyof Selection;
 export const applied = signal<readonly Part[]>([]);
 
-// Call it in the component of a view, or of that part of a view that is shown.
+// Call it in the component of a view, or of its visible part.
 export function useApplied(...parts: Part[]): void {
     useLayoutEffect(() => {
         applied.value = parts;

@@ -1,14 +1,15 @@
-// The one way to data: ask(path) answers a request path such as "/api/x/0/summary" with JSON or with Columns. In a report, which has no
-// server, its engine answers the same paths with the same bytes (data-report.ts).
+// Requests data: ask(path) answers a path such as "/api/x/0/summary" with JSON or with Columns. A
+// report has no server; its engine answers the same paths with the same bytes (data-report.ts).
 //
-// Slow answers are jobs: the server says 202 with its progress until the result is there; everything here asks again by itself.
-// Answers are kept (a few dozen) and shared: two views that ask the same thing cause one request.
+// Slow answers are jobs: the server replies 202 with the progress until the result is ready. The
+// functions here repeat the request. A few dozen answers are cached and shared: two views with the
+// same question cause one request.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { type Columns, parse } from "./columns";
 import { reportAnswer } from "./data-report";
 import type { Reply as EngineReply } from "./engine";
-import { begins } from "./under-way";
+import { beginWork } from "./under-way";
 
 declare const REPORT: boolean; // set by build.mjs
 
@@ -21,13 +22,15 @@ export class AskError extends Error {
     }
 }
 
-// What became of the last request: a server that answers, none, or one that does not know this page (it was started again). The page
-// keeps what it shows and asks again.
+// The result of the last request: the server answers, cannot be reached, or does not know this page
+// because it was restarted. The page keeps its contents and tries again.
 export const server = signal<"answers" | "gone" | "refuses">("answers");
-// Grows when what was answered before may be out of date (a live recording went on, the server came back).
+// Increases when cached answers may be out of date: a live recording continued, or the server came
+// back.
 export const revision = signal(0);
 
-// Cached answers and requests under way are dropped: a caller that waits still gets its answer, later ones ask again.
+// Drops cached answers and pending requests. A caller that waits still gets its answer; later ones
+// ask again.
 export function refresh(): void {
     kept.clear();
     flights.clear();
@@ -43,7 +46,8 @@ interface Progress {
 }
 type Reply = { done: true; answer: unknown } | { done: false; progress: number };
 
-// The page's own address ends with a slash, behind the part that opens the server: everything is asked for below it.
+// The page's address ends with a slash after the part that grants access. All paths are relative to
+// it.
 async function fromServer(path: string, abort?: AbortSignal): Promise<EngineReply> {
     try {
         const response = await fetch(`.${path}`, { signal: abort ?? null, headers: { Accept: "application/json, application/octet-stream" } });
@@ -58,17 +62,17 @@ async function fromServer(path: string, abort?: AbortSignal): Promise<EngineRepl
     }
 }
 
-// A server that is busy (503) is asked again while there is patience.
+// A busy server (503) is asked again while `patience` is above 0.
 async function request(path: string, patience: number, onProgress?: (progress: number) => void, abort?: AbortSignal, whole = false): Promise<Reply> {
     const { status, json, body } = await (REPORT ? reportAnswer(path, onProgress, abort) : fromServer(path, abort));
-    const told = () => JSON.parse(new TextDecoder().decode(body)) as unknown;
+    const parsed = () => JSON.parse(new TextDecoder().decode(body)) as unknown;
     if (status === 503 && patience > 0 && !REPORT) return { done: false, progress: 0 };
     if (status < 200 || status > 299) {
-        const said = json ? (told() as { error?: string }).error : undefined;
-        throw new AskError(status, said ?? `The server refused ${path} with status ${status}.`);
+        const reason = json ? (parsed() as { error?: string }).error : undefined;
+        throw new AskError(status, reason ?? `The server refused ${path} with status ${status}.`);
     }
-    if (status === 202) return { done: false, progress: (told() as Progress).progress };
-    return { done: true, answer: whole ? body : json ? told() : parse(body) };
+    if (status === 202) return { done: false, progress: (parsed() as Progress).progress };
+    return { done: true, answer: whole ? body : json ? parsed() : parse(body) };
 }
 
 function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
@@ -81,10 +85,11 @@ function pause(milliseconds: number, abort?: AbortSignal): Promise<void> {
     });
 }
 
-// Answers when the result is there, however long the job takes. `onProgress` hears numbers from 0 to 1 on the way.
+// Resolves with the result, however long the job takes. Calls `onProgress` with numbers from 0 to
+// 1.
 export async function askJob<T>(path: string, onProgress?: (progress: number) => void, abort?: AbortSignal, whole = false): Promise<T> {
     const asked = revision.peek();
-    const over = begins();
+    const over = beginWork();
     try {
         for (let patience = busyTries; ; patience--) {
             const reply = await request(path, patience, onProgress, abort, whole);
@@ -100,14 +105,14 @@ export async function askJob<T>(path: string, onProgress?: (progress: number) =>
     }
 }
 
-// A file, byte by byte: nothing that the page keeps.
+// Requests a file as bytes. It is not cached.
 export const askFile = (path: string): Promise<ArrayBuffer> => askJob<ArrayBuffer>(path, undefined, undefined, true);
 
 export async function ask<T>(path: string, abort?: AbortSignal): Promise<T> {
     return kept.has(path) ? (kept.get(path) as T) : askJob<T>(path, undefined, abort);
 }
 
-// ---- answers kept, the least recently used goes first
+// ---- cached answers; the least recently used is evicted first
 
 const kept = new Map<string, unknown>();
 
@@ -117,7 +122,7 @@ function keep(path: string, answer: unknown): void {
     if (kept.size > keptAnswers) kept.delete(kept.keys().next().value!);
 }
 
-// ---- requests under way, shared by all who wait for the same path
+// ---- pending requests, shared by all callers of a path
 
 interface Flight {
     waiting: Set<Waiting>;
@@ -162,7 +167,7 @@ async function fly(path: string, flight: Flight): Promise<void> {
 
 export interface Answer<T> {
     data: T | null;
-    progress: number | null; // of a job under way
+    progress: number | null; // of a pending job
     error: AskError | null;
 }
 
@@ -170,8 +175,9 @@ interface Held extends Answer<unknown> {
     path: string | null;
 }
 
-// What the server says to `path`; null asks nothing. Asks again while a job runs and after refresh(), and lets go of the request when
-// the path changes. With `keep` the previous path's data stays until the new one's is there (for canvases that would flicker).
+// The answer to `path`; null asks nothing. It asks again while a job runs and after refresh(), and
+// aborts the request when the path changes. With `keep`, the data of the previous path stays until
+// the new data arrives, so that canvases do not flicker.
 export function useAsk<T>(path: string | null, options: { keep?: boolean } = {}): Answer<T> {
     const [held, hold] = useState<Held>({ path: null, data: null, progress: null, error: null });
     const now = revision.value;

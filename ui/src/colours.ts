@@ -1,5 +1,6 @@
-// Colours: Okabe-Ito per family of ops, always with a pattern and a name as well; cividis on a log scale for heat. Everything that a
-// theme changes is a CSS variable, and canvases read it from there: theme() is the current set, and changes when the system's does.
+// Colours: Okabe-Ito per family of ops, always with a pattern and a name; cividis on a log scale
+// for heat. All themed colours are CSS variables. Canvases read them through theme(), which changes
+// with the system's theme.
 import { signal } from "@preact/signals";
 
 export type Pattern = "solid" | "diagonal" | "dots" | "horizontal" | "vertical" | "cross" | "back" | "none";
@@ -11,7 +12,6 @@ export interface Family {
     pattern: Pattern;
 }
 
-// The inks: black on the light ones, white on blue and on the darker ones.
 export const families: readonly Family[] = [
     { name: "matrix product", colour: "#0072b2", ink: "#ffffff", pattern: "solid" },
     { name: "attention", colour: "#e69f00", ink: "#000000", pattern: "diagonal" },
@@ -33,20 +33,24 @@ const patterns: [RegExp, number][] = [
     [/^(ADD|MUL|SUB|SCALE|GLU|UNARY|SQR|SQRT|LOG|SIN|COS|LEAKY|SILU|GELU|RELU|TANH|EXP|NEG|ABS|STEP|SIGMOID|SWIGLU|MAP|CUSTOM)/, 3],
 ];
 
-const known = new Map<string, Family>();
+const familiesByOp = new Map<string, Family>();
 
 export function opFamily(op: string): Family {
-    let family = known.get(op);
+    let family = familiesByOp.get(op);
     if (!family) {
         family = families[patterns.find(([pattern]) => pattern.test(op))?.[1] ?? 7]!;
-        known.set(op, family);
+        familiesByOp.set(op, family);
     }
     return family;
 }
 
+// Of steps: in the strip of tokens, the timeline and the roofline.
+export const phaseColour = (phase: string) => opFamily({ PROMPT: "ROPE", MIXED: "ARGSORT", VERIFY: "NORM", WARMUP: "" }[phase] ?? "ADD").colour;
+
 // ---- heat
 
-// Cividis at even steps; between them colours are mixed linearly, which cannot be told from the full table by eye.
+// Cividis at even steps. Linear interpolation between them is indistinguishable from the full
+// table.
 const cividis = [
     [0, 34, 78], [8, 51, 112], [53, 69, 108], [79, 87, 108], [102, 105, 112], [125, 124, 120],
     [149, 144, 118], [174, 165, 109], [200, 187, 92], [228, 209, 69], [254, 232, 56],
@@ -59,10 +63,11 @@ function mix(v: number): [number, number, number] {
     return [0, 1, 2].map((c) => Math.round(a[c]! + (b[c]! - a[c]!) * t)) as [number, number, number];
 }
 
-// The scale begins where it can be told from what is untouched: 3:1 at least on a dark page, which leaves its darker half out.
+// The scale begins where it contrasts with untouched cells: by at least 3:1 on a dark page, which
+// excludes its darker half.
 const firsts = { light: 0.2, dark: 0.47 };
 let scale: keyof typeof firsts = "light";
-let scaled: [number, number, number][] | null = null; // made when it is needed
+let scaled: [number, number, number][] | null = null; // computed on first use
 
 export function heatFor(scheme: keyof typeof firsts): void {
     if (scale !== scheme) scaled = null;
@@ -81,7 +86,7 @@ export function heatRgb(v: number): readonly [number, number, number] {
     return scaled[Math.round(Math.min(1, Math.max(0, v)) * 255)]!;
 }
 
-// Where n of at most `most` lies on the log scale from 0 (one) to 1.
+// Position of n on a log scale that maps 1 to 0 and `most` to 1.
 export function heatOf(n: number, most: number): number {
     if (n <= 1 || most <= 1) return n >= most && most > 0 && n > 0 ? 1 : 0;
     return Math.log(n) / Math.log(most);
@@ -104,7 +109,8 @@ export const slower = "var(--slower)";
 const names = ["surface", "raised", "sunken", "ink", "faint", "line", "accent", "chosen", "focus", "hatch", "empty", "wait", "stall", "diskwait", "faster", "slower", "kv", "compute", "weights", "io", "other", "warn"] as const;
 export type Theme = Record<(typeof names)[number], string> & { dark: boolean; forced: boolean };
 
-// Any colours that CSS knows, system colours too, as #rrggbb: pixel strips need the numbers. A canvas for all of them: each takes 1 ms.
+// Converts any CSS colours, including system colours, to #rrggbb for pixel strips. All share one
+// canvas, because each canvas takes 1 ms.
 function resolved(colours: readonly string[]): string[] {
     const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
     colours.forEach((colour, i) => {
@@ -127,16 +133,16 @@ function readTheme(): Theme {
 
 const current = signal<Theme | null>(null);
 
-// Canvases that call this in a component or an effect are drawn again when the theme changes.
+// Components and effects that call this redraw when the theme changes.
 export function theme(): Theme {
     return current.value ?? (current.value = readTheme());
 }
 
-// Device pixels to a pixel of the page.
+// Device pixels per CSS pixel.
 let asked: number | null = null;
 export const density = (): number => asked ?? (window.devicePixelRatio || 1);
 
-// Everything is drawn light on white, and so fine, while `make` takes a picture of it.
+// Draws light on white at the resolution `fine` while `make` runs.
 export async function inFigure<T>(fine: number, make: () => Promise<T> | T): Promise<T> {
     const draw = async (isFigure: boolean) => {
         asked = isFigure ? fine : null;

@@ -1,5 +1,7 @@
-// The binary answers of the server: one JSON header, then typed columns that are viewed in place, never copied.
-//     "GGSC", u32 version, u32 header length, u32 0, header JSON padded with spaces to 8, columns (8-byte aligned)
+// The server's binary answers: a JSON header, then typed columns, which are viewed in place and not
+// copied:
+//     "GGSC", u32 version, u32 header length, u32 0, header JSON padded with spaces to 8,
+//     columns (8-byte aligned)
 
 export type Column = Uint8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float64Array;
 
@@ -29,7 +31,7 @@ const kinds = {
 
 const preamble = 16;
 
-// Throws an Error with one sentence where the bytes are not such an answer.
+// Throws an Error with one sentence if the bytes are not such an answer.
 export function parse(buffer: ArrayBuffer): Columns {
     const view = new DataView(buffer);
     if (buffer.byteLength < preamble || view.getUint32(0, false) !== 0x47475343)

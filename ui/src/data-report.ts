@@ -1,11 +1,13 @@
-// The data of a report: its trace, embedded in the page, and the module that answers as the server would (engine.ts), in a worker. Both
-// stand in the page as text, because a page that was opened from a file may load nothing.
+// The data of a report: its embedded trace, and a worker with the module that answers like the
+// server (engine.ts). Both are text in the page, because a page opened from a file cannot load
+// anything.
 //
 //     <script type="text/plain" id="ggscope-engine">      engine-worker.ts, built
 //     <script type="text/plain" id="ggscope-module">      the module: gzip, base64
-//     <script type="application/json" class="ggscope-experiment"> and <script type="text/plain" class="ggscope-trace">, a pair of each
+//     <script type="application/json" class="ggscope-experiment"> and
+//     <script type="text/plain" class="ggscope-trace">      a pair for each experiment
 import type { Reply } from "./engine";
-import type { Opening, Question, Told } from "./engine-worker";
+import type { Opening, Question, WorkerMessage } from "./engine-worker";
 
 type WithoutNumber<T> = T extends unknown ? Omit<T, "number"> : never;
 
@@ -13,7 +15,7 @@ let worker: Worker | null = null;
 let asked = 0;
 const waiting = new Map<number, { done(reply: Reply | number): void; failed(problem: Error): void; progress?: ((share: number) => void) | undefined }>();
 
-// One question at a time: what nobody waits for any more when its turn comes is not asked.
+// One question at a time. A question that nobody waits for when its turn comes is dropped.
 let before: Promise<unknown> = Promise.resolve();
 
 function send(question: WithoutNumber<Question>, progress?: (share: number) => void, abort?: AbortSignal): Promise<Reply | number> {
@@ -29,12 +31,12 @@ function send(question: WithoutNumber<Question>, progress?: (share: number) => v
     return mine;
 }
 
-function hear({ data: told }: MessageEvent<Told>): void {
-    const who = waiting.get(told.number);
-    if ("progress" in told) return who?.progress?.(told.progress);
-    waiting.delete(told.number);
-    if ("problem" in told) who?.failed(new Error(told.problem));
-    else who?.done(told.reply);
+function hear({ data: message }: MessageEvent<WorkerMessage>): void {
+    const who = waiting.get(message.number);
+    if ("progress" in message) return who?.progress?.(message.progress);
+    waiting.delete(message.number);
+    if ("problem" in message) who?.failed(new Error(message.problem));
+    else who?.done(message.reply);
 }
 
 function fail(message: string): void {
@@ -55,7 +57,7 @@ async function start(): Promise<void> {
     for (const [i, about] of document.querySelectorAll(".ggscope-experiment").entries()) {
         const opening = { ...(JSON.parse(textOf(about)) as Omit<Opening, "trace">), trace: textOf(traces[i] ?? null) };
         await send({ open: opening });
-        traces[i]?.remove(); // the engine has it now
+        traces[i]?.remove(); // the engine has a copy
     }
 }
 
@@ -66,7 +68,7 @@ export async function reportAnswer(path: string, progress?: (share: number) => v
     return (await send({ ask: path }, progress, abort)) as Reply;
 }
 
-// Opens another trace, and returns its number.
+// Opens another trace and returns its number.
 export async function openTrace(name: string, trace: ArrayBuffer): Promise<number> {
     await (started ??= start());
     return (await send({ open: { path: name, directory: name, name, state: "complete", files: [], trace } })) as number;

@@ -1,8 +1,9 @@
-// The engine of a report, in a thread of its own so that the page stays alive while it works. In comes one question at a time, each is
-// answered with its number: { progress } now and then, at last { reply } or { problem }.
+// The engine of a report in a worker thread, so that the page stays responsive. It receives one
+// question at a time and answers with the question's number: any number of { progress }, then {
+// reply } or { problem }.
 import { Engine, type Reply } from "./engine";
 
-// A file that the server would find, by its beginning.
+// The head of a file that the server would read.
 export interface FileHead {
     path: string;
     bytes: number; // of the whole file
@@ -18,12 +19,12 @@ export interface Opening {
     trace: string | ArrayBuffer; // base64, or the bytes
 }
 export type Question = { number: number } & ({ start: string } | { open: Opening } | { ask: string });
-export type Told = { number: number; progress: number } | { number: number; problem: string } | { number: number; reply: Reply | number };
+export type WorkerMessage = { number: number; progress: number } | { number: number; problem: string } | { number: number; reply: Reply | number };
 
-// The page's types know only windows.
+// TypeScript's DOM types describe windows only.
 const scope = self as unknown as {
     onmessage: ((event: { data: Question }) => void) | null;
-    postMessage(message: Told, transfer?: Transferable[]): void;
+    postMessage(message: WorkerMessage, transfer?: Transferable[]): void;
 };
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
@@ -40,15 +41,15 @@ async function unpack(base64: string): Promise<Uint8Array<ArrayBuffer>> {
 
 let engine: Engine;
 
-// ---- progress: not more often than somebody can see
+// ---- progress, limited to a visible rate
 
 let answering = 0;
-let lastTold = 0;
+let lastReport = 0;
 
-function tell(progress: number): void {
+function reportProgress(progress: number): void {
     const now = performance.now();
-    if (now - lastTold < 100) return;
-    lastTold = now;
+    if (now - lastReport < 100) return;
+    lastReport = now;
     scope.postMessage({ number: answering, progress });
 }
 
@@ -62,14 +63,14 @@ async function open({ path, directory, name, state, files, trace }: Opening): Pr
 async function answer(question: Question): Promise<Reply | number> {
     if ("ask" in question) return engine.ask(question.ask);
     if ("open" in question) return open(question.open);
-    engine = await Engine.start(await unpack(question.start), tell);
+    engine = await Engine.start(await unpack(question.start), reportProgress);
     return 0;
 }
 
 async function hear(question: Question): Promise<void> {
     const { number } = question;
     answering = number;
-    lastTold = performance.now();
+    lastReport = performance.now();
     try {
         const reply = await answer(question);
         scope.postMessage({ number, reply }, typeof reply === "object" ? [reply.body] : []);

@@ -1,7 +1,8 @@
-// The server's answers without a server: the WebAssembly module of src/wasm (module.c tells what it exports), and what it wants of its host.
+// Answers without a server: runs the WebAssembly module of src/wasm (module.c lists its exports)
+// and provides its imports.
 
 export interface Reply {
-    status: number; // HTTP's
+    status: number; // HTTP status
     json: boolean; // else columns
     body: ArrayBuffer;
 }
@@ -27,10 +28,10 @@ const memoryOut = `This is more than the browser gives a page of memory. ${elsew
 export class Engine {
     private constructor(private readonly module: Exports) {}
 
-    // `progress` hears numbers from 0 to 1 while a question is answered.
+    // Calls `progress` with numbers from 0 to 1 while a question is answered.
     static async start(code: BufferSource, progress: (share: number) => void): Promise<Engine> {
         const module = await WebAssembly.compile(code);
-        // What its C library wants of a system. There is none: EBADF.
+        // Imports of the module's C library. There is no system: every call fails with EBADF.
         const system = WebAssembly.Module.imports(module).filter(({ module: from }) => from === "wasi_snapshot_preview1");
         const instance = await WebAssembly.instantiate(module, {
             ggscope: { progress },
@@ -41,7 +42,7 @@ export class Engine {
         return new Engine(exports);
     }
 
-    // Memory with these bytes in it.
+    // Copies bytes into the module's memory.
     private place(bytes: Uint8Array): number {
         const at = this.module.ggs_new(bytes.length) >>> 0;
         if (at === 0) throw new Error(memoryOut);
@@ -58,14 +59,15 @@ export class Engine {
         }
     }
 
-    // A file that the module finds at this path: a trace, or the beginning of a model of `size` bytes.
+    // Adds a file at this path: a trace, or the head of a model of `size` bytes.
     addFile(path: string, bytes: Uint8Array, size: number): void {
         const data = this.place(bytes);
         const failed = this.withTexts([path], (at) => this.module.ggs_add_file(at, data, bytes.length, size));
         if (failed) throw new Error(memoryOut);
     }
 
-    // Opens the trace at a path as the next experiment and returns its number. Where it cannot be opened, /api/experiments says why.
+    // Opens the trace at a path as the next experiment and returns its number. If it cannot be
+    // opened, /api/experiments gives the reason.
     addExperiment(path: string, directory: string, name: string, state: string): number {
         const number = this.withTexts([path, directory, name, state], (...at) => this.module.ggs_add_experiment(at[0]!, at[1]!, at[2]!, at[3]!));
         if (number < 0) throw new Error(memoryOut);

@@ -1,4 +1,4 @@
-// Numbers for people, in the same words as the command line: "1.21 MiB", "34.5 us", "1,234,567", "12.3 %".
+// Numbers as text, formatted like the command line's: "1.21 MiB", "34.5 us", "1,234,567", "12.3 %".
 
 // Three significant digits: 1.21, 12.1, 121.
 function scaled(value: number, unit: string): string {
@@ -27,7 +27,7 @@ export function time(ns: number): string {
     return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
-// A point in time on an axis whose ticks are `step` ns apart: just enough digits to tell neighbours apart.
+// A time on an axis with ticks `step` ns apart, with enough digits to distinguish neighbours.
 export function instant(ns: number, step: number): string {
     const [unit, size] = step >= 1e8 ? ["s", 1e9] as const : step >= 1e5 ? ["ms", 1e6] as const : step >= 100 ? ["us", 1e3] as const : ["ns", 1] as const;
     const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
@@ -35,7 +35,7 @@ export function instant(ns: number, step: number): string {
     return `${group(whole!)}${fraction ? `.${fraction}` : ""} ${unit}`;
 }
 
-// A point in time to the precision that `length` ns around it need: "225.1234 ms" within 33 us.
+// A time with the precision of a window of `length` ns: "225.1234 ms" within 33 us.
 export function moment(ns: number, length: number): string {
     const [unit, size] = ns >= 1e9 ? (["s", 1e9] as const) : ns >= 1e6 ? (["ms", 1e6] as const) : ns >= 1e3 ? (["us", 1e3] as const) : (["ns", 1] as const);
     const digits = Math.max(0, Math.min(Math.log10(size), Math.ceil(Math.log10((100 * size) / Math.max(1, length)))));
@@ -43,42 +43,54 @@ export function moment(ns: number, length: number): string {
     return `${group(whole!)}${fraction ? `.${fraction}` : ""} ${unit}`;
 }
 
-export function count(n: number): string {
-    return group(String(Math.round(n)));
+// null: not seen
+export function count(n: number | null): string {
+    return n === null ? "not seen" : group(String(Math.round(n)));
 }
 
 function group(digits: string): string {
     return digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-// "18,204", "3.1 M": for places where the exact number would be noise.
+// "18,204", "3.1 M": where the exact number does not matter.
 export function roughly(n: number): string {
     if (n < 1e5) return count(n);
     const [value, unit] = n < 999_500 ? [n / 1e3, "k"] : n < 999.5e6 ? [n / 1e6, "M"] : [n / 1e9, "G"];
     return `${(value as number).toFixed((value as number) < 9.95 ? 1 : 0)} ${unit}`;
 }
 
+// A rate with three digits, a small one with two that count: 102, 1.43, 0.0024.
+export function threeDigits(value: number): string {
+    return value >= 99.95 ? count(value) : value >= 9.995 ? value.toFixed(1) : value >= 0.0995 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
+}
+
 export function share(part: number, whole: number): string {
     return whole === 0 ? "-" : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+// "18.6 ×", "2,440.2 ×"
+export function times(ratio: number, digits = 1): string {
+    const [whole, fraction] = ratio.toFixed(digits).split(".");
+    return `${group(whole!)}.${fraction} ×`;
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {
     return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-// "2048 × 32000": as people write shapes, without the ones at the end.
+// "2048 × 32000": dimensions without trailing ones.
 export function shape(dimensions: readonly number[]): string {
     let length = dimensions.length;
     while (length > 1 && dimensions[length - 1] === 1) length--;
     return dimensions.slice(0, length).join(" × ");
 }
 
-// A token's text on one line: what cannot be seen is spelt out.
+// A token's text on one line, with invisible characters spelt out.
 export function tokenText(text: string): string {
     return text.replace(/\n/g, "\\n").replace(/\t/g, "\\t").replace(/\r/g, "\\r").replace(/ /g, "␣");
 }
 
-// Names that begin alike are told apart by their ends: what is too long loses its middle.
+// Cuts the middle of a long name, because names with the same beginning differ at their ends.
 export function middleCut(text: string, most: number): string {
     const end = Math.ceil((most - 1) * 0.6);
     return text.length <= most ? text : `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;

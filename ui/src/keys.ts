@@ -1,19 +1,21 @@
-// Keys by physical place (event.code), so that W/A/S/D lie together on every layout. "Shift+Space" asks for the modifier; "key:?" goes
-// by what the key writes, for signs that people look for by their print. Never inside inputs, never with Ctrl, Alt or Meta.
+// Keyboard shortcuts by physical key (event.code), so that W/A/S/D lie together on every layout.
+// "Shift+Space" requires the modifier; "key:?" matches the character instead. Shortcuts do not work
+// inside inputs or with Ctrl, Alt or Meta.
 import { view, type View } from "./state";
 
 export type KeyMap = Record<string, (event: KeyboardEvent) => void>;
 
 const registered = new Map<View | "*", Set<KeyMap>>();
 
-// Keys of a view act while it is shown; those of "*" always, after the view's own. Returns a function that takes them back.
+// Keys of a view work while it is shown; keys of "*" always work, after the view's. Returns a
+// function that removes them.
 export function registerKeys(where: View | "*", keys: KeyMap): () => void {
     const set = registered.get(where) ?? new Set();
     registered.set(where, set.add(keys));
     return () => set.delete(keys);
 }
 
-// Boxes and switches are pressed, not typed into: the keys go on.
+// Input types without text entry: shortcuts keep working in them.
 const pressed = /^(radio|checkbox|button|range|submit)$/;
 
 export function isTyping(target: EventTarget | null): boolean {
@@ -21,14 +23,15 @@ export function isTyping(target: EventTarget | null): boolean {
     return target instanceof HTMLElement && (target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-// What a switch does with a key by itself: the arrows choose, Space presses. (A radio button that is chosen has no use for Space.)
+// True for keys that a control handles itself: arrows choose, Space presses. (Space does nothing on
+// a checked radio button.)
 function isItsOwn({ target, code }: KeyboardEvent): boolean {
     if (!(target instanceof HTMLInputElement)) return false;
     if (code === "Space") return target.type !== "radio" || !target.checked;
     return target.type !== "checkbox" && /^(Arrow|Home|End|Page)/.test(code);
 }
 
-// Buttons and links have their own use for these.
+// True for keys that buttons and links handle themselves.
 function isPressing(event: KeyboardEvent): boolean {
     const target = event.target instanceof HTMLElement ? event.target.closest("button, a, summary, [role=tab], [role=button]") : null;
     return target !== null && (event.code === "Space" || event.code === "Enter");
@@ -36,10 +39,10 @@ function isPressing(event: KeyboardEvent): boolean {
 
 export function handleKey(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isPressing(event)) return;
-    if (document.querySelector("dialog[open]")) return; // it has the keys, Escape first of all
+    if (document.querySelector("dialog[open]")) return; // the dialog handles its keys, including Escape
     if (isTyping(event.target)) {
         if (event.code !== "Escape") return;
-        // One press: what was being typed is left, and where there is nothing to leave it means the page.
+        // Escape leaves the input; in an empty input it acts on the page.
         const isEmpty = !(event.target as HTMLInputElement).value || event.target instanceof HTMLSelectElement;
         (event.target as HTMLElement).blur();
         if (!isEmpty) return;

@@ -7,7 +7,7 @@ import { listenForNews, loadExperiments } from "./shell/live";
 import { Shell } from "./shell/Shell";
 import { mirrorInAddress } from "./state";
 import { rememberSteps } from "./undo";
-// In an order that gzip likes: what is alike lies close together, which makes the page 1 KB smaller.
+// This order of imports makes the compressed page 1 KB smaller: similar code is adjacent.
 import Timeline from "./views/timeline";
 import Memory from "./views/memory";
 import Log from "./views/log";
@@ -39,5 +39,5 @@ async function start(): Promise<void> {
     render(<Shell components={components} />, place);
 }
 
-// In a task of its own, after that which reads the script.
+// Starts in a separate task, after the one that parses the script.
 setTimeout(() => void start());

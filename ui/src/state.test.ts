@@ -67,8 +67,8 @@ test("an address that the reader has just set is not written over", () => {
     select({ layer: 2 });
     vi.runAllTimers();
     expect(place.hash).toBe("#view=log&layer=2");
-    select({ layer: 3 }); // is written a moment later
-    place.hash = "#view=graph&layer=5"; // its event has not come yet
+    select({ layer: 3 }); // written after a delay
+    place.hash = "#view=graph&layer=5"; // its event has not arrived yet
     vi.runAllTimers();
     view.value = "memory";
     expect(place.hash).toBe("#view=graph&layer=5");

@@ -1,7 +1,9 @@
-// What the page shows: the experiment, the view, and one selection that drives every view. All of it lives in the URL's fragment, so that
-// an address copied from the browser brings another reader to the same place:
-//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT&op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END&request=3
-// and behind it what each view adds with kept(): its zoom, its order, its switches. #view=library is the list of all experiments.
+// The state of the page: the experiment, the view, and one selection for all views. It is stored in
+// the URL's fragment, so a copied address shows the same:
+//     #x=ID&view=memory&tokens=3..5&layer=2&tensor=blk.2.attn_q.weight&expert=7&type=MUL_MAT
+//     &op=RUN.NODE&region=FILE:BEGIN..END&buffer=4&lane=1&time=BEGIN..END&request=3
+// and what each view adds with kept(): zoom, order, switches. #view=library is the list of all
+// experiments.
 import { batch, computed, effect, type Signal, signal } from "@preact/signals";
 import type { Experiment, Summary } from "./api";
 import { Later } from "./under-way";
@@ -11,7 +13,7 @@ export type View = (typeof views)[number];
 
 export interface Selection {
     tokens: [number, number] | null; // token steps, inclusive
-    layer: number | null; // -1: what belongs to no layer
+    layer: number | null; // -1: outside of layers
     tensor: string | null;
     opType: string | null;
     op: { run: number; node: number } | null;
@@ -42,13 +44,13 @@ export const current = signal(0);
 export const summary = signal<Summary | null>(null);
 export const view = signal<View>("timeline");
 export const selection = signal<Selection>({ ...nothing });
-// Whether the list of all experiments is shown, in place of one of them.
+// True if the list of all experiments is shown.
 export const library = signal(false);
 
-// The experiment that a fragment asks for and the page does not have, or null.
+// The experiment that the fragment names and the page does not have, or null.
 export const missing = signal<string | null>(null);
 
-// The selection moves by itself: the address waits until it stands.
+// True while playback steps through ops: the address is written when it stops.
 export const moving = signal(false);
 
 export const experiment = computed<Experiment | null>(() => experiments.value[current.value] ?? null);
@@ -65,7 +67,7 @@ export function isSelected(): boolean {
     return Object.values(selection.value).some((part) => part !== null);
 }
 
-// Another experiment: what was selected means nothing there.
+// Shows another experiment and clears the selection, which has no meaning there.
 export function show(index: number): void {
     batch(() => {
         library.value = false;
@@ -78,7 +80,8 @@ export function show(index: number): void {
     });
 }
 
-// The path of a request about the experiment that is shown: here("heat", { tokens: "3..5" }). Parameters that are null are left out.
+// The path of a request about the shown experiment: here("heat", { tokens: "3..5" }). Parameters
+// that are null are omitted.
 export function here(route: string, parameters: Parameters = {}): string {
     return there(current.value, route, parameters);
 }
@@ -95,19 +98,20 @@ export function asked(path: string, parameters: Parameters): string {
     return `${path}${query ? `?${query}` : ""}`;
 }
 
-// "3..5" for the `tokens` parameter; null where all are meant.
+// "3..5" for the `tokens` parameter; null for all tokens.
 export function tokensParameter(tokens: [number, number] | null = selection.value.tokens): string | null {
     return tokens && `${tokens[0]}..${tokens[1]}`;
 }
 
-// The steps that are selected, by number and by request, for answers that can be of those alone.
+// The selected steps, by number and by request, as parameters.
 export function chosenSteps(): { tokens: string | null; request: number | null } {
     return { tokens: tokensParameter(), request: selection.value.request };
 }
 
 export type Parameters = Record<string, string | number | null | undefined>;
 
-// The same and whatever else narrows answers to some ops: layer, op, tensor, expert, bytes, lane and time.
+// The same, and everything else that limits answers to some ops: layer, op, tensor, expert, bytes,
+// lane and time.
 export function chosenOps(): Parameters {
     const { layer, opType, tensor, expert, region, buffer, lane, time } = selection.value;
     return {
@@ -124,26 +128,28 @@ export function chosenOps(): Parameters {
     };
 }
 
-// What to say of answers that are narrowed so, behind what says of which tokens they are.
+// Describes this limit in a caption, after the tokens.
 export function narrowedText(): string {
     const { layer, opType, tensor, region, buffer, expert, lane, time } = selection.value;
     const narrows = [layer, opType, tensor, region, buffer, expert, lane, time].some((part) => part !== null);
     return narrows ? ", and of that the ops that the selection leaves" : "";
 }
 
-// For pictures in which bytes, tensors, buffers or times are marked where they are: these do not narrow them.
+// For pictures that mark bytes, tensors, buffers or times in place: these do not limit the answer.
 export function chosenOpsBut(...marked: ("tensor" | "region" | "buffer" | "time" | "lane")[]): Parameters {
     const { since, until, ...rest } = chosenOps();
     return Object.fromEntries(Object.entries({ ...rest, ...(marked.includes("time") ? {} : { since, until }) }).filter(([name]) => !(marked as string[]).includes(name)));
 }
 
-// Sums by token come in at most so many rows: of a long recording each is of several tokens, this many. The first of a row stands for it.
+// The maximum of rows by token. In a long recording a row sums several tokens and has the number of
+// the first.
 const rowsByToken = 256;
 export function tokensPerRow(tokens: [number, number] | null = selection.value.tokens): number {
     const all = summary.value?.tokens ?? 0;
     return Math.max(1, Math.ceil((tokens ? Math.min(tokens[1], all) - tokens[0] + 1 : all) / rowsByToken));
 }
-// The sums of stats, as every part of the page asks for them: of the whole recording, or of what is chosen and `by` what.
+// The path for sums, shared by all parts of the page: of the whole recording, or of `chosen`,
+// grouped by `by`.
 export function statsPath(by: string | null = null, chosen: Parameters = {}): string {
     const fold = tokensPerRow(chosen.tokens ? selection.value.tokens : null);
     return here("stats", { by, ...chosen, fold: fold > 1 ? fold : null });
@@ -182,7 +188,7 @@ function numbers(text: string | null, pattern: RegExp): number[] | null {
     return found.every(Number.isSafeInteger) ? found : null;
 }
 
-// Reads what write() wrote. What is not understood is left out: a fragment comes from anywhere.
+// Parses what write() wrote. Ignores invalid parts: a fragment is untrusted.
 export function read(fragment: string): { id: string | null; view: View | null; isLibrary: boolean; selection: Selection } {
     const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
     const ordered = (pair: number[] | null): [number, number] | null =>
@@ -210,26 +216,27 @@ export function read(fragment: string): { id: string | null; view: View | null; 
     };
 }
 
-// ---- what views keep in the address
+// ---- state of views in the address
 
 interface Kept {
     signal: Signal<unknown>;
     initial: unknown;
     write(value: unknown): string;
-    read(text: string): unknown; // undefined: not understood
-    stays: boolean; // when another experiment is shown
-    isZoom: boolean; // undo takes it back
+    read(text: string): unknown; // undefined: invalid
+    stays: boolean; // kept when another experiment is shown
+    isZoom: boolean; // undo restores it
 }
 const everything = new Map<string, Kept>();
 
-// A signal that lives in the address under `key`, as long as it is not what it was at first. Call it once, when a module is loaded.
+// A signal that is stored in the address under `key` while it differs from its initial value. Call
+// it once, at module level.
 export function kept<T>(key: string, initial: T, codec: { write(value: T): string; read(text: string): T | undefined }, options: Partial<Pick<Kept, "stays" | "isZoom">> = {}): Signal<T> {
     const made = signal(initial);
     everything.set(key, { signal: made as Signal<unknown>, initial, stays: false, isZoom: false, ...options, ...(codec as unknown as Pick<Kept, "write" | "read">) });
     return made;
 }
 
-// Which part of pictures is shown, of all of them: values by key, and putting them back.
+// The zooms of all pictures by key, and a function that restores them.
 export const zooms = (): Map<string, unknown> => new Map([...everything].flatMap(([key, one]) => (one.isZoom ? [[key, one.signal.value]] : [])));
 export function putZooms(values: ReadonlyMap<string, unknown>): void {
     for (const [key, value] of values) everything.get(key)!.signal.value = value;
@@ -246,7 +253,7 @@ export const asRange = {
     },
 };
 
-// The order of a table: "wall_ns", or "-wall_ns" where it descends.
+// The order of a table: "wall_ns" ascending, "-wall_ns" descending.
 export const asOrder = {
     write: (value: { key: string; descending: boolean } | null) => (value ? `${value.descending ? "-" : ""}${value.key}` : ""),
     read: (text: string) => (/^-?\w{1,40}$/.test(text) ? { key: text.replace("-", ""), descending: text.startsWith("-") } : undefined),
@@ -279,28 +286,31 @@ function forgetKept(): void {
     for (const one of everything.values()) if (!one.stays) one.signal.value = one.initial;
 }
 
-// The address as it was read or written last. Another one is the reader's, and its event is on the way: it must not be written over.
-let known = "";
-const isReaders = () => location.hash !== known;
+// The address as last read or written. Another one comes from the reader; its event is pending, and
+// it must not be overwritten.
+let knownAddress = "";
+const isReaders = () => location.hash !== knownAddress;
 
 function restore(): void {
-    later.giveUp();
-    known = location.hash;
-    const wanted = read(known);
+    later.cancel();
+    knownAddress = location.hash;
+    const wanted = read(knownAddress);
     batch(() => {
         const index = experiments.value.findIndex((candidate) => candidate.experiment_id === wanted.id);
         missing.value = wanted.id !== null && index < 0 ? wanted.id : null;
-        // Of a folder nobody named one: the list of them comes first.
+        // For a served folder, an address that names neither an experiment nor a view shows the
+        // list.
         library.value = wanted.isLibrary || (wanted.id === null && wanted.view === null && experiments.value.some((one) => one.found));
         if (index >= 0 && index !== current.value) show(index);
         if (wanted.view) view.value = wanted.view;
         if (missing.value !== null) return;
         selection.value = wanted.selection;
-        readKept(known);
+        readKept(knownAddress);
     });
 }
 
-// What moves with every frame (a zoom, a pan) is written ten times a second at most: browsers refuse more.
+// Minimum milliseconds between writes, because browsers limit the rate. Zooming changes the state
+// with every frame.
 const pause = 100;
 const later = new Later();
 let written = 0;
@@ -311,15 +321,15 @@ function replaceSoon(fragment: string): void {
         if (isReaders()) return;
         written = performance.now();
         history.replaceState(null, "", fragment);
-        known = location.hash;
+        knownAddress = location.hash;
     };
     const wait = written + pause - performance.now();
     if (wait <= 0) put();
     else later.set(wait, put);
 }
 
-// Call once, when the experiments are known. A change of the view or the experiment is a step of the browser's history, a change of the
-// selection is not: "back" leads to where the reader came from, not through every click.
+// Call once, after the experiments are loaded. A change of the view or experiment is a step in the
+// browser's history; a change of the selection is not.
 export function mirrorInAddress(): void {
     restore();
     window.addEventListener("hashchange", restore);
@@ -328,15 +338,15 @@ export function mirrorInAddress(): void {
     let step = placeNow();
     effect(() => {
         if (moving.value) return;
-        if (missing.value !== null) return; // the address is what was asked for
+        if (missing.value !== null) return; // keeps the address that names it
         const place = library.value ? "view=library" : write(experiment.value?.experiment_id ?? "", view.value, selection.value);
         const fragment = `#${place}${writeKept()}`;
         const here = placeNow();
-        later.giveUp();
+        later.cancel();
         if (isReaders()) return;
         if (here !== step) {
             if (fragment !== location.hash) history.pushState(null, "", fragment);
-            known = location.hash;
+            knownAddress = location.hash;
         } else replaceSoon(fragment);
         step = here;
     });

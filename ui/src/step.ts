@@ -1,9 +1,9 @@
-// What a step of the recording is called: "token"; "graph run" in programs that have no tokens.
+// The name of a step: "token", or "graph run" in programs without tokens.
 import { summary } from "./state";
 
 export const stepWord = (): string => summary.value?.step_kind ?? "token";
 export const stepsWord = (): string => `${stepWord()}s`;
-// Where there is little room: "tokens", "runs"; in tables "token", "step".
+// Short names: "tokens", "runs"; in tables "token", "step".
 export const shortStepsWord = (): string => stepsWord().split(" ").pop()!;
 export const stepColumn = (): string => (stepWord() === "token" ? "token" : "step");
 

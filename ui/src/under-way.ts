@@ -1,12 +1,12 @@
-// What is under way: answers that were asked for, layouts that are being made, an address that has yet to follow. While there is any, the
-// view says that it is busy (aria-busy): for readers of screens, and for whoever waits until it rests.
+// Counts pending work: requests, layouts, a delayed write of the address. The view has aria-busy
+// while there is any, for screen readers and tests.
 import { computed, signal } from "@preact/signals";
 
 const count = signal(0);
 export const isBusy = computed(() => count.value > 0);
 
-// Something begins; what is returned ends it, once.
-export function begins(): () => void {
+// Begins a piece of work; the result ends it and may be called once.
+export function beginWork(): () => void {
     let isOver = false;
     count.value = count.peek() + 1;
     return () => {
@@ -15,21 +15,22 @@ export function begins(): () => void {
     };
 }
 
-// A timer that is put off whenever it is set again, and under way until it fires or is given up.
+// A timer that restarts when it is set again. It counts as pending work until it fires or is
+// cancelled.
 export class Later {
     private timer = 0;
     private over: (() => void) | null = null;
 
     set(milliseconds: number, act: () => void): void {
         clearTimeout(this.timer);
-        this.over ??= begins();
+        this.over ??= beginWork();
         this.timer = window.setTimeout(() => {
-            this.giveUp();
+            this.cancel();
             act();
         }, milliseconds);
     }
 
-    giveUp(): void {
+    cancel(): void {
         clearTimeout(this.timer);
         this.over?.();
         this.over = null;

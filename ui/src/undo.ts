@@ -1,4 +1,4 @@
-// Undo and redo of what is selected and of what part of pictures is shown: Ctrl+Z, Ctrl+Shift+Z or Ctrl+Y.
+// Undo and redo of selection and zoom: Ctrl+Z, Ctrl+Shift+Z or Ctrl+Y.
 import { batch, computed, effect, signal } from "@preact/signals";
 import { current, library, moving, putZooms, selection, zooms, type Selection } from "./state";
 
@@ -8,7 +8,7 @@ interface Moment {
 }
 
 const most = 100;
-const pause = 500; // a zoom that goes on within this time is one step
+const pause = 500; // ms; a zoom that continues within this time is one step
 const past = signal<Moment[]>([]);
 const future = signal<Moment[]>([]);
 export const canUndo = computed(() => past.value.length > 0);
@@ -17,7 +17,7 @@ export const canRedo = computed(() => future.value.length > 0);
 const now = (): Moment => ({ selection: selection.value, zooms: zooms() });
 const isSame = (a: Moment, b: Moment) => JSON.stringify([a.selection, [...a.zooms]]) === JSON.stringify([b.selection, [...b.zooms]]);
 
-let shown: Moment | null = null; // as it was seen last
+let shown: Moment | null = null; // the last recorded state
 let zoomedAt = 0;
 
 function go(from: typeof past, to: typeof past): boolean {
@@ -27,7 +27,7 @@ function go(from: typeof past, to: typeof past): boolean {
     batch(() => {
         from.value = from.value.slice(0, -1);
         to.value = [...to.value, before].slice(-most);
-        shown = moment; // no step of its own
+        shown = moment; // not a separate step
         selection.value = moment.selection;
         putZooms(moment.zooms);
     });
@@ -36,7 +36,7 @@ function go(from: typeof past, to: typeof past): boolean {
 export const undo = (): boolean => go(past, future);
 export const redo = (): boolean => go(future, past);
 
-// Call once. Another experiment begins a new list of steps.
+// Call once. Another experiment clears the history.
 export function rememberSteps(): void {
     let of = -1;
     effect(() => {

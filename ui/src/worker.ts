@@ -1,8 +1,9 @@
-// Work that would make the page stutter: the layout of graphs. A message in is a list of shapes, each answered by a message of its own.
+// A worker that computes graph layouts. A message holds a list of shapes; each shape is answered by
+// one message.
 import type { Shape } from "./views/graph/blocks";
 import { layoutShape } from "./views/graph/layout";
 
-// The page's types know only windows.
+// TypeScript's DOM types describe windows only.
 const scope = self as unknown as {
     onmessage: ((event: MessageEvent<Shape[]>) => void) | null;
     postMessage(message: unknown): void;

@@ -211,7 +211,7 @@ static void report(struct context * c) {
         c->entries, c->wrong_counts, c->lost_nodes, c->wrong_counts + c->lost_nodes == 0 ? "" : ", first in ",
         c->wrong_counts + c->lost_nodes == 0 ? "" : c->example);
     ggs_checks_add(k, "times", c->backwards == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL,
-                   "%" PRIu64 " entries before the one above them", c->backwards);
+                   "%" PRIu64 " entries begin before the previous one", c->backwards);
     ggs_checks_add(k, "operands inside", c->outside == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL,
                    "%" PRIu64 " operands outside of the file or in no buffer", c->outside);
     uint64_t layers = 0, wanted = number(json_object_object_get(c->map, "metadata"), "n_layers");

@@ -6,6 +6,7 @@
 #include "analyze/check/check-context.h"
 #include "analyze/walk/access.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "gguf/gguf-name.h"
 #include "gguf/gguf.h"
 
@@ -138,17 +139,47 @@ static uint64_t find_token_ids(const struct ggs_trace * trace, const struct ggs_
     return 0;
 }
 
+// Counts tokens that graphs look up: inputs given as embeddings (of an image) have no number.
+// Decodes that failed are left out: steps have only the tokens that the engine kept.
+static int count_tokens(const struct context * c, const struct ggs_map * failed, uint64_t * n,
+                        struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_token    row;
+    int                 status = ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_TOKENS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0)
+        *n += row.token >= 0 && ggs_map_get(failed, ggs_map_key_number(row.decode)) == 0;
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+static int find_failed(const struct context * c, struct ggs_map * failed, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_decode   row;
+    int                 status = ggs_cursor_open(&cursor, c->trace->reader, GGS_TABLE_DECODES, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        uint64_t * value = row.status == 0 ? NULL : ggs_map_put(failed, ggs_map_key_number(row.decode));
+        if (value != NULL) *value = 1;
+        if (row.status != 0 && value == NULL) status = ggs_fail_memory(error);
+    }
+    ggs_cursor_close(cursor);
+    return status;
+}
+
 // Compares the tokens of the steps with those that embedding lookups of their graph runs read.
 void ggs_check_tokens(struct context * c) {
     struct ggs_cursor *    runs  = NULL;
     struct ggs_error       error = {0};
     struct ggs_access_list list  = {0};
     struct ggs_run         run;
-    uint64_t               expected = ggs_reader_rows(c->trace->reader, GGS_TABLE_TOKENS), read = 0;
+    struct ggs_map         failed   = {0};
+    uint64_t               expected = 0, read = 0;
     bool                   known  = false;
-    int                    status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
+    int                    status = find_failed(c, &failed, &error);
+    if (status >= 0) status = count_tokens(c, &failed, &expected, &error);
+    if (status >= 0) status = ggs_cursor_open(&runs, c->trace->reader, GGS_TABLE_RUNS, &error);
     while (status >= 0 && (status = ggs_cursor_next(runs, &run, &error)) > 0) {
         const struct ggs_graph * graph;
+        if (ggs_map_get(&failed, ggs_map_key_number(run.decode)) != 0) continue;
         if (ggs_trace_graph(c->trace, run.graph, &graph, NULL) < 0) continue; // truncated before it
         uint64_t ids = find_token_ids(c->trace, graph);
         if (ids == 0) continue;
@@ -159,6 +190,7 @@ void ggs_check_tokens(struct context * c) {
     }
     ggs_cursor_close(runs);
     ggs_access_release(&list);
+    ggs_map_release(&failed);
     if (status < 0) {
         ggs_checks_add(c->checks, "tokens", GGS_CHECK_FAIL, "%s", error.text);
     } else if (!known) {

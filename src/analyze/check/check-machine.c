@@ -104,7 +104,7 @@ void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
     }
     if (proof.n_surprises > 0) {
         ggs_checks_add(checks, name, GGS_CHECK_FAIL,
-                       "%" PRIu64 " of %" PRIu64 " were touched though no op says so; ggscope prove lists them",
+                       "%" PRIu64 " of %" PRIu64 " were touched but not predicted; ggscope prove lists them",
                        proof.surprise_pages, proof.total.touched);
     } else if (proof.incomplete > 0 || proof.lost > 0) {
         ggs_checks_add(checks, name, GGS_CHECK_INTERRUPTED, "not all pages of %" PRIu64 " ops are known",
@@ -118,7 +118,7 @@ void ggs_check_pages(struct ggs_checks * checks, struct ggs_trace * trace) {
 }
 
 // The engine's type name of a buffer that is a file mapping; without the list of mappings its bytes
-// would count as copied.
+// would count as copied. Files are learned with the first graph.
 void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace) {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < trace->n_buffers; i++) {
@@ -126,7 +126,7 @@ void ggs_check_mappings(struct ggs_checks * checks, struct ggs_trace * trace) {
         const char *              type   = ggs_reader_string(trace->reader, buffer->type);
         if (type != NULL && strstr(type, "_Mapped") != NULL && buffer->file == 0) bytes += buffer->size;
     }
-    if (bytes > 0)
+    if (bytes > 0 && trace->n_tensors > 0)
         ggs_checks_add(checks, "mappings", GGS_CHECK_WARNING,
                        "%" PRIu64 " bytes of mapped files count as buffers: which file they lie in was not seen",
                        bytes);

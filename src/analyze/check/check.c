@@ -153,8 +153,8 @@ static void check_coverage(struct context * c) {
                        s.first_thread, s.runs);
     if (s.no_results > 0)
         ggs_checks_add(c->checks, "results", GGS_CHECK_WARNING,
-                       "no hook saw when the results of %" PRIu64 " of %" PRIu64
-                       " graph runs were there: known is only when they were submitted",
+                       "the end of %" PRIu64 " of %" PRIu64
+                       " graph runs was not seen: only the times of their submission are known",
                        s.no_results, s.runs);
 }
 
@@ -170,7 +170,7 @@ static void check_losses(struct context * c) {
         ggs_checks_add(c->checks, "no losses", GGS_CHECK_INTERRUPTED,
                        "%" PRIu64 " records were overwritten by newer ones, as asked for", ring);
     } else if (lost == 0 && ggs_trace_missing(c->trace) != NULL) {
-        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "not known: the trace is not whole");
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "unknown: the trace is incomplete");
     } else {
         ggs_checks_add(c->checks, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost",
                        lost - ring);
@@ -292,7 +292,8 @@ static void check_places(struct context * c) {
                        "%" PRIu64 " operands reach out of their file or buffer, such as %s", outside, example);
     } else if (gone > 0) {
         ggs_checks_add(c->checks, "operands inside", GGS_CHECK_SKIPPED,
-                       "%" PRIu64 " lie in files that were gone when the trace was made; all others are inside", gone);
+                       "%" PRIu64 " are in files that were missing when the trace was sealed; all others are inside",
+                       gone);
     } else {
         ggs_checks_add(c->checks, "operands inside", GGS_CHECK_OK,
                        "%" PRIu64 " in files, %" PRIu64 " in buffers, %" PRIu64 " in memory that no buffer owns", disk,

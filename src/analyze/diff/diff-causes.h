@@ -5,7 +5,7 @@
 
 struct ggs_explanation;
 
-// `conditions`: those of the machine, too; they come and go by themselves.
+// `conditions`: also compares conditions of the machine, which change without any cause in A or B.
 void ggs_causes_compare(struct ggs_causes * causes, const struct ggs_explanation * a, const struct ggs_explanation * b,
                         bool conditions);
 // Needs diff->a and diff->b.

@@ -28,14 +28,33 @@ static void compare(struct ggs_diff * diff, const char * what, const struct ggs_
 
 // ---- models ----
 
-static void list_models(struct ggs_text * text, struct ggs_trace * trace) {
+// Lists names and sizes; `exact`: in bytes.
+static void list_models(struct ggs_text * text, struct ggs_trace * trace, bool exact) {
+    char number[GGS_NUMBER_LENGTH];
     for (uint64_t i = 0; i < trace->n_files; i++) {
         if (!trace->models[i]) continue;
         const char * path  = ggs_reader_string(trace->reader, trace->files[i].path);
         const char * slash = strrchr(path, '/');
-        ggs_text_printf(text, "%s%s (%" PRIu64 " bytes)", text->length > 0 ? ", " : "",
-                        slash == NULL ? path : slash + 1, trace->files[i].size);
+        uint64_t     size  = trace->files[i].size;
+        ggs_text_printf(text, "%s%s (%s%s)", text->length > 0 ? ", " : "", slash == NULL ? path : slash + 1,
+                        exact ? ggs_format_count(number, size) : ggs_format_bytes(number, size), exact ? " bytes" : "");
     }
+}
+
+// Sizes that differ but look alike ("11.8 MiB") are shown in bytes.
+static void compare_model_files(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    struct ggs_text x = {0}, y = {0};
+    list_models(&x, a, false);
+    list_models(&y, b, false);
+    if (strcmp(ggs_text_string(&x), ggs_text_string(&y)) == 0) {
+        ggs_text_clear(&x);
+        ggs_text_clear(&y);
+        list_models(&x, a, true);
+        list_models(&y, b, true);
+    }
+    compare(diff, "models", &x, &y);
+    ggs_text_release(&x);
+    ggs_text_release(&y);
 }
 
 // Files of the same name and size may be different models: experiment.json has a digest of their
@@ -50,12 +69,8 @@ static void list_digests(struct ggs_text * text, struct ggs_trace * trace) {
 }
 
 static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b) {
+    compare_model_files(diff, a, b);
     struct ggs_text x = {0}, y = {0};
-    list_models(&x, a);
-    list_models(&y, b);
-    compare(diff, "models", &x, &y);
-    ggs_text_clear(&x);
-    ggs_text_clear(&y);
     list_digests(&x, a);
     list_digests(&y, b);
     if (x.length > 0 && y.length > 0 && strcmp(ggs_text_string(&x), ggs_text_string(&y)) != 0)
@@ -66,29 +81,52 @@ static void compare_models(struct ggs_diff * diff, struct ggs_trace * a, struct 
 
 // ---- engines ----
 
-// Lists versions and build ids; `brief`: the well-known ones.
-static int list_engine(struct ggs_text * all, struct ggs_text * brief, struct ggs_trace * trace,
-                       struct ggs_error * error) {
+// Versions and build ids of one process; `brief`: the well-known ones.
+static void describe_engine(struct ggs_text * all, struct ggs_text * brief, const char * line) {
     static const char * const left_out[] = {"capture=", "library=", "directory=", "argument="};
-    struct ggs_cursor *       cursor;
-    struct ggs_process        row;
-    int                       status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
-    if (status < 0) return status;
-    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        const char * line = ggs_reader_string(trace->reader, row.engine);
-        for (; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
-            size_t length = strcspn(line, "\n");
-            bool   out    = false;
-            for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
-                out |= strncmp(line, left_out[i], strlen(left_out[i])) == 0;
-            if (out) continue;
-            ggs_text_append(all, line, length + 1);
-            if (strncmp(line, "build_id=", 9) == 0) continue;
-            if (brief->length > 0) ggs_text_puts(brief, ", ");
-            ggs_text_append(brief, line, length);
+    for (; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n') {
+        size_t length = strcspn(line, "\n");
+        bool   out    = false;
+        for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
+            out |= strncmp(line, left_out[i], strlen(left_out[i])) == 0;
+        if (out) continue;
+        bool is_brief = strncmp(line, "build_id=", 9) != 0;
+        for (int i = 0; i < 1 + is_brief; i++) {
+            struct ggs_text * to = i == 0 ? all : brief;
+            if (to->length > 0) ggs_text_puts(to, ", ");
+            ggs_text_append(to, line, length);
         }
     }
+}
+
+// Adds an entry to a list that is separated by "; ", unless it has the entry already.
+static void add_once(struct ggs_text * list, const struct ggs_text * entry) {
+    for (const char * at = ggs_text_string(list); *at != '\0'; at += strcspn(at, ";"), at += *at == ';' ? 2 : 0)
+        if (strncmp(at, ggs_text_string(entry), entry->length) == 0 &&
+            (at[entry->length] == '\0' || at[entry->length] == ';'))
+            return;
+    if (list->length > 0) ggs_text_puts(list, "; ");
+    ggs_text_puts(list, ggs_text_string(entry));
+}
+
+// Processes of a joined experiment that run the same engine are listed once.
+static int list_engines(struct ggs_text * all, struct ggs_text * brief, struct ggs_trace * trace,
+                        struct ggs_error * error) {
+    struct ggs_text     one = {0}, one_brief = {0};
+    struct ggs_cursor * cursor;
+    struct ggs_process  row;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_PROCESSES, error);
+    if (status < 0) return status;
+    while ((status = ggs_cursor_next(cursor, &row, error)) > 0) {
+        ggs_text_clear(&one);
+        ggs_text_clear(&one_brief);
+        describe_engine(&one, &one_brief, ggs_reader_string(trace->reader, row.engine));
+        add_once(all, &one);
+        add_once(brief, &one_brief);
+    }
     ggs_cursor_close(cursor);
+    ggs_text_release(&one);
+    ggs_text_release(&one_brief);
     return status;
 }
 
@@ -104,15 +142,15 @@ static bool compare_libraries(struct ggs_diff * diff, struct ggs_trace * a, stru
     cpu_library(x, a);
     cpu_library(y, b);
     if (x[0] == '\0' || y[0] == '\0' || strcmp(x, y) == 0) return false;
-    warn(diff, "the CPU libraries differ: %s and %s; kernels and times do for that alone", x, y);
+    warn(diff, "the CPU libraries differ: %s and %s; kernels and times differ for that reason", x, y);
     return true;
 }
 
 static int compare_engines(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b,
                            struct ggs_error * error) {
     struct ggs_text all[2] = {{0}, {0}}, brief[2] = {{0}, {0}};
-    int             status = list_engine(&all[0], &brief[0], a, error);
-    if (status == 0) status = list_engine(&all[1], &brief[1], b, error);
+    int             status = list_engines(&all[0], &brief[0], a, error);
+    if (status == 0) status = list_engines(&all[1], &brief[1], b, error);
     if (status == 0 && strcmp(ggs_text_string(&all[0]), ggs_text_string(&all[1])) != 0) {
         if (strcmp(ggs_text_string(&brief[0]), ggs_text_string(&brief[1])) == 0) {
             if (!compare_libraries(diff, a, b)) warn(diff, "the engines are builds of the same version that differ");
@@ -156,7 +194,7 @@ static int compare_backends(struct ggs_diff * diff, struct ggs_trace * a, struct
     return status;
 }
 
-// Their ops have no counterpart for that reason alone.
+// The ops of such a backend have no counterpart in the other recording.
 static void warn_of_opaque(struct ggs_diff * diff, char side, uint64_t nodes) {
     if (nodes > 0)
         warn(diff, "%" PRIu64 " nodes of %c ran on backends without op times: they are not compared", nodes, side);
@@ -222,15 +260,15 @@ static void compare_conditions(struct ggs_diff * diff, struct ggs_trace * a, str
                         ggs_reader_rows(b->reader, GGS_TABLE_STREAMED) > 0};
     if (streamed[0] != streamed[1]) warn(diff, "the weights of %c alone were streamed", streamed[0] ? 'A' : 'B');
     if (diff->a.proved != diff->b.proved)
-        warn(diff, "%c was recorded with page truth, which distorts its times", diff->a.proved ? 'A' : 'B');
+        warn(diff, "%c was recorded with --prove, which distorts its times", diff->a.proved ? 'A' : 'B');
     if (memcmp(ggs_reader_uuid(a->reader), ggs_reader_uuid(b->reader), 16) == 0) return;
     warn_of_busy(diff, 'A', &x);
     warn_of_busy(diff, 'B', &y);
 }
 
 int ggs_diff_warn(struct ggs_diff * diff, struct ggs_trace * a, struct ggs_trace * b, struct ggs_error * error) {
-    if (ggs_trace_missing(a) != NULL) warn(diff, "A is not whole: %.250s", ggs_trace_missing(a));
-    if (ggs_trace_missing(b) != NULL) warn(diff, "B is not whole: %.250s", ggs_trace_missing(b));
+    if (ggs_trace_missing(a) != NULL) warn(diff, "A is incomplete: %.250s", ggs_trace_missing(a));
+    if (ggs_trace_missing(b) != NULL) warn(diff, "B is incomplete: %.250s", ggs_trace_missing(b));
     compare_models(diff, a, b);
     diff->parted = -1;
     int status   = compare_tokens(diff, a, b, error);

@@ -10,8 +10,9 @@ static double rate(uint64_t n, uint64_t ns) {
     return n == 0 || ns == 0 ? NAN : 1e9 * (double) n / (double) ns;
 }
 
+// As the user gets them: time between decodes included.
 static double tokens_per_s(const struct ggs_totals * t) {
-    return rate(t->generate_steps, t->generate_ns);
+    return rate(t->generate_steps, t->generate_ns + t->between_ns);
 }
 
 static double prompt_tokens_per_s(const struct ggs_totals * t) {
@@ -28,6 +29,10 @@ static double token_quiet_ns(const struct ggs_totals * t) {
 
 static double prompt_ns(const struct ggs_totals * t) {
     return t->prompt_tokens == 0 ? NAN : (double) t->prompt_ns;
+}
+
+static double load_ns(const struct ggs_totals * t) {
+    return t->load_ns == 0 ? NAN : (double) t->load_ns;
 }
 
 #define COUNT(name, member)                           \
@@ -48,23 +53,24 @@ COUNT(unseen, unseen)
 COUNT(lost, dropped)
 
 const struct ggs_figure ggs_figures[] = {
-    {"tokens_per_s", "/s", true, true, tokens_per_s},
-    {"prompt_tokens_per_s", "/s", true, true, prompt_tokens_per_s},
-    {"token_ns", "ns", true, false, token_ns},
-    {"token_quiet_ns", "ns", true, false, token_quiet_ns},
-    {"prompt_ns", "ns", true, false, prompt_ns},
-    {"wall_ns", "ns", true, false, wall_ns},
-    {"tokens", "", false, true, tokens},
-    {"ops", "", false, false, ops},
-    {"op_runs", "", false, false, op_runs},
-    {"bytes_read", "bytes", false, false, bytes_read},
-    {"bytes_written", "bytes", false, false, bytes_written},
-    {"bytes_disk", "bytes", false, false, bytes_disk},
-    {"bytes_touched", "bytes", false, false, bytes_touched},
-    {"peak_bytes", "bytes", false, false, peak_bytes},
-    {"opaque", "", false, false, opaque},
-    {"unseen", "", false, false, unseen},
-    {"lost", "", false, false, lost},
+    {"tokens_per_s", "/s", true, true, tokens_per_s, "tokens per second"},
+    {"prompt_tokens_per_s", "/s", true, true, prompt_tokens_per_s, "prompt tokens per second"},
+    {"token_ns", "ns", true, false, token_ns, "time per token"},
+    {"token_quiet_ns", "ns", true, false, token_quiet_ns, "time per token, fastest tenth"},
+    {"prompt_ns", "ns", true, false, prompt_ns, "time of the prompt"},
+    {"load_ns", "ns", true, false, load_ns, "time to load"},
+    {"wall_ns", "ns", true, false, wall_ns, "time in all"},
+    {"tokens", "", false, true, tokens, "token steps"},
+    {"ops", "", false, false, ops, "ops"},
+    {"op_runs", "", false, false, op_runs, "op runs"},
+    {"bytes_read", "bytes", false, false, bytes_read, "bytes read"},
+    {"bytes_written", "bytes", false, false, bytes_written, "bytes written"},
+    {"bytes_disk", "bytes", false, false, bytes_disk, "bytes in mapped files"},
+    {"bytes_touched", "bytes", false, false, bytes_touched, "bytes of the model touched"},
+    {"peak_bytes", "bytes", false, false, peak_bytes, "peak of buffers"},
+    {"opaque", "", false, false, opaque, "nodes seen as a whole"},
+    {"unseen", "", false, false, unseen, "nodes not seen"},
+    {"lost", "", false, false, lost, "lost records"},
 };
 const size_t ggs_n_figures = sizeof(ggs_figures) / sizeof(ggs_figures[0]);
 

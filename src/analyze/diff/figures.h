@@ -16,6 +16,7 @@ struct ggs_figure {
     bool         noisy;                             // a time, which varies from run to run
     bool         more;                              // more is better
     double (*of)(const struct ggs_totals * totals); // NaN: not seen
+    const char * text;                              // for man pages, axes and the page
 };
 
 extern const struct ggs_figure ggs_figures[];

@@ -23,10 +23,11 @@ enum ggs_reason_part {
     GGS_PART_PROMPT,
     GGS_PART_GENERATE, // including the time between decodes
     GGS_PART_TOKENS,   // prompt and generation
+    GGS_PART_GRAPHS,   // graph runs of a program without tokens, and the time between them
     GGS_PART_MEMORY,   // bytes, not time
     GGS_PARTS,
 };
-const char * ggs_reason_part_name(uint64_t part); // "load", "prompt", "generation", "tokens", ...
+const char * ggs_reason_part_name(uint64_t part); // "load", "prompt", "generation", "tokens", "graphs", "memory"
 
 struct ggs_reason {
     const char *         name;      // "threads-above-cores"
@@ -36,18 +37,37 @@ struct ggs_reason {
     uint64_t             gain_ns;    // at most
     double               gain;       // at most, as a share of the part; 0 for memory
     uint64_t             gain_bytes; // of memory
+    bool                 unseen;     // the recording has no time of its part, and no gain
     bool                 estimated;  // the bound rests on typical values: measure it
     double               figure;     // the figure that shows the cause
     const char *         figure_of;  // "threads", "tokens per graph run"
-    char                 title[160], evidence[320], query[224], advice[256];
+    char                 title[160], evidence[320], query[288], advice[256];
     // Options that help; knob 0 ends them. `advice`: what no option does.
     struct ggs_knob_setting settings[3];
-    const char *            measure; // command before " -- PROGRAM" if no option helps; or NULL
-    char *                  remedy;  // options and advice in the program's own words
-    char *                  verify;  // a command, or NULL
+    const char *            measure;   // command before " -- PROGRAM" if no option helps; or NULL
+    bool                    once_more; // what helps is outside of the program: another recording shows it
+    char *                  remedy;    // options and advice in the program's own words
+    char *                  verify;    // a command; NULL if the program's command line is not known
 };
 
-enum { GGS_REASONS_MOST = 40 };
+// "up to 71 % of the token time", "saves 1.3 GiB", "the token time is not seen"
+char * ggs_reason_gain(char text[64], const struct ggs_reason * reason);
+
+// A knob that may matter although no finding says so, and the values that a search may give it.
+// Values are those of settings; the one at `start` is the program's own and is never set.
+enum { GGS_EXPLAIN_KNOBS = 8, GGS_EXPLAIN_VALUES = 20 };
+struct ggs_explain_knob {
+    enum ggs_knob        knob;
+    bool                 ordered; // values are numbers that rise
+    char                 value[GGS_EXPLAIN_VALUES][24];
+    unsigned             n, start;
+    enum ggs_reason_part part;
+    uint64_t             gain_ns; // of the part, at most
+};
+// Adds a value if it is new and there is room. The first one added is the start.
+void ggs_explain_knob_add(struct ggs_explain_knob * knob, const char * value);
+
+enum { GGS_REASONS_MOST = 48 };
 
 struct ggs_explanation {
     struct ggs_reason     finding[GGS_REASONS_MOST];
@@ -56,6 +76,9 @@ struct ggs_explanation {
     char                  rest[320]; // a sentence about the rest
     uint64_t              part_ns[GGS_PARTS];
     struct ggs_invocation program;
+
+    struct ggs_explain_knob knob[GGS_EXPLAIN_KNOBS];
+    unsigned                n_knobs;
 };
 
 // Findings with a smaller share of their part are not shown.

@@ -12,12 +12,56 @@ static uint64_t number(struct ggs_json_value object, const char * key) {
     return value;
 }
 
+static double real(struct ggs_json_value object, const char * key) {
+    struct ggs_json_value member = ggs_json_member(object, key);
+    double                value  = ggs_json_is_there(member) ? strtod(member.at, NULL) : 0;
+    return value > 0 ? value : 0;
+}
+
 static void add_quota(struct ggs_explain_facts * facts, struct ggs_json_value cpu) {
     uint64_t quota = number(cpu, "quota_ns"), period = number(cpu, "quota_period_ns");
     facts->quota             = quota > 0 && period > 0 ? (double) quota / (double) period : 0;
     facts->periods           = number(cpu, "quota_periods");
     facts->throttled_periods = number(cpu, "throttled_periods");
     facts->throttled_ns      = number(cpu, "throttled_ns");
+}
+
+static void add_engine(struct ggs_explain_facts * facts, struct ggs_json_value engine) {
+    char optimised[8] = "", version[32] = "";
+    ggs_json_to_buffer(ggs_json_member(engine, "cpu_library"), facts->cpu_library, sizeof(facts->cpu_library));
+    ggs_json_to_buffer(ggs_json_member(engine, "sanitizer"), facts->sanitizer, sizeof(facts->sanitizer));
+    ggs_json_to_buffer(ggs_json_member(engine, "optimised"), optimised, sizeof(optimised));
+    facts->unoptimised = strcmp(optimised, "no") == 0;
+    ggs_json_to_buffer(ggs_json_member(engine, "ggml_version"), version, sizeof(version));
+    facts->old = strcmp(version, "unknown") == 0;
+}
+
+// Scripts have the arguments of a binding only if they use it: its folder holds the libraries.
+static void check_binding(struct ggs_invocation * program, struct ggs_json_value libraries) {
+    const char *          folder  = program->kind == GGS_PROGRAM_NODE     ? "node-llama-cpp"
+                                    : program->kind == GGS_PROGRAM_PYTHON ? "llama_cpp"
+                                                                          : NULL;
+    struct ggs_json_value library = {0};
+    bool                  found = false, any = false;
+    char                  path[4096];
+    while (folder != NULL && ggs_json_next(libraries, &library)) {
+        any = true;
+        ggs_json_to_buffer(ggs_json_member(library, "path"), path, sizeof(path));
+        found |= strstr(path, folder) != NULL;
+    }
+    if (any && !found) program->kind = GGS_PROGRAM_OTHER;
+}
+
+// Which device has which link is not known: the narrowest one counts.
+static void add_links(struct ggs_device_facts * device, struct ggs_json_value links) {
+    struct ggs_json_value link = {0};
+    while (ggs_json_next(links, &link)) {
+        uint64_t lanes = number(link, "lanes"), most = number(link, "most_lanes");
+        if (lanes == 0 || most == 0 || (device->lanes > 0 && lanes * device->most_lanes >= device->lanes * most))
+            continue;
+        device->lanes      = lanes;
+        device->most_lanes = most;
+    }
 }
 
 void ggs_explain_facts_experiment(struct ggs_explain_facts * facts, struct ggs_trace * trace) {
@@ -30,17 +74,23 @@ void ggs_explain_facts_experiment(struct ggs_explain_facts * facts, struct ggs_t
     facts->usable_cores     = number(host, "usable_cores");
     facts->memory_bytes     = number(host, "memory_bytes");
     facts->threads_per_core = number(cpu, "threads_per_core");
+    facts->load             = real(conditions, "load_begin");
     facts->available_bytes  = number(memory, "available_bytes");
     facts->available_end    = number(memory, "available_bytes_end");
     facts->stall_known      = ggs_json_to_u64(ggs_json_member(memory, "stall_ns"), &facts->stall_ns);
+    facts->readahead        = number(ggs_json_member(conditions, "storage"), "readahead_bytes");
+    facts->disk_sequential  = number(ggs_json_member(conditions, "storage"), "sequential_bytes_per_s");
     add_quota(facts, cpu);
+    add_engine(facts, ggs_json_member(root, "engine"));
+    add_links(&facts->device, ggs_json_member(conditions, "links"));
     ggs_json_to_buffer(ggs_json_member(cpu, "flags"), facts->flags, sizeof(facts->flags));
-    ggs_json_to_buffer(ggs_json_member(ggs_json_member(root, "engine"), "cpu_library"), facts->cpu_library,
-                       sizeof(facts->cpu_library));
     ggs_limits_read(&limits, ggs_json_member(host, "limits"));
     facts->rates     = ggs_limits_of(&limits, facts->threads);
     facts->all_rates = ggs_limits_of(&limits, facts->usable_cores);
-    ggs_invocation_read(&facts->program, ggs_json_member(root, "command"));
+    ggs_invocation_read(&facts->program, ggs_json_member(root, "command"), ggs_json_member(root, "executable"));
+    check_binding(&facts->program, ggs_json_member(ggs_json_member(root, "engine"), "libraries"));
+    if (facts->graphs) facts->program.kind = GGS_PROGRAM_GRAPHS;
+    facts->under_stream = ggs_json_is_true(ggs_json_member(ggs_json_member(root, "settings"), "stream"));
     const char * layers = ggs_invocation_value(&facts->program, GGS_KNOB_GPU_LAYERS);
     facts->wants_device = layers != NULL && strtol(layers, NULL, 10) != 0;
 }
@@ -75,6 +125,19 @@ static void add_weight(struct ggs_explain_facts * facts, struct ggs_trace * trac
     types->bytes[t->type] += bytes;
 }
 
+// Layers with a sliding window have fewer cells. Old releases have keys in one row: the number of
+// cells is then not known.
+static void add_cache(struct ggs_explain_facts * facts, struct ggs_trace * trace, const struct ggs_tensor * t) {
+    uint64_t streams = t->ne[2] > 0 && t->ne[2] <= 1 << 16 ? (uint64_t) t->ne[2] : 1;
+    uint64_t cells   = t->ne[1] > 1 && t->ne[1] <= 1 << 30 ? (uint64_t) t->ne[1] * streams : 0;
+    if (t->type < trace->n_types)
+        snprintf(facts->kv_type, sizeof(facts->kv_type), "%s",
+                 ggs_reader_string(trace->reader, trace->types[t->type].name));
+    if (cells <= facts->kv_cells) return;
+    facts->kv_cells   = cells;
+    facts->kv_streams = streams;
+}
+
 void ggs_explain_facts_model(struct ggs_explain_facts * facts, struct ggs_trace * trace,
                              const struct ggs_totals * totals) {
     struct by_type types = {0};
@@ -83,7 +146,7 @@ void ggs_explain_facts_model(struct ggs_explain_facts * facts, struct ggs_trace 
         const struct ggs_tensor * t    = &trace->tensors[i];
         const char *              name = ggs_reader_string(trace->reader, t->name);
         if (t->view == 0 && ggs_trace_origin(t, &file, &offset)) add_weight(facts, trace, t, &types);
-        if (t->view == 0 && strcmp(name, "cache_k_l0") == 0 && t->ne[1] > 0) facts->kv_cells = (uint64_t) t->ne[1];
+        if (t->view == 0 && strncmp(name, "cache_k_l", 9) == 0) add_cache(facts, trace, t);
     }
     for (uint64_t i = 0; i < 64 && i < trace->n_types; i++) {
         if (types.bytes[i] <= most) continue;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/explain/facts.h"
+#include "analyze/machine/off-cpu.h"
 #include "analyze/requests/requests.h"
 #include "analyze/walk/times.h"
 #include "base/array.h"
@@ -20,12 +21,32 @@ struct steps {
     uint64_t             n, capacity;
     struct ggs_quantiles whole[2], outside[2], before[2], device;
     uint64_t             first_device_ns;
+    uint64_t             sum_ns, union_ns; // of all steps; of the time in which there is one
+    int64_t              covered_ns;       // end of that, so far
+    // Times in which other programs had the CPU of a thread, and the thread that decodes.
+    struct ggs_off_cpu_spans taken;
+    uint64_t                 process, os_thread; // process: + 1, 0 for none yet
 };
 
-static struct ggs_phase_facts * phase_of(struct ggs_explain_facts * facts, uint64_t phase) {
+struct ggs_phase_facts * ggs_explain_facts_phase(struct ggs_explain_facts * facts, uint64_t phase) {
     if (phase == GGS_PHASE_PROMPT) return &facts->prompt;
-    return phase == GGS_PHASE_GENERATE || phase == GGS_PHASE_MIXED || phase == GGS_PHASE_VERIFY ? &facts->generate
-                                                                                                : NULL;
+    bool generates = phase == GGS_PHASE_GENERATE || phase == GGS_PHASE_MIXED || phase == GGS_PHASE_VERIFY;
+    return generates || (facts->graphs && phase == GGS_PHASE_GRAPH) ? &facts->generate : NULL;
+}
+
+int ggs_explain_facts_tokens(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor;
+    struct ggs_step     row;
+    uint64_t            tokens = 0, graphs = 0;
+    int                 more, status       = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_STEPS, error);
+    if (status < 0) return status;
+    while ((more = ggs_cursor_next(cursor, &row, error)) > 0) {
+        graphs += row.phase == GGS_PHASE_GRAPH;
+        tokens += row.phase != GGS_PHASE_GRAPH;
+    }
+    ggs_cursor_close(cursor);
+    facts->graphs = graphs > 0 && tokens == 0;
+    return more;
 }
 
 // True if the context drafts for another: its steps are not tokens.
@@ -35,9 +56,35 @@ static bool is_draft(struct ggs_trace * trace, uint64_t context) {
            ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, context, &row, NULL) == 0 && row.target != 0;
 }
 
+static int read_taken(struct steps * steps, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_off_cpu_spans * taken  = &steps->taken;
+    int                        status = ggs_off_cpu_spans_read(taken, trace, 0, INT64_MAX, error);
+    uint64_t                   n      = 0;
+    for (uint64_t i = 0; i < taken->n; i++)
+        if (taken->span[i].kind == GGS_OFF_CPU_PREEMPTED && taken->span[i].other != GGS_OTHER_OWN)
+            taken->span[n++] = taken->span[i];
+    taken->n = n;
+    return status;
+}
+
+// The time from the end of the last step to this one, less what other programs took of it.
+static uint64_t time_before(struct steps * steps, struct ggs_trace * trace, const struct ggs_step * row,
+                            int64_t end_ns) {
+    struct ggs_run run;
+    uint64_t       gap = ggs_time_between(end_ns, row->begin_ns);
+    if (steps->taken.n == 0 || row->first_run == 0) return gap;
+    if (steps->process != row->process + 1) {
+        if (ggs_reader_row(trace->reader, GGS_TABLE_RUNS, row->first_run - 1, &run, NULL) != 0) return gap;
+        steps->process   = row->process + 1;
+        steps->os_thread = run.os_thread;
+    }
+    uint64_t taken = ggs_off_cpu_spans_within(&steps->taken, row->process, steps->os_thread, end_ns, row->begin_ns);
+    return gap > taken ? gap - taken : 0;
+}
+
 static bool add_step(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct steps * steps,
                      const struct ggs_step * row, int64_t * end_ns) {
-    struct ggs_phase_facts * phase = phase_of(facts, row->phase);
+    struct ggs_phase_facts * phase = ggs_explain_facts_phase(facts, row->phase);
     if (row->step < 0 || row->step > 1 << 28) return true;
     uint64_t at = (uint64_t) row->step, ns = ggs_time_between(row->begin_ns, row->end_ns);
     if (!ggs_array_reserve(steps->step, steps->capacity, at + 1)) return false;
@@ -49,9 +96,13 @@ static bool add_step(struct ggs_explain_facts * facts, struct ggs_trace * trace,
     phase->runs += row->runs;
     phase->decodes += row->decodes;
     phase->ns += ns;
+    int64_t from = row->begin_ns > steps->covered_ns ? row->begin_ns : steps->covered_ns;
+    steps->sum_ns += ns;
+    steps->union_ns += row->end_ns > from ? ggs_time_between(from, row->end_ns) : 0;
+    if (row->end_ns > steps->covered_ns) steps->covered_ns = row->end_ns;
     unsigned which = phase == &facts->generate;
     bool     fine  = ggs_quantiles_add(&steps->whole[which], ns, 1);
-    if (*end_ns >= 0) fine &= ggs_quantiles_add(&steps->before[which], ggs_time_between(*end_ns, row->begin_ns), 1);
+    if (*end_ns >= 0) fine &= ggs_quantiles_add(&steps->before[which], time_before(steps, trace, row, *end_ns), 1);
     *end_ns = row->end_ns;
     return fine;
 }
@@ -66,6 +117,7 @@ static int read_steps(struct ggs_explain_facts * facts, struct ggs_trace * trace
     while ((more = ggs_cursor_next(cursor, &row, error)) > 0)
         if (!add_step(facts, trace, steps, &row, &end_ns)) more = -1, status = ggs_fail_memory(error);
     ggs_cursor_close(cursor);
+    facts->at_once = steps->union_ns > 0 ? (double) steps->sum_ns / (double) steps->union_ns : 0;
     return status < 0 ? status : more;
 }
 
@@ -94,6 +146,28 @@ static void set_medians(struct ggs_phase_facts * phase, struct steps * steps, un
     ggs_quantiles_release(&steps->whole[which]);
     ggs_quantiles_release(&steps->outside[which]);
     ggs_quantiles_release(&steps->before[which]);
+}
+
+// ---- shifts ----
+
+// A shift is computed with the decode after it: its step takes longer than others.
+static int read_shifts(struct ggs_explain_facts * facts, struct ggs_trace * trace, const struct steps * steps,
+                       uint64_t usual_ns, struct ggs_error * error) {
+    struct ggs_cursor *      cursor;
+    struct ggs_memory_change row;
+    int64_t                  last = -1;
+    int                      more, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_MEMORY_CHANGES, error);
+    if (status < 0) return status;
+    while ((more = ggs_cursor_next(cursor, &row, error)) > 0) {
+        uint64_t after = (uint64_t) row.step + 1;
+        if (row.kind != GGS_MEMORY_ADD || row.delta == 0 || row.step < 0 || row.step == last) continue;
+        last = row.step;
+        facts->shifts++;
+        if (after < steps->n && steps->step[after].phase == GGS_PHASE_GENERATE && steps->step[after].ns > usual_ns)
+            facts->shift_ns += steps->step[after].ns - usual_ns;
+    }
+    ggs_cursor_close(cursor);
+    return more;
 }
 
 // ---- tokens ----
@@ -142,7 +216,6 @@ static bool add_token(struct texts * texts, const struct ggs_token * row, uint64
     }
     s->token[at] = row->token;
     s->next      = row->position + 1;
-    if (at + 1 > texts->facts->positions) texts->facts->positions = at + 1;
     return true;
 }
 
@@ -157,7 +230,7 @@ static int read_tokens(struct ggs_explain_facts * facts, struct ggs_trace * trac
     int more = 0, status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_TOKENS, error);
     while (status == 0 && (more = ggs_cursor_next(cursor, &row, error)) > 0) {
         uint64_t phase = row.step >= 0 && (uint64_t) row.step < steps->n ? steps->step[row.step].phase : 0;
-        struct ggs_phase_facts * sums = phase_of(facts, phase);
+        struct ggs_phase_facts * sums = ggs_explain_facts_phase(facts, phase);
         if (sums == NULL) continue;
         sums->outputs += row.output != 0;
         sums->unread += row.output != 0 && row.read == GGS_READ_NEVER;
@@ -166,6 +239,8 @@ static int read_tokens(struct ggs_explain_facts * facts, struct ggs_trace * trac
     ggs_cursor_close(cursor);
     for (unsigned i = 0; i < SEQUENCES; i++) {
         settle(facts, &texts->sequence[i]);
+        facts->positions += texts->sequence[i].n;
+        if (texts->sequence[i].n > facts->positions_each) facts->positions_each = texts->sequence[i].n;
         free(texts->sequence[i].token);
     }
     free(texts);
@@ -177,43 +252,58 @@ static int read_tokens(struct ggs_explain_facts * facts, struct ggs_trace * trac
 int ggs_explain_facts_steps(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
     struct steps steps  = {0};
     bool         fine   = true;
-    int          status = read_steps(facts, trace, &steps, error);
+    int          status = read_taken(&steps, trace, error);
+    if (status >= 0) status = read_steps(facts, trace, &steps, error);
     if (status == 0) status = read_runs(trace, &steps, error);
     if (status == 0) status = read_tokens(facts, trace, &steps, error);
     for (uint64_t i = 0; status == 0 && i < steps.n; i++) {
         const struct step * step = &steps.step[i];
-        if (phase_of(facts, step->phase) == NULL) continue;
-        fine &= ggs_quantiles_add(&steps.outside[phase_of(facts, step->phase) == &facts->generate],
+        if (ggs_explain_facts_phase(facts, step->phase) == NULL) continue;
+        fine &= ggs_quantiles_add(&steps.outside[ggs_explain_facts_phase(facts, step->phase) == &facts->generate],
                                   step->ns > step->run_ns ? step->ns - step->run_ns : 0, 1);
     }
     if (status == 0 && !fine) status = ggs_fail_memory(error);
     set_medians(&facts->prompt, &steps, 0);
     set_medians(&facts->generate, &steps, 1);
+    if (status == 0) status = read_shifts(facts, trace, &steps, facts->generate.step_ns, error);
     facts->device.first_run_ns  = steps.first_device_ns;
     facts->device.median_run_ns = ggs_quantiles_at(&steps.device, 50);
     ggs_quantiles_release(&steps.device);
+    ggs_off_cpu_spans_release(&steps.taken);
     free(steps.step);
     return status;
 }
 
 // ---- requests ----
 
-enum { AT_ONCE_NS = 3000000 };
+enum { AT_ONCE_NS = 3000000, AT_ONCE_PART = 8 };
+
+// True if a request waited for the one before it: it begins within 3 ms of its end, or within an
+// eighth of its duration, because a busy server answers the first client meanwhile.
+static bool is_right_after(const struct ggs_request * r, const struct ggs_request * before) {
+    uint64_t gap = ggs_time_between(before->end_ns, r->begin_ns);
+    return r->begin_ns >= before->end_ns &&
+           (gap < AT_ONCE_NS || gap < ggs_time_between(before->begin_ns, before->end_ns) / AT_ONCE_PART);
+}
 
 int ggs_explain_facts_requests(struct ggs_explain_facts * facts, struct ggs_trace * trace, struct ggs_error * error) {
     struct ggs_requests requests;
     bool                seen[SEQUENCES] = {0};
-    int64_t             end_ns          = INT64_MIN;
     int                 status          = ggs_requests_list(&requests, trace, false, error);
+
+    const struct ggs_request * before = NULL;
     if (status < 0) return status;
     for (uint64_t i = 0; i < requests.n; i++) {
-        const struct ggs_request * r = &requests.request[i];
+        const struct ggs_request * r   = &requests.request[i];
+        bool                       all = r->kind == GGS_REQUEST_EMBEDDING || r->kind == GGS_REQUEST_SCORING;
+        facts->outputs_needed +=
+            all && !r->begun_before ? (uint64_t) r->prompt_tokens : r->kind == GGS_REQUEST_COMPLETION;
         if (r->kind != GGS_REQUEST_COMPLETION || r->sequence < 0 || r->sequence >= SEQUENCES) continue;
         facts->sequences += !seen[r->sequence];
         seen[r->sequence] = true;
-        if (end_ns != INT64_MIN && ggs_time_between(end_ns, r->begin_ns) < AT_ONCE_NS && r->begin_ns >= end_ns)
+        if (before != NULL && before->context == r->context && is_right_after(r, before))
             facts->back_to_back += r->cached_tokens <= r->prompt_tokens; // else one chat
-        end_ns = r->end_ns;
+        before = r;
     }
     for (uint64_t i = 0; i < requests.n_contexts; i++) {
         const struct ggs_request_context * c = &requests.context[i];

@@ -15,6 +15,7 @@ uint64_t ggs_explain_facts_part_ns(const struct ggs_explain_facts * facts, enum 
         case GGS_PART_PROMPT:
             return facts->prompt.ns;
         case GGS_PART_GENERATE:
+        case GGS_PART_GRAPHS:
             return generate;
         case GGS_PART_TOKENS:
             return facts->prompt.ns + generate;
@@ -29,6 +30,11 @@ uint64_t ggs_explain_facts_cpus(const struct ggs_explain_facts * facts) {
     return cpus;
 }
 
+double ggs_explain_facts_others(const struct ggs_explain_facts * facts) {
+    double cores = (double) facts->cores, share = facts->conditions.others_cpu_share;
+    return share >= 0 ? share * cores : facts->load < cores ? facts->load : cores;
+}
+
 // ---- ops ----
 
 static bool makes_logits(const struct ggs_roofline_row * row) {
@@ -36,11 +42,19 @@ static bool makes_logits(const struct ggs_roofline_row * row) {
            (strcmp(row->component, "Token Embeddings") == 0 && strcmp(row->op, "MUL_MAT") == 0);
 }
 
+static void add_plain(struct ggs_phase_facts * phase, const struct ggs_roofline_row * row) {
+    phase->plain_ns += row->wall_ns;
+    if (row->wall_ns <= phase->plain_op_ns) return;
+    phase->plain_op_ns = row->wall_ns;
+    snprintf(phase->plain_op, sizeof(phase->plain_op), "%s", row->op);
+}
+
 static void add_row(struct ggs_phase_facts * phase, const struct ggs_roofline_row * row) {
     bool activations = strcmp(row->component, "(activations)") == 0;
     bool flash = strcmp(row->op, "FLASH_ATTN_EXT") == 0, softmax = strcmp(row->op, "SOFT_MAX") == 0;
     if (row->on_device) {
         phase->device_ns += row->wall_ns;
+        phase->device_read += row->read;
         return;
     }
     phase->wall_ns += row->wall_ns;
@@ -50,12 +64,11 @@ static void add_row(struct ggs_phase_facts * phase, const struct ggs_roofline_ro
     phase->read += row->read;
     if (row->flops > 0) phase->flops += (uint64_t) row->flops;
     if (!activations) phase->weights_read += row->read;
+    if (activations) add_plain(phase, row);
     if (softmax) phase->softmax_ns += row->wall_ns;
-    if (flash) phase->flash_ns += row->wall_ns;
-    if (flash || softmax || (activations && strcmp(row->op, "MUL_MAT") == 0)) {
-        phase->attention_ns += row->wall_ns;
-        phase->kv_read += row->read;
-    }
+    if (flash) phase->flash_ns += row->wall_ns, phase->flash_busy_ns += row->busy_ns;
+    phase->attention_ns += row->attention_ns;
+    phase->kv_read += row->attention_read;
     if (strcmp(row->op, "MUL_MAT_ID") == 0) phase->expert_ns += row->wall_ns;
     if (makes_logits(row)) {
         phase->output_ns += row->wall_ns;
@@ -69,10 +82,8 @@ static int add_ops(struct ggs_explain_facts * facts, struct ggs_trace * trace, s
     int                 status = ggs_roofline_compute(&roofline, trace, &ggs_totals_all, error);
     if (status < 0) return status;
     for (uint64_t i = 0; i < roofline.n; i++) {
-        const struct ggs_roofline_row * row = &roofline.row[i];
-        if (row->phase == GGS_PHASE_PROMPT) add_row(&facts->prompt, row);
-        if (row->phase == GGS_PHASE_GENERATE || row->phase == GGS_PHASE_MIXED || row->phase == GGS_PHASE_VERIFY)
-            add_row(&facts->generate, row);
+        struct ggs_phase_facts * phase = ggs_explain_facts_phase(facts, roofline.row[i].phase);
+        if (phase != NULL) add_row(phase, &roofline.row[i]);
     }
     ggs_roofline_release(&roofline);
     return 0;
@@ -100,7 +111,11 @@ static void add_devices(struct ggs_explain_facts * facts, struct ggs_trace * tra
                                                              .op_ns       = d->op_ns,
                                                              .transfers   = d->in.count + d->out.count,
                                                              .bytes       = d->in.bytes + d->out.bytes,
-                                                             .transfer_ns = d->in.ns + d->out.ns};
+                                                             .transfer_ns = d->in.ns + d->out.ns,
+                                                             .timed_runs  = d->timed_runs,
+                                                             .lanes       = facts->device.lanes,
+                                                             .most_lanes  = facts->device.most_lanes};
+        if (d->whole_run.n > 0) facts->device.whole_run_ns = (uint64_t) ggs_spread_quartiles(&d->whole_run).median;
         snprintf(facts->device.name, sizeof(facts->device.name), "%s", d->name);
         snprintf(facts->device.description, sizeof(facts->device.description), "%s", description);
     }
@@ -126,7 +141,12 @@ static int add_machine(struct ggs_explain_facts * facts, struct ggs_trace * trac
     int status = ggs_loading_compute(&facts->loading, trace, error);
     if (status == 0) status = add_off_cpu(&facts->off_cpu, trace, error);
     if (status == 0) status = ggs_fault_totals_compute(&faults, trace, &ggs_totals_all, error);
+    if (status == 0) {
+        status = ggs_streamed_compute(&facts->streamed, trace, &ggs_totals_all, error);
+        if (status < 0) ggs_fault_totals_release(&faults);
+    }
     if (status < 0) return status;
+    facts->under_stream |= facts->streamed.uses > 0;
     facts->load_ns        = facts->loading.wall_ns;
     facts->faults_in_ops  = faults.in_ops;
     facts->faults_in_load = faults.stages[GGS_STAGE_LOAD];
@@ -147,10 +167,13 @@ int ggs_explain_facts_gather(struct ggs_explain_facts * facts, struct ggs_trace 
                                         .proved         = totals->proved,
                                         .model_bytes    = totals->model_bytes};
     for (uint64_t i = 0; i < totals->n_by_op; i++) facts->wait_ns += totals->by_op[i].wait_ns;
+    int status = ggs_explain_facts_tokens(facts, trace, error);
+    if (status < 0) return status;
     ggs_explain_facts_experiment(facts, trace);
     ggs_explain_facts_model(facts, trace, totals);
     add_devices(facts, trace, totals);
-    int status = add_machine(facts, trace, error);
+    status = add_machine(facts, trace, error);
+    if (status == 0) status = ggs_explain_facts_memory(facts, trace, error);
     if (status == 0) status = add_ops(facts, trace, error);
     if (status == 0) status = ggs_explain_facts_steps(facts, trace, error);
     if (status == 0) status = ggs_explain_facts_requests(facts, trace, error);

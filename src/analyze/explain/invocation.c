@@ -9,8 +9,9 @@ enum way {
     NOT,    // the program has no such option
     SET,    // option and value
     JOIN,   // the same in one word, with =
+    ADD,    // a switch
     LEAVE,  // the remedy is to leave the option out
-    BEFORE, // a program before it
+    BEFORE, // words before it
     TEXT,   // no option: text with the value in place of %
 };
 
@@ -19,6 +20,9 @@ struct words {
     const char * options; // names, divided by blanks; the first one is written
     const char * also;    // a second option with the same value
 };
+
+#define INTERLEAVE \
+    { BEFORE, "numactl --interleave=all", "" }
 
 // Each knob, and its form in each kind of program.
 static const struct knob {
@@ -150,15 +154,32 @@ static const struct knob {
                                   "Llama(model_path=\"%\")",
                                   "the model %",
                                   true},
-    [GGS_KNOB_ENGINE] = {"CPU library", {NOT, "", ""}, {SET, "--engine", ""}, {NOT, "", ""}, "", "", "", false},
-    [GGS_KNOB_STREAM] = {"stream",
-                         {BEFORE, "ggscope stream --", ""},
-                         {BEFORE, "ggscope stream --", ""},
-                         {BEFORE, "ggscope stream --", ""},
-                         "ggscope stream -- node ...",
-                         "ggscope stream -- python ...",
-                         "ggscope stream -- PROGRAM",
-                         false},
+    [GGS_KNOB_ENGINE]     = {"CPU library", {NOT, "", ""}, {LEAVE, "--engine", ""}, {NOT, "", ""}, "", "", "", false},
+    [GGS_KNOB_STREAM]     = {"stream",
+                             {BEFORE, "ggscope stream --", ""},
+                             {BEFORE, "ggscope stream --", ""},
+                             {BEFORE, "ggscope stream --", ""},
+                             "ggscope stream -- node ...",
+                             "ggscope stream -- python ...",
+                             "ggscope stream -- PROGRAM",
+                             false},
+    [GGS_KNOB_INTERLEAVE] = {"interleaving", INTERLEAVE, INTERLEAVE, INTERLEAVE, "", "", "", false},
+    [GGS_KNOB_NO_REPACK]  = {"no repack",
+                             {ADD, "--no-repack -nr", ""},
+                             {ADD, "--no-repack", ""},
+                             {NOT, "", ""},
+                             "",
+                             "",
+                             "llama_model_params.use_extra_bufts = false",
+                             false},
+    [GGS_KNOB_MLOCK]      = {"mlock",
+                             {ADD, "--mlock", ""},
+                             {NOT, "", ""},
+                             {NOT, "", ""},
+                             "loadModel({useMlock: true})",
+                             "Llama(use_mlock=True)",
+                             "llama_model_params.use_mlock = true",
+                             false},
 };
 
 const char * ggs_knob_name(uint64_t knob) {
@@ -169,8 +190,9 @@ bool ggs_knob_is_lossy(enum ggs_knob knob) {
 }
 
 const char * ggs_invocation_kind_name(uint64_t kind) {
-    static const char * const names[] = {"a program on llama.h", "llama.cpp",      "llama-server",    "llama-bench",
-                                         "ggscope-engine",       "node-llama-cpp", "llama-cpp-python"};
+    static const char * const names[] = {"a program on llama.h", "llama.cpp",          "llama-server",
+                                         "llama-bench",          "ggscope-engine",     "node-llama-cpp",
+                                         "llama-cpp-python",     "a program on ggml.h"};
     return kind < GGS_PROGRAM_KINDS ? names[kind] : "";
 }
 
@@ -192,16 +214,16 @@ static struct words words_of(const struct ggs_invocation * program, enum ggs_kno
         case GGS_PROGRAM_ENGINE:
             return it->engine;
         default:
-            return (struct words){knob == GGS_KNOB_STREAM ? BEFORE : TEXT, it->llama.options, ""};
+            return (struct words){it->llama.way == BEFORE ? BEFORE : TEXT, it->llama.options, ""};
     }
 }
 
 // ---- the program ----
 
-static enum ggs_invocation_kind kind_of(const char * path, unsigned n, char ** words) {
+static enum ggs_invocation_kind kind_of(const char * path, const char * next) {
     const char * slash = strrchr(path, '/');
     const char * name  = slash == NULL ? path : slash + 1;
-    if (strcmp(name, "ggscope-engine") == 0 && n > 1 && strcmp(words[1], "run") == 0) return GGS_PROGRAM_ENGINE;
+    if (strcmp(name, "ggscope-engine") == 0 && next != NULL && strcmp(next, "run") == 0) return GGS_PROGRAM_ENGINE;
     if (strcmp(name, "llama-server") == 0) return GGS_PROGRAM_SERVER;
     if (strcmp(name, "llama-bench") == 0) return GGS_PROGRAM_BENCH;
     if (strncmp(name, "llama-", 6) == 0) return GGS_PROGRAM_LLAMA;
@@ -210,7 +232,23 @@ static enum ggs_invocation_kind kind_of(const char * path, unsigned n, char ** w
     return GGS_PROGRAM_OTHER;
 }
 
-void ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command) {
+static enum ggs_invocation_kind kind_at(const struct ggs_invocation * program, unsigned at) {
+    return at < program->n ? kind_of(program->words[at], at + 1 < program->n ? program->words[at + 1] : NULL)
+                           : GGS_PROGRAM_OTHER;
+}
+
+// Other programs may start it, and have options of their own: taskset, nice, numactl, env. Then the
+// executable that ran is of a kind that is known, and a later word names it.
+static void find_program(struct ggs_invocation * program, const char * executable) {
+    program->kind = kind_at(program, 0);
+    if (program->kind != GGS_PROGRAM_OTHER) return;
+    enum ggs_invocation_kind ran = kind_of(executable, "run");
+    for (unsigned i = 1; i < program->n && ran != GGS_PROGRAM_OTHER && program->at == 0; i++)
+        if (kind_at(program, i) == ran) program->at = i, program->kind = ran;
+}
+
+void ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command,
+                         struct ggs_json_value executable) {
     struct ggs_json_value word = {0};
     unsigned              n    = 0;
     *program                   = (struct ggs_invocation){0};
@@ -225,7 +263,10 @@ void ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value 
         if (program->words[program->n] == NULL) break;
         program->n++;
     }
-    if (program->n > 0) program->kind = kind_of(program->words[0], program->n, program->words);
+    struct ggs_text path = {0};
+    ggs_json_append_to(executable, &path);
+    find_program(program, ggs_text_string(&path));
+    ggs_text_release(&path);
 }
 
 void ggs_invocation_release(struct ggs_invocation * program) {
@@ -252,10 +293,10 @@ static bool is_option(const char * word, const char * names, const char ** value
 const char * ggs_invocation_value(const struct ggs_invocation * program, enum ggs_knob knob) {
     struct words words = words_of(program, knob);
     const char * found = NULL;
-    for (unsigned i = 1; i < program->n && words.way != BEFORE && words.way != NOT; i++) {
+    for (unsigned i = program->at + 1; i < program->n && words.way != BEFORE && words.way != NOT; i++) {
         const char * value;
         if (!is_option(program->words[i], words.options, &value)) continue;
-        if (words.way == LEAVE)
+        if (words.way == LEAVE || words.way == ADD)
             found = "";
         else if (value != NULL)
             found = value;
@@ -263,6 +304,35 @@ const char * ggs_invocation_value(const struct ggs_invocation * program, enum gg
             found = program->words[i + 1];
     }
     return found;
+}
+
+// Programs on ggml alone have options of their own.
+static const char * graphs_text(enum ggs_knob knob) {
+    switch (knob) {
+        case GGS_KNOB_THREADS:
+            return "% threads";
+        case GGS_KNOB_FLASH_ATTENTION:
+            return "flash attention (whisper.cpp: -fa, stable-diffusion.cpp: --diffusion-fa)";
+        case GGS_KNOB_GPU_LAYERS:
+            return "the CPU instead of the device";
+        case GGS_KNOB_MMAP:
+            return "a mapped model";
+        default:
+            return "";
+    }
+}
+
+static const char * text_of(const struct ggs_invocation * program, enum ggs_knob knob) {
+    switch (program->kind) {
+        case GGS_PROGRAM_NODE:
+            return knobs[knob].node;
+        case GGS_PROGRAM_PYTHON:
+            return knobs[knob].python;
+        case GGS_PROGRAM_GRAPHS:
+            return graphs_text(knob);
+        default:
+            return knobs[knob].other;
+    }
 }
 
 static void append_with_value(struct ggs_text * text, const char * pattern, const char * value) {
@@ -278,37 +348,51 @@ static void first_name(struct ggs_text * text, const char * names) {
     ggs_text_append(text, names, strcspn(names, " "));
 }
 
+// "ggscope stream --" without " --".
+static size_t length_without_dashes(const char * words) {
+    size_t n = strlen(words);
+    return n > 3 && strcmp(words + n - 3, " --") == 0 ? n - 3 : n;
+}
+
+static void say_option(const struct words * words, const char * value, struct ggs_text * text) {
+    first_name(text, words->options);
+    ggs_text_putc(text, words->way == JOIN ? '=' : ' ');
+    ggs_invocation_quote(text, value);
+    if (words->also[0] == '\0') return;
+    ggs_text_putc(text, ' ');
+    first_name(text, words->also);
+    ggs_text_printf(text, " %s", value);
+}
+
 void ggs_invocation_say(const struct ggs_invocation * program, const struct ggs_knob_setting * setting,
                         struct ggs_text * text) {
     struct words words = words_of(program, setting->knob);
+    // The built-in runner has few options. Its models run in llama.cpp's programs, too.
+    bool others = words.way == NOT && program->kind == GGS_PROGRAM_ENGINE && is_set(knobs[setting->knob].llama.way);
+    if (others) {
+        ggs_text_puts(text, "in llama.cpp's programs ");
+        words = knobs[setting->knob].llama;
+    }
     switch (words.way) {
         case SET:
         case JOIN:
+            say_option(&words, setting->value, text);
+            break;
+        case ADD:
             first_name(text, words.options);
-            ggs_text_putc(text, words.way == JOIN ? '=' : ' ');
-            ggs_invocation_quote(text, setting->value);
-            if (words.also[0] != '\0') {
-                ggs_text_putc(text, ' ');
-                first_name(text, words.also);
-                ggs_text_printf(text, " %s", setting->value);
-            }
             break;
         case LEAVE:
+            if (ggs_invocation_value(program, setting->knob) == NULL) break; // it was set in another way
             ggs_text_puts(text, "without ");
             first_name(text, words.options);
             break;
         case BEFORE:
-            ggs_text_puts(text, "run it under ggscope stream");
+            ggs_text_puts(text, "run it under ");
+            ggs_text_append(text, words.options, length_without_dashes(words.options));
             break;
         case TEXT:
-        case NOT: {
-            const struct knob * it = &knobs[setting->knob];
-            append_with_value(text,
-                              program->kind == GGS_PROGRAM_NODE     ? it->node
-                              : program->kind == GGS_PROGRAM_PYTHON ? it->python
-                                                                    : it->other,
-                              setting->value);
-        }
+        case NOT:
+            append_with_value(text, text_of(program, setting->knob), setting->value);
     }
 }
 
@@ -316,8 +400,8 @@ bool ggs_invocation_takes(const struct ggs_invocation * program, const struct gg
     bool all = program->n > 0 && n > 0 && settings[0].knob != GGS_KNOB_NONE;
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
         enum way way = words_of(program, settings[i].knob).way;
-        all &=
-            is_set(way) || way == BEFORE || (way == LEAVE && ggs_invocation_value(program, settings[i].knob) != NULL);
+        all &= is_set(way) || way == ADD || way == BEFORE ||
+               (way == LEAVE && ggs_invocation_value(program, settings[i].knob) != NULL);
     }
     return all;
 }
@@ -338,16 +422,16 @@ void ggs_invocation_quote(struct ggs_text * text, const char * word) {
     ggs_text_putc(text, '\'');
 }
 
-// How many words from here on the settings replace; 0 if the word stays.
+// Returns the number of words from here on that the settings replace; 0 if the word stays.
 static unsigned replaced(const struct ggs_invocation * program, unsigned at, const struct ggs_knob_setting * settings,
                          unsigned n) {
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
         struct words words = words_of(program, settings[i].knob);
         const char * value;
-        if (!is_set(words.way) && words.way != LEAVE) continue;
+        if (!is_set(words.way) && words.way != ADD && words.way != LEAVE) continue;
         if (!is_option(program->words[at], words.options, &value) && !is_option(program->words[at], words.also, &value))
             continue;
-        bool takes = is_set(words.way) || settings[i].knob == GGS_KNOB_DRAFT;
+        bool takes = is_set(words.way) || settings[i].knob == GGS_KNOB_DRAFT || settings[i].knob == GGS_KNOB_ENGINE;
         return takes && value == NULL && at + 1 < program->n ? 2 : 1;
     }
     return 0;
@@ -356,10 +440,12 @@ static unsigned replaced(const struct ggs_invocation * program, unsigned at, con
 void ggs_invocation_command(const struct ggs_invocation * program, const struct ggs_knob_setting * settings, unsigned n,
                             struct ggs_text * text) {
     const char * blank = "";
-    for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++)
-        if (words_of(program, settings[i].knob).way == BEFORE) ggs_text_puts(text, "ggscope stream -- ");
+    for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
+        struct words words = words_of(program, settings[i].knob);
+        if (words.way == BEFORE) ggs_text_printf(text, "%s ", words.options);
+    }
     for (unsigned i = 0; i < program->n;) {
-        unsigned gone = i == 0 ? 0 : replaced(program, i, settings, n);
+        unsigned gone = i <= program->at ? 0 : replaced(program, i, settings, n);
         if (gone == 0) {
             ggs_text_puts(text, blank);
             ggs_invocation_quote(text, program->words[i]);
@@ -368,7 +454,8 @@ void ggs_invocation_command(const struct ggs_invocation * program, const struct 
         i += gone == 0 ? 1 : gone;
     }
     for (unsigned i = 0; i < n && settings[i].knob != GGS_KNOB_NONE; i++) {
-        if (!is_set(words_of(program, settings[i].knob).way)) continue;
+        enum way way = words_of(program, settings[i].knob).way;
+        if (!is_set(way) && way != ADD) continue;
         ggs_text_putc(text, ' ');
         ggs_invocation_say(program, &settings[i], text);
     }

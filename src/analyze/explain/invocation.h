@@ -17,6 +17,7 @@ enum ggs_invocation_kind {
     GGS_PROGRAM_ENGINE,
     GGS_PROGRAM_NODE,
     GGS_PROGRAM_PYTHON,
+    GGS_PROGRAM_GRAPHS, // calls ggml alone: whisper.cpp, stable-diffusion.cpp
     GGS_PROGRAM_KINDS,
 };
 
@@ -36,10 +37,13 @@ enum ggs_knob {
     GGS_KNOB_SLOTS,
     GGS_KNOB_EVAL_CALLBACK,
     GGS_KNOB_DRAFT,
-    GGS_KNOB_MODEL,  // another file, which changes the output
-    GGS_KNOB_ENGINE, // another folder of libraries
-    GGS_KNOB_STREAM, // under ggscope stream
-    GGS_KNOBS,       // from here on: options of the program's own, in order
+    GGS_KNOB_MODEL,      // another file, which changes the output
+    GGS_KNOB_ENGINE,     // the libraries that it finds by itself
+    GGS_KNOB_STREAM,     // under ggscope stream
+    GGS_KNOB_INTERLEAVE, // memory over all NUMA nodes
+    GGS_KNOB_NO_REPACK,
+    GGS_KNOB_MLOCK,
+    GGS_KNOBS, // from here on: options of the program's own, in order
 };
 
 struct ggs_knob_setting {
@@ -47,7 +51,7 @@ struct ggs_knob_setting {
     char          value[24]; // "" for a switch
 };
 
-// An option of a program that is not known here.
+// An option that the user defines (tune --knob), for programs or options unknown here.
 struct ggs_own_option {
     char name[32];   // "threads"
     char option[64]; // "--n-threads"
@@ -57,13 +61,15 @@ struct ggs_own_option {
 struct ggs_invocation {
     enum ggs_invocation_kind      kind;
     char **                       words; // of its command line
-    unsigned                      n;
-    const struct ggs_own_option * own; // borrowed; NULL for none
+    unsigned                      n, at; // at: the word that is the program; others before it start it
+    const struct ggs_own_option * own;   // borrowed; NULL for none
     unsigned                      n_own;
 };
 
-// `command` is that of experiment.json. When out of memory, the program has no words.
-void         ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command);
+// `command` and `executable` are those of experiment.json. When out of memory, the program has no
+// words.
+void         ggs_invocation_read(struct ggs_invocation * program, struct ggs_json_value command,
+                                 struct ggs_json_value executable);
 void         ggs_invocation_release(struct ggs_invocation * program);
 const char * ggs_invocation_kind_name(uint64_t kind);
 const char * ggs_knob_name(uint64_t knob); // "threads"
@@ -72,6 +78,7 @@ bool         ggs_knob_is_lossy(enum ggs_knob knob);
 // The value of a knob on the command line; NULL if it has none. For a switch: "" if it is set.
 const char * ggs_invocation_value(const struct ggs_invocation * program, enum ggs_knob knob);
 // Appends the setting in the words of this program: "-t 2", "without --no-mmap", "threads: 2".
+// Nothing if it has no words for it, or is not to have an option that it has not.
 void ggs_invocation_say(const struct ggs_invocation * program, const struct ggs_knob_setting * setting,
                         struct ggs_text * text);
 // True if options of its command line can set all of these. `n` settings; one of knob 0 ends them.

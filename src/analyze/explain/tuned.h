@@ -4,26 +4,22 @@
 #include "analyze/diff/sample.h"
 #include "analyze/explain/explain.h"
 
-enum { GGS_TUNE_PARTS = 8, GGS_TUNE_VALUES = 32, GGS_TUNE_COMMAND = 8192 };
+enum { GGS_TUNE_PARTS = 16, GGS_TUNE_VALUES = 64, GGS_TUNE_COMMAND = 8192 };
 
-// One value of a knob of the program's own, alone.
+// One value of a knob that was tried.
 struct ggs_tune_value {
     char             said[128]; // in the words of the program
-    unsigned         knob;      // index of the user's knobs
-    unsigned         variant;
-    struct ggs_ratio ratio; // its time over that of the unchanged program
-    bool             failed;
+    struct ggs_ratio ratio;     // its time over that of the program's own value, all else being equal
+    bool             failed;    // it ends the program
 };
 
-// One remedy.
+// One knob with a remedy, or with a better value.
 struct ggs_tune_part {
-    struct ggs_knob_setting setting;
-    char                    said[128];   // in the words of the program
-    char                    name[32];    // of the knob
-    char                    finding[32]; // its cause; "" for a knob of the user
-    unsigned                variant;     // all parts but this one
-    struct ggs_ratio        without;     // time without it over the time with all
-    bool                    kept;        // in the best setting
+    char             said[128];   // in the words of the program
+    char             name[32];    // of the knob
+    char             finding[32]; // that names the remedy; "" for none
+    struct ggs_ratio without;     // time with the program's own value over the time with this one
+    bool             kept;        // in the best setting
 };
 
 struct ggs_tuned {
@@ -35,12 +31,15 @@ struct ggs_tuned {
     const char *          figure;                    // the deciding one: "token_quiet_ns"
     struct ggs_ratio      ratio;                     // time of the best setting over the original
     struct ggs_ratio      control;                   // of the program against itself
+    double                noise;                     // smaller differences cannot be told apart
     bool                  better;                    // beyond noise
     bool                  stopped;                   // by a signal or the time
     bool                  same_output;               // as the unchanged program's
+    bool                  repeatable;                // the unchanged program's output is always the same
     bool                  failed;                    // all remedies together end the program
     char                  said[400];                 // why
     unsigned              lossy_left_out;            // remedies that change the output
     unsigned              repeated, busy;            // runs, because of other programs
+    double                others;                    // most of the CPUs that these used, as a share
     char                  command[GGS_TUNE_COMMAND]; // the best, or ""
 };

@@ -4,8 +4,8 @@
 
 #include "analyze/lanes/devices.h"
 #include "analyze/machine/disk-waits.h"
+#include "analyze/walk/byte-uses.h"
 #include "analyze/walk/time-bins.h"
-#include "analyze/walk/uses.h"
 #include "analyze/walk/walk.h"
 #include "base/error.h"
 

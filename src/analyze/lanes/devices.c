@@ -69,8 +69,7 @@ int ggs_device_transfers(const struct ggs_trace * trace, int64_t begin_ns, int64
     return status;
 }
 
-// Returns the first transfer from which on some are still active at that time, by `reach`, which
-// ascends.
+// Returns the first transfer that may still be active at that time. `reach_ns` ascends.
 static uint64_t first_alive(const struct ggs_device_list * list, int64_t ns) {
     return ggs_search(list->n_transfers, at, list->transfers[at].reach_ns <= ns);
 }

@@ -23,13 +23,16 @@ static const struct ggs_tensor * weight_of(const struct ggs_trace * trace, const
     return best;
 }
 
-// The length of a result's name without its layer: "Qcur-7 (view)" is "Qcur". 0: no name.
+// The length of a result's name without its layer: "Qcur-7 (view)" is "Qcur", "cache_v_l7" is
+// "cache_v". 0: no name.
 static size_t plain_length(const char * name) {
     size_t length = strcspn(name, " (");
     size_t digits = length;
     if (strncmp(name, "node_", 5) == 0 || strncmp(name, "leaf_", 5) == 0) return 0;
     while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
-    return digits > 1 && digits < length && name[digits - 1] == '-' ? digits - 1 : length;
+    if (digits == length) return length;
+    if (digits > 1 && name[digits - 1] == '-') return digits - 1;
+    return digits > 2 && strncmp(&name[digits - 2], "_l", 2) == 0 ? digits - 2 : length;
 }
 
 uint16_t ggs_timeline_label(struct ggs_timeline_view * timeline, const struct ggs_trace * trace,

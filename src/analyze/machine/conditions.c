@@ -11,7 +11,7 @@ static uint64_t number(struct ggs_json_value object, const char * key) {
     return value;
 }
 
-static const double BUSY_SHARE = 0.15; // above this, equal runs differ for no other reason
+static const double BUSY_SHARE = 0.15; // above this, the load alone makes equal runs differ
 
 bool ggs_conditions_are_busy(const struct ggs_conditions * conditions) {
     double steal = conditions->steal_share < 0 ? 0 : conditions->steal_share;

@@ -58,8 +58,8 @@ void ggs_off_cpu_spans_release(struct ggs_off_cpu_spans * spans) {
     *spans = (struct ggs_off_cpu_spans){0};
 }
 
-// The first span of the thread that ends behind `ns`. Those of one thread follow each other, so
-// their ends ascend as their begins do.
+// Returns the thread's first span that ends after `ns`. Spans of one thread do not overlap, so
+// their ends ascend like their begins.
 static uint64_t first_behind(const struct ggs_off_cpu_spans * spans, uint64_t process, uint64_t os_thread, int64_t ns) {
     const struct ggs_off_cpu_span * list = spans->span;
     return ggs_search(spans->n, at,
@@ -68,7 +68,7 @@ static uint64_t first_behind(const struct ggs_off_cpu_spans * spans, uint64_t pr
                                                       (list[at].os_thread == os_thread && list[at].end_ns <= ns))));
 }
 
-// The part of the i-th span between the two; NULL if it is another thread's or lies behind.
+// Clips the i-th span to [begin_ns, end_ns). NULL if it is another thread's, or begins later.
 static const struct ggs_off_cpu_span * part_of(const struct ggs_off_cpu_spans * spans, uint64_t i, uint64_t process,
                                                uint64_t os_thread, int64_t begin_ns, int64_t end_ns, int64_t part[2]) {
     const struct ggs_off_cpu_span * span = i < spans->n ? &spans->span[i] : NULL;
@@ -91,7 +91,7 @@ uint64_t ggs_off_cpu_spans_within(const struct ggs_off_cpu_spans * spans, uint64
 
 // ---- sums ----
 
-// A part of a span in which its thread was owed an op.
+// The part of a span in which its thread had work.
 struct piece {
     int64_t begin_ns, end_ns;
     bool    preempted, foreign;
@@ -104,7 +104,7 @@ struct pass {
     struct ggs_walk *           walk;
     struct piece *              pieces; // of one op
     size_t                      n, capacity;
-    bool                        filtered; // ops are missing between those that come
+    bool                        filtered; // the walk skips ops
 };
 
 static int by_begin(const void * a, const void * b) {
@@ -112,7 +112,7 @@ static int by_begin(const void * a, const void * b) {
     return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-// How long at least one of them lasted.
+// Returns the time covered by at least one of them.
 static uint64_t covered(const struct pass * pass, bool preempted, bool foreign) {
     int64_t  until = INT64_MIN;
     uint64_t sum   = 0;
@@ -268,7 +268,7 @@ char * ggs_off_cpu_who(const struct ggs_off_cpu_totals * totals, char * text, si
         }
         used += (size_t) n;
     }
-    for (char * at = text; *at != '\0'; at++) // a program names itself as it likes
+    for (char * at = text; *at != '\0'; at++) // a program can give itself any name
         if ((unsigned char) *at < ' ' || *at == 127) *at = '?';
     return text;
 }

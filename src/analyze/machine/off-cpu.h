@@ -1,8 +1,8 @@
 // Times in which threads had no CPU, joined with what they computed.
 //
-// A thread is owed an op from the moment on at which all threads have ended the one before it, or
-// at which its graph run begins, until it has ended its own part. Time without a CPU in there is
-// lost: the others wait for it at the barrier. A thread that waits itself loses nothing.
+// A thread has work from the moment at which all threads have finished the previous op (or the
+// graph run begins) until it has finished its share of the op. Time without a CPU in that span is
+// lost: the other threads wait for it at the barrier. A thread that waits itself loses nothing.
 #pragma once
 
 #include <stdbool.h>
@@ -25,11 +25,11 @@ struct ggs_off_cpu_spans {
     uint64_t                  n, capacity;
 };
 
-// Those that touch [begin_ns, end_ns).
+// Reads the spans that overlap [begin_ns, end_ns).
 int ggs_off_cpu_spans_read(struct ggs_off_cpu_spans * spans, struct ggs_trace * trace, int64_t begin_ns, int64_t end_ns,
                            struct ggs_error * error);
 void ggs_off_cpu_spans_release(struct ggs_off_cpu_spans * spans); // a zeroed struct is fine
-// How long the thread had no CPU between the two.
+// Returns the time without a CPU of the thread between the two.
 uint64_t ggs_off_cpu_spans_within(const struct ggs_off_cpu_spans * spans, uint64_t process, uint64_t os_thread,
                                   int64_t begin_ns, int64_t end_ns);
 
@@ -38,19 +38,19 @@ struct ggs_off_cpu_op {
     uint64_t     lost_ns;
 };
 
-// Who ran instead.
+// What ran on the CPU instead.
 struct ggs_off_cpu_runner {
-    const char * name; // "" if that was not seen, or nobody did
+    const char * name; // "" if it was not seen, or none ran
     uint64_t     other;
     uint64_t     ns; // of lost time, summed over threads
 };
 
 struct ggs_off_cpu_totals {
     bool                        recorded;
-    bool                        others_seen;        // the kernel told who ran instead
+    bool                        others_seen;        // the kernel reported what ran instead
     uint64_t                    spans, lost_events; // lost: switches that the kernel had no room for
     uint64_t                    run_ns;             // of graph runs of the CPU, warm-up left out
-    uint64_t                    lost_ns;            // of these: some thread that was owed an op had no CPU
+    uint64_t                    lost_ns;            // of these: some thread with work had no CPU
     uint64_t                    preempted_ns;       // of these: it could have run
     uint64_t                    foreign_ns; // of these: no thread of its own process ran instead, as far as seen
     uint64_t                    thread_ns;  // lost_ns summed over threads
@@ -65,8 +65,8 @@ int  ggs_off_cpu_totals_compute(struct ggs_off_cpu_totals * totals, struct ggs_t
                                 const struct ggs_totals_range * range, struct ggs_error * error);
 void ggs_off_cpu_totals_release(struct ggs_off_cpu_totals * totals); // a zeroed struct is fine
 
-// The first that ran instead, and how much of the lost time it had: "node 61 %, cc1 12 %". "" if
-// nobody was seen.
+// Writes the main programs that ran instead, with their shares of the lost time: "node 61 %, cc1
+// 12 %". "" if none was seen.
 char * ggs_off_cpu_who(const struct ggs_off_cpu_totals * totals, char * text, size_t size);
 
 const char * ggs_off_cpu_kind_name(uint64_t kind);   // "blocked", "preempted"

@@ -236,7 +236,7 @@ static void add_sum(struct ggs_proof_sum * to, const struct ggs_proof_sum * sum)
 }
 
 // In a truncated run (a kill, a full disk) nothing is known of ops after the last one with rows.
-static bool is_untold(const struct pass * pass) {
+static bool is_unknown(const struct pass * pass) {
     bool cut_off = (pass->walk->run.flags & (GGS_RUN_INTERRUPTED | GGS_RUN_PARTIAL)) != 0;
     return cut_off && pass->touched.n == 0 && pass->next == pass->n_rows;
 }
@@ -246,7 +246,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     struct ggs_proof_sum       sum    = {.ops = 1};
     int                        status = predict(pass, error);
     if (status >= 0) status = collect_touched(pass, op->node, error);
-    if (status < 0 || is_untold(pass)) return status;
+    if (status < 0 || is_unknown(pass)) return status;
     sum.predicted = unite(&pass->predicted);
     sum.touched   = unite(&pass->touched);
     status        = compare(pass, &sum.both, error);
@@ -308,10 +308,9 @@ int ggs_proof_compute(struct ggs_proof * proof, struct ggs_trace * trace, struct
     struct pass pass = {.proof = proof, .trace = trace};
     *proof           = (struct ggs_proof){.n_by_op = trace->n_ops};
     if (ggs_reader_rows(trace->reader, GGS_TABLE_PAGES) == 0)
-        return ggs_fail(
-            error, GGS_ABSENT,
-            "this recording holds no pages that were touched: record with --prove, a model that is mapped into "
-            "memory (not --no-mmap) and not repacked (--no-repack)");
+        return ggs_fail(error, GGS_ABSENT,
+                        "this recording has no touched pages: record with --prove, a model that is mapped into "
+                        "memory (not --no-mmap) and not repacked (--no-repack)");
     proof->page_size = ggs_trace_page_size(trace);
     int status       = ggs_trace_lost(trace, GGS_LOSS_PAGES, &proof->lost, error);
     proof->by_op     = calloc(trace->n_ops + 1, sizeof(*proof->by_op));

@@ -23,7 +23,7 @@ struct ggs_where {
     uint64_t               n_areas;
     struct ggs_recent_runs runs;
     struct ggs_cursor *    steps;
-    struct ggs_step        step; // the first one that does not end before the last queried time
+    struct ggs_step        step; // first step that does not end before the last queried time
     bool                   has_step, first_seen;
     int64_t                first_ns; // start of the first step
 };

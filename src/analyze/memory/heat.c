@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/walk/uses.h"
+#include "analyze/walk/byte-uses.h"
 #include "base/error.h"
 
 struct heating {

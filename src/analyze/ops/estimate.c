@@ -18,7 +18,7 @@ int ggs_estimate_begin(struct ggs_estimate * estimate, const struct ggs_trace * 
 }
 
 // Finds the slot of a run's device and phase; false if the trace has none.
-static bool place_of(const struct ggs_estimate * estimate, const struct ggs_run * run, uint64_t * at) {
+static bool find_slot(const struct ggs_estimate * estimate, const struct ggs_run * run, uint64_t * at) {
     if (run->device == 0 || run->device > estimate->n_devices || run->phase >= GGS_PHASE_COUNT) return false;
     *at = (run->device - 1) * GGS_PHASE_COUNT + run->phase;
     return true;
@@ -26,7 +26,7 @@ static bool place_of(const struct ggs_estimate * estimate, const struct ggs_run 
 
 void ggs_estimate_run(struct ggs_estimate * estimate, const struct ggs_run * run) {
     uint64_t at, ns = ggs_time_between(run->begin_ns, run->end_ns);
-    if (!place_of(estimate, run, &at) || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
+    if (!find_slot(estimate, run, &at) || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
     struct ggs_estimate_runs * sum = &estimate->sums[at];
     if ((run->flags & GGS_RUN_OPAQUE) != 0)
         sum->whole++, sum->whole_ns += ns;
@@ -37,7 +37,7 @@ void ggs_estimate_run(struct ggs_estimate * estimate, const struct ggs_run * run
 void ggs_estimate_op(struct ggs_estimate * estimate, const struct ggs_run * run, const struct ggs_op_seen * op) {
     uint64_t at;
     if (op->opaque || op->op >= estimate->n_ops || (run->flags & GGS_RUN_INTERRUPTED) != 0) return;
-    if (place_of(estimate, run, &at)) estimate->op_ns[at * estimate->n_ops + op->op] += op->wall_ns;
+    if (find_slot(estimate, run, &at)) estimate->op_ns[at * estimate->n_ops + op->op] += op->wall_ns;
 }
 
 static int by_wall(const void * a, const void * b) {

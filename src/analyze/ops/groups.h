@@ -13,30 +13,31 @@
 //     key, form                      of a group in JSON: answer/ops/stats-write.c has the forms
 //     order                          NUMBER: groups ascend by number; TIME: longest first
 //     by                             what decides: the NODE; the RUN, also of a backend without
-//                                    op times; the BACKEND; OTHER: see compute
+//                                    op times: the page shows such groups outside of its tables;
+//                                    the BACKEND; OTHER: see compute
 //     find                           the group of the walk's current op; NULL if compute is set
 //     text                           half a line
 #define GGS_GROUPINGS(ROW)                                                                                         \
     ROW(OP, op, "op", NAMED, TIME, NODE, find_op, NULL, "operation (the default)")                                 \
     ROW(LAYER, layer, "layer", NUMBERED, NUMBER, NODE, find_layer, NULL, "layer that the op belongs to")           \
     ROW(COMPONENT, component, "component", NAMED, TIME, NODE, find_component, NULL,                                \
-        "what the weight that an op reads is for")                                                                 \
+        "purpose of the weight that an op reads")                                                                  \
     ROW(TENSOR, tensor, "name", TENSORS, TIME, NODE, find_tensor, NULL,                                            \
         "weight that an op reads, or its result if it reads none")                                                 \
     ROW(THREAD, thread, "thread", THREADS, NUMBER, OTHER, NULL, compute_threads,                                   \
         "thread of the pool; times only: bytes belong to ops")                                                     \
     ROW(TOKEN, token, "token", NUMBERED, NUMBER, RUN, find_token, NULL, "token step")                              \
     ROW(DEVICE, device, "device", NAMED, TIME, BACKEND, find_device, NULL,                                         \
-        "the CPU, or what the engine calls a GPU: Vulkan0, CUDA0; also backend")                                   \
+        "device by the engine's name: CPU, Vulkan0, CUDA0; also backend")                                          \
     ROW(KERNEL, kernel, "kernel", KERNELS, TIME, OTHER, NULL, compute_kernels,                                     \
         "kernel of a device; times only, on CUDA")                                                                 \
     ROW(CONTEXT, context, "context", NUMBERED, NUMBER, RUN, find_context, NULL,                                    \
         "context of the engine, with what drafts cost and saved in the whole recording")                           \
     ROW(PROCESS, process, "process", PROCESSES, NUMBER, RUN, find_process, NULL, "process of a joined experiment") \
     ROW(HOST, host, "host", NAMED, NUMBER, RUN, find_host, NULL, "machine of a joined experiment")                 \
-    ROW(REQUEST, request, "request", REQUESTS, NUMBER, OTHER, NULL, ggs_shares_compute,                            \
+    ROW(REQUEST, request, "request", REQUESTS, NUMBER, RUN, NULL, ggs_shares_compute,                            \
         "request of a server; steps are shared out by tokens, which is an estimate")                               \
-    ROW(SEQUENCE, sequence, "sequence", SEQUENCES, NUMBER, OTHER, NULL, ggs_shares_compute,                        \
+    ROW(SEQUENCE, sequence, "sequence", SEQUENCES, NUMBER, RUN, NULL, ggs_shares_compute,                        \
         "sequence, which servers call a slot; an estimate too")
 
 enum ggs_by {

@@ -24,7 +24,10 @@ enum { MOST_LANES = 4096 };
 static int meet_lanes(struct ggs_overview * o, const struct ggs_run * run, uint64_t threads, struct ggs_error * error) {
     uint64_t                 known = 0;
     struct ggs_overview_lane lane  = {run->slot, 0, run->backend, run->process, run->device};
-    if ((run->flags & GGS_RUN_OPAQUE) != 0) lane.slot = -1; // not the lane of a thread
+    if ((run->flags & GGS_RUN_OPAQUE) != 0)
+        lane.slot = -1; // not the lane of a thread
+    else if (run->slot < 0)
+        return 0; // nothing of it was seen: a device still works on it in a live recording
     for (uint64_t i = 0; i < o->n_lanes; i++)
         known += o->lanes[i].slot == lane.slot && (lane.slot >= 0 || o->lanes[i].device == lane.device);
     if (threads <= known || threads - known > MOST_LANES - o->n_lanes) return 0;

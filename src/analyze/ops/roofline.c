@@ -38,12 +38,66 @@ static int64_t flops_of(const struct ggs_trace * trace, const struct ggs_graph *
     return -1;
 }
 
+// ---- attention ----
+
+static bool is_op(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node, const char * name) {
+    return strcmp(ggs_trace_op_name(trace, graph->nodes[node].op), name) == 0;
+}
+
+// True if a tensor is another one, or a view of it.
+static bool shows(const struct ggs_trace * trace, uint64_t tensor, uint64_t other) {
+    for (unsigned depth = 0; tensor != 0 && depth < 8; depth++) {
+        const struct ggs_tensor * t = ggs_trace_tensor(trace, tensor);
+        if (tensor == other || t == NULL) return tensor == other;
+        tensor = t->view;
+    }
+    return false;
+}
+
+static bool reads(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node, uint64_t tensor) {
+    for (uint64_t e = graph->first_edge[node]; e < graph->first_edge[node + 1]; e++)
+        if (shows(trace, graph->edges[e].tensor, tensor)) return true;
+    return false;
+}
+
+// Queries times keys: its result, scaled, capped or masked, goes into a softmax. Keys are a view of
+// the memory; a router's weights, whose product goes there too, are a tensor of their own.
+static bool makes_scores(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    enum { FURTHEST = 16 };
+    const struct ggs_tensor * keys   = ggs_trace_tensor(trace, ggs_trace_source(graph, node, 0));
+    uint64_t                  scores = graph->nodes[node].tensor;
+    if (keys == NULL || keys->view == 0) return false;
+    for (uint64_t k = node + 1; k < graph->n_nodes && k <= node + FURTHEST; k++) {
+        if (!reads(trace, graph, k, scores)) continue;
+        if (is_op(trace, graph, k, "SOFT_MAX")) return true;
+        if (is_op(trace, graph, k, "MUL_MAT")) return false;
+        scores = graph->nodes[k].tensor;
+    }
+    return false;
+}
+
+// Values times a softmax's result.
+static bool weighs_values(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    enum { FURTHEST = 64 };
+    for (uint64_t k = node; k-- > 0 && node - k <= FURTHEST;)
+        if (is_op(trace, graph, k, "SOFT_MAX") && reads(trace, graph, node, graph->nodes[k].tensor)) return true;
+    return false;
+}
+
+// By the graph: where weights come from may be unknown.
+static bool is_attention(const struct ggs_trace * trace, const struct ggs_graph * graph, uint64_t node) {
+    if (is_op(trace, graph, node, "FLASH_ATTN_EXT") || is_op(trace, graph, node, "SOFT_MAX")) return true;
+    return is_op(trace, graph, node, "MUL_MAT") &&
+           (makes_scores(trace, graph, node) || weighs_values(trace, graph, node));
+}
+
 // ---- rows ----
 
 struct known { // constant for a node in every run of its graph
     struct ggs_node_known   node;
     struct ggs_access_bytes bytes;
     int64_t                 flops;
+    bool                    attention;
     uint32_t                row[2][8]; // number + 1, by place of computation and phase
     const char *            component;
 };
@@ -68,8 +122,9 @@ static int know_node(struct pass * pass, struct known * known, struct ggs_error 
     if (ggs_node_is_known(&known->node, walk)) return 0;
     int status = ggs_node_learn(&known->node, walk, &list, error);
     if (status < 0) return status;
-    known->bytes = ggs_access_sum(list);
-    known->flops = flops_of(walk->trace, walk->graph, walk->op.node);
+    known->bytes     = ggs_access_sum(list);
+    known->flops     = flops_of(walk->trace, walk->graph, walk->op.node);
+    known->attention = is_attention(walk->trace, walk->graph, walk->op.node);
     if (known->component == NULL) known->component = component_of(pass, list);
     return known->component == NULL ? ggs_fail_memory(error) : 0;
 }
@@ -132,6 +187,7 @@ static int add_op(struct pass * pass, struct ggs_error * error) {
     row->busy_ns += op->busy_ns;
     row->read += known->bytes.read;
     row->written += known->bytes.written;
+    if (known->attention) row->attention_ns += op->wall_ns, row->attention_read += known->bytes.read;
     if (row->flops >= 0 && (known->flops < 0 || __builtin_add_overflow(row->flops, known->flops, &row->flops)))
         row->flops = -1;
     row->bins[bin_of(op->wall_ns)]++;

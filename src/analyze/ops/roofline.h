@@ -22,6 +22,8 @@ struct ggs_roofline_row {
     uint64_t     busy_ns;       // summed over threads
     uint64_t     read, written; // bytes
     int64_t      flops;         // -1: unknown for such an op
+    uint64_t     attention_ns;  // of wall_ns: products with scores, softmax, fused attention
+    uint64_t     attention_read;
     // Of ops on more than one thread, with waits that were seen:
     uint64_t shared;                  // number of ops
     uint64_t uneven_ns;               // waits for threads with more work, summed

@@ -14,7 +14,20 @@ struct wanted {
     uint64_t     op, phase;
     const char * name;
     int          layer;
+    uint64_t     before; // nodes of this type and name before it in the graph
 };
+
+static bool is_like(const struct wanted * wanted, struct ggs_trace * trace, const struct ggs_node * node) {
+    return node->op == wanted->op && strcmp(ggs_trace_tensor_name(trace, node->tensor), wanted->name) == 0;
+}
+
+// The node of a graph that is the same; UINT64_MAX if there is none.
+static uint64_t find_node(const struct wanted * wanted, struct ggs_trace * trace, const struct ggs_graph * graph) {
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < graph->n_nodes; i++)
+        if (is_like(wanted, trace, &graph->nodes[i]) && before++ == wanted->before) return i;
+    return UINT64_MAX;
+}
 
 static int find_wanted(struct wanted * wanted, struct ggs_trace * trace, uint64_t run, uint64_t node,
                        struct ggs_error * error) {
@@ -26,8 +39,9 @@ static int find_wanted(struct wanted * wanted, struct ggs_trace * trace, uint64_
     while (status > 0 && !found && ggs_walk_op(walk)) {
         if (walk->op.node != node) continue;
         *wanted = (struct wanted){walk->op.op, walk->run.phase,
-                                  ggs_trace_tensor_name(trace, walk->graph->nodes[node].tensor), walk->op.layer};
-        found   = true;
+                                  ggs_trace_tensor_name(trace, walk->graph->nodes[node].tensor), walk->op.layer, 0};
+        for (uint64_t i = 0; i < node; i++) wanted->before += is_like(wanted, trace, &walk->graph->nodes[i]);
+        found = true;
     }
     ggs_walk_close(walk);
     if (status < 0 || found) return status < 0 ? status : 0;
@@ -39,17 +53,19 @@ static int gather(struct ggs_same_ops * same, struct ggs_trace * trace, const st
     struct ggs_op_filter filter = GGS_OP_FILTER_ALL;
     struct ggs_trace     some   = ggs_trace_borrow(trace);
     struct ggs_walk *    walk;
+    uint64_t             graph = UINT64_MAX, node = UINT64_MAX;
     filter.layer = wanted->layer;
     filter.op    = ggs_trace_op_name(trace, wanted->op);
     some.filter  = &filter;
     int status   = ggs_walk_open(&walk, &some, INT64_MIN, INT64_MAX, error);
     if (status >= 0) walk->sums_only = true;
     while (status >= 0 && (status = ggs_walk_run(walk, error)) > 0) {
-        while (status > 0 && walk->run.phase == wanted->phase && ggs_walk_op(walk)) {
-            const struct ggs_op_seen * op   = &walk->op;
-            const char *               name = ggs_trace_tensor_name(trace, walk->graph->nodes[op->node].tensor);
+        if (walk->graph == NULL || walk->run.phase != wanted->phase) continue;
+        if (walk->run.graph != graph) graph = walk->run.graph, node = find_node(wanted, trace, walk->graph);
+        while (status > 0 && ggs_walk_op(walk)) {
+            const struct ggs_op_seen * op = &walk->op;
             struct ggs_same_op row = {walk->run.step, walk->run.run, op->node, op->begin_ns, op->wall_ns, op->wait_ns};
-            if (op->op != wanted->op || strcmp(name, wanted->name) != 0) continue;
+            if (op->node != node) continue;
             if (!ggs_array_push(same->rows, same->n, same->capacity, row)) status = ggs_fail_memory(error);
         }
     }

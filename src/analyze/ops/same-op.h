@@ -1,7 +1,8 @@
 // The same op in other token steps, to judge whether its time is normal.
 //
-// Two ops are the same if they have the same type, results of the same name, and steps of the same
-// phase: a prompt takes longer than a token.
+// Two ops are the same if they have the same type, results of the same name, the same place among
+// the ops of that name in their graph, and steps of the same phase: a prompt takes longer than a
+// token, and all norms of a layer have one name.
 #pragma once
 
 #include <stdint.h>

@@ -99,8 +99,8 @@ static void add(struct ggs_step_totals * sum, const struct ggs_step * step, bool
     if (step->phase == GGS_PHASE_GRAPH) {
         sum->graph_steps++;
         sum->graph_ns += ns;
-    } else if (step->phase == GGS_PHASE_PROMPT) {
-        return;
+    } else if (step->phase == GGS_PHASE_PROMPT || step->tokens == 0) {
+        return; // a decode that failed fed no token
     } else {
         sum->generate_steps++;
         sum->generate_ns += ns;
@@ -119,7 +119,7 @@ static bool is_draft(struct ggs_trace * trace, uint64_t number) {
 int ggs_step_totals_compute(struct ggs_step_totals * steps, struct ggs_trace * trace, int64_t first_step,
                             int64_t last_step, struct ggs_error * error) {
     struct counting            counting = {steps, first_step, last_step, trace->selection};
-    struct ggs_request_visitor visitor  = {.see = count, .settle = settle, .owner = &counting};
+    struct ggs_request_visitor visitor  = {.step = count, .settle = settle, .owner = &counting};
     struct ggs_cursor *        cursor;
     struct ggs_step            step;
     uint64_t                   known  = UINT64_MAX; // context, and whether it drafts

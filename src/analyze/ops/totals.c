@@ -229,6 +229,16 @@ static void sort_rows(struct ggs_totals * totals) {
 
 const struct ggs_totals_range ggs_totals_all = {INT64_MIN, INT64_MAX, GGS_GAP_PAGE};
 
+static int add_loads(struct ggs_totals * totals, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_load row;
+    for (uint64_t i = 0; i < ggs_reader_rows(trace->reader, GGS_TABLE_LOADS); i++) {
+        int status = ggs_reader_row(trace->reader, GGS_TABLE_LOADS, i, &row, error);
+        if (status < 0) return status;
+        if (row.end_ns > row.begin_ns) totals->load_ns += (uint64_t) (row.end_ns - row.begin_ns);
+    }
+    return 0;
+}
+
 int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, const struct ggs_totals_range * range,
                        struct ggs_error * error) {
     *totals          = (struct ggs_totals){.n_by_op = trace->n_ops, .n_touched = trace->n_files};
@@ -252,6 +262,7 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     if (status == 0) status = ggs_trace_lost(trace, 0, &totals->dropped, error);
     totals->partial = ggs_trace_missing(trace) != NULL;
     if (status == 0) status = add_buffers(totals, trace, error);
+    if (status == 0) status = add_loads(totals, trace, error);
     if (status == 0) status = ggs_weight_places_find(&totals->places, trace, error);
     if (status < 0) {
         ggs_totals_release(totals);
@@ -261,6 +272,8 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     ggs_device_list_end(&totals->devices);
     ggs_pattern_end(&totals->pattern);
     ggs_intervals_of_models(totals->touched, trace, &totals->touched_bytes, &totals->model_bytes);
+    for (uint64_t i = 0; i < trace->n_files; i++)
+        if (trace->models[i] && trace->files[i].size == 0) totals->unsized = true;
     totals->stray         = ggs_trace_stray_weights(trace);
     totals->unknown_bytes = ggs_intervals_besides(totals->unknown, totals->touched, trace);
     sort_rows(totals);

@@ -31,6 +31,7 @@ struct ggs_totals {
     uint64_t                 steps, warmup_steps;
     uint64_t                 requests; // started, except those of drafting contexts
     uint64_t                 prompt_tokens, generated_tokens;
+    uint64_t                 load_ns;                // of models, regardless of the requested part
     uint64_t                 prompt_ns, generate_ns; // of steps, from start to end; generate_ns covers generate_steps
     uint64_t                 between_ns;             // from the previous steps to these
     uint64_t                 generate_steps, decoded_tokens; // decoded: generated in these steps
@@ -53,6 +54,7 @@ struct ggs_totals {
     uint64_t                 read, written, disk, vram, buffer; // bytes; disk + vram + buffer = read + written
     uint64_t                 buffers, peak_bytes;
     uint64_t                 model_bytes, touched_bytes; // of the files with weights
+    bool                     unsized;                    // one of them was missing when the trace was sealed
     uint64_t                 unknown_bytes;              // in addition: partly read experts, unknown which
     struct ggs_weight_places places;                     // of all weights, regardless of the requested part
     struct ggs_stray_weights stray;                      // in addition: of unknown origin

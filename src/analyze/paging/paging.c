@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "analyze/paging/opt.h"
-#include "analyze/paging/stream.h"
+#include "analyze/paging/stream-simulation.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/system/readahead.h"
@@ -15,8 +15,8 @@
 const char * const ggs_paging_policy_names[GGS_PAGING_POLICIES] = {"lru", "linux", "pin-hot", "opt", "stream"};
 const char * const ggs_paging_policy_texts[GGS_PAGING_POLICIES] = {
     "a cache that drops what was used least recently", "the kernel's two lists, with readahead",
-    "the weights that are read most stay in memory", "the best cache that there could be: it knows what comes",
-    "what ggscope stream does; only if it is asked for"};
+    "the weights that are read most stay in memory", "the optimal cache, which knows all future reads",
+    "what ggscope stream does; only on request"};
 
 void ggs_paging_release(struct ggs_paging * paging) {
     for (unsigned i = 0; i < paging->n_budgets; i++) ggs_paging_pins_release(&paging->budget[i].pins);
@@ -131,10 +131,10 @@ static int run_part(struct parts * parts, const struct part * part, struct ggs_e
                           budget->memory, error);
 }
 
-static void run_parts(struct parts * parts, bool tells) {
+static void run_parts(struct parts * parts, bool reports) {
     for (unsigned i; (i = atomic_fetch_add(&parts->next, 1)) < parts->n && !atomic_load(&parts->failed);) {
         struct ggs_error error;
-        if (tells && parts->options->progress != NULL)
+        if (reports && parts->options->progress != NULL)
             parts->options->progress(parts->options->context, atomic_load(&parts->done), parts->n);
         int status = run_part(parts, &parts->part[i], &error);
         if (status < 0) {

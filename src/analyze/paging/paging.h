@@ -4,7 +4,7 @@
 //     lru       least recently used, exact, for all sizes at once
 //     linux     the page cache of Linux with its readahead (linux.h)
 //     pin-hot   the best fixed set of weights, the rest streamed (pin.h)
-//     stream    the reads of `ggscope stream` (stream.h)
+//     stream    the reads of `ggscope stream` (stream-simulation.h)
 //     opt       Belady's optimum: a lower bound for reading on demand (opt.h)
 //
 // All start like the engine at load, with one read of its files from start to end; with `cold` they
@@ -18,7 +18,7 @@
 #include "analyze/paging/gather.h"
 #include "analyze/paging/lru.h"
 #include "analyze/paging/pin.h"
-#include "analyze/paging/speed.h"
+#include "analyze/paging/token-time.h"
 
 enum ggs_paging_policy {
     GGS_PAGING_LRU,

@@ -68,7 +68,7 @@ static int by_context(const void * a, const void * b) {
 int ggs_compositions_compute(struct ggs_compositions * compositions, struct ggs_trace * trace, uint64_t most,
                              struct ggs_error * error) {
     struct gathering           g       = {.all = compositions, .selection = trace->selection, .most = most};
-    struct ggs_request_visitor visitor = {.see = add_step, .owner = &g};
+    struct ggs_request_visitor visitor = {.step = add_step, .owner = &g};
     *compositions                      = (struct ggs_compositions){0};
     int status                         = ggs_requests_walk(trace, &visitor, error);
     if (status < 0) {

@@ -392,7 +392,7 @@ static int by_context(const void * a, const void * b) {
 int ggs_cell_uses_compute(struct ggs_cell_uses * uses, struct ggs_trace * trace, uint64_t most,
                           struct ggs_error * error) {
     struct gathering           g       = {.uses = uses, .most = most};
-    struct ggs_request_visitor visitor = {.see = add_step, .change = add_change, .owner = &g};
+    struct ggs_request_visitor visitor = {.step = add_step, .change = add_change, .owner = &g};
     *uses                              = (struct ggs_cell_uses){0};
     int status                         = ggs_cell_numbers_open(&g.numbers, trace, error);
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);

@@ -88,9 +88,10 @@ static bool add_context(struct list * list, const struct ggs_request_step * step
         holders += state->sequences[i].n_cells > 0;
         cells += ggs_sequence_cells(&state->sequences[i]);
     }
-    if (cells > context->cells_peak && !ggs_sequences_cells(state, &cells)) return false; // shared ones once
+    if ((int64_t) cells > context->cells_peak && !ggs_sequences_cells(state, &cells)) return false; // shared once
     if (holders > context->sequences_peak) context->sequences_peak = holders;
-    if (cells > context->cells_peak) context->cells_peak = cells, context->cells_peak_ns = step->end_ns;
+    if ((int64_t) cells > context->cells_peak)
+        context->cells_peak = (int64_t) cells, context->cells_peak_ns = step->end_ns;
     return true;
 }
 
@@ -117,7 +118,8 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
                                   .begin_ns        = step->begin_ns,
                                   .end_ns          = step->begin_ns,
                                   .first_output_ns = -1,
-                                  .cached_tokens   = part->cached,
+                                  .begun_before    = part->begun_before,
+                                  .cached_tokens   = (int64_t) part->cached,
                                   .unused_tokens   = -1,
                                   .changes_seen    = true,
                                   .last_step       = INT64_MIN};
@@ -127,7 +129,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     if (step->request == 0 || step->request > r->n) return 0;
     struct ggs_request * request = &r->request[step->request - 1];
     if (!part->branch) add_time(request, step);
-    request->prompt_tokens += part->prompt;
+    request->prompt_tokens += (int64_t) part->prompt;
     request->generated_tokens += step->generated;
     request->decoded_tokens += part->fed;
     if (step->batch->reads_known && request->unused_tokens < 0) request->unused_tokens = 0;
@@ -137,7 +139,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     if (part->unseen) request->changes_seen = false;
     if (request->first_output_ns < 0 && step->outputs > 0 && (step->generated > 0 || part->embedding || part->scored))
         request->first_output_ns = step->end_ns;
-    if (step->cells > request->cells_peak) request->cells_peak = step->cells;
+    if ((int64_t) step->cells > request->cells_peak) request->cells_peak = (int64_t) step->cells;
     add_costs(list, request, step);
     return add_context(list, step) ? 0 : ggs_fail_memory(error);
 }
@@ -187,6 +189,12 @@ static void token_times(const struct ggs_requests * r, struct ggs_request_contex
     context->ns_per_drafted_token = (int64_t) (ns / drafted);
 }
 
+// The beginning was not recorded: what depends on it is not known.
+static void hide_beginning(struct ggs_request * request) {
+    request->prompt_tokens = request->cached_tokens = request->cells_peak = -1;
+    request->first_output_ns = request->time_to_first_ns = -1;
+}
+
 static void finish(struct list * list) {
     struct ggs_requests * r = list->requests;
     for (uint64_t i = 0; i < r->n; i++) {
@@ -204,12 +212,18 @@ static void finish(struct list * list) {
                                     ? -1
                                     : (int64_t) (ggs_time_between(request->first_output_ns, request->end_ns) /
                                                  (request->generated_tokens - 1));
-        uint64_t index        = ggs_map_get(&list->contexts, ggs_map_key_number(request->context));
+        if (request->begun_before) hide_beginning(request);
+        uint64_t index = ggs_map_get(&list->contexts, ggs_map_key_number(request->context));
         if (index == 0 || request->kind == GGS_REQUEST_WARMUP) continue;
         struct ggs_request_context * context = &r->context[index - 1];
         context->requests++;
-        context->prompt_tokens += request->prompt_tokens;
-        context->cached_tokens += request->cached_tokens;
+        context->begun_before += request->begun_before;
+        if (request->begun_before) {
+            context->cells_peak = context->cells_peak_ns = -1;
+        } else {
+            context->prompt_tokens += (uint64_t) request->prompt_tokens;
+            context->cached_tokens += (uint64_t) request->cached_tokens;
+        }
         context->generated_tokens += request->generated_tokens;
         context->decoded_tokens += request->decoded_tokens;
         if (request->unused_tokens >= 0 && context->unused_tokens < 0) context->unused_tokens = 0;
@@ -229,7 +243,7 @@ static void finish(struct list * list) {
 int ggs_requests_list(struct ggs_requests * requests, struct ggs_trace * trace, bool costs, struct ggs_error * error) {
     struct ggs_step_costs      shared  = {0};
     struct list                list    = {.requests = requests, .costs = costs ? &shared : NULL};
-    struct ggs_request_visitor visitor = {.see = add_step, .settle = settle, .end = end, .owner = &list};
+    struct ggs_request_visitor visitor = {.step = add_step, .settle = settle, .end = end, .owner = &list};
     *requests                          = (struct ggs_requests){.has_costs = costs};
     int status                         = costs ? ggs_step_costs_compute(&shared, trace, &ggs_totals_all, error) : 0;
     if (status == 0) status = ggs_requests_walk(trace, &visitor, error);

@@ -42,7 +42,7 @@ struct ggs_request_step {
 
 struct ggs_request_visitor {
     // Returns 0, or a negative status that ends the walk.
-    int (*see)(void * owner, const struct ggs_request_step * step, struct ggs_error * error);
+    int (*step)(void * owner, const struct ggs_request_step * step, struct ggs_error * error);
     // Called after a change of memory; its `step` is the row number. May be NULL.
     int (*change)(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
                   struct ggs_error * error);
@@ -64,8 +64,9 @@ struct ggs_request {
     uint64_t kind;
     int64_t  begin_ns, end_ns;
     int64_t  first_output_ns;                  // end of the decode with its first output, -1 for none
-    uint64_t prompt_tokens;                    // computed
-    uint64_t cached_tokens;                    // already present
+    bool     begun_before;                     // was under way when recording began
+    int64_t  prompt_tokens;                    // computed; -1 if begun_before, like the next
+    int64_t  cached_tokens;                    // already present
     uint64_t generated_tokens;                 // sampled
     uint64_t decoded_tokens;                   // of those, or of drafts: fed back and kept
     int64_t  unused_tokens;                    // of those: output never read; -1: reads were not seen
@@ -74,7 +75,7 @@ struct ggs_request {
     uint64_t decodes, steps;
     uint64_t compute_ns; // of the decodes with this request
     uint64_t wait_ns;    // between them
-    uint64_t cells_peak; // of the memory
+    int64_t  cells_peak; // of the memory; -1 if begun_before
     bool     changes_seen;
     bool     embedding, scored;
     // Its share of its batches by tokens: an estimate. All 0 unless has_costs.
@@ -91,14 +92,17 @@ struct ggs_request_context {
     uint64_t context;
     int64_t  target; // the context that it drafts for, -1 for none
     uint64_t model;
-    uint64_t requests, prompt_tokens, cached_tokens, generated_tokens, decoded_tokens;
+    uint64_t requests, begun_before;
+    uint64_t prompt_tokens, cached_tokens; // of requests whose beginning was recorded
+    uint64_t generated_tokens, decoded_tokens;
     int64_t  unused_tokens; // -1: reads were not seen
     uint64_t accepted_tokens, rejected_tokens;
     uint64_t steps, compute_ns; // of its decodes
     bool     changes_seen;
     uint64_t removed, copied, moved, cleared; // calls that changed its memory
     uint64_t removed_cells, copied_cells, moved_cells, cleared_cells;
-    uint64_t cells_peak, sequences_peak; // concurrent: each cell counted once
+    int64_t  cells_peak;     // concurrent: each cell counted once; -1 if it had cells ahead of the recording
+    uint64_t sequences_peak; // concurrent
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN without drafts
     // Mean time of a generated token in batches without prompts; -1 if there were none. Of a target

@@ -69,7 +69,7 @@ int ggs_selection_make(struct ggs_selection ** out, struct ggs_trace * trace, co
     *s = (struct ggs_selection){
         .request = choice->request, .sequence = choice->sequence, .context = choice->context, .first_step = -1};
     struct making              making  = {.selection = s};
-    struct ggs_request_visitor visitor = {.see = add_step, .owner = &making};
+    struct ggs_request_visitor visitor = {.step = add_step, .owner = &making};
     int                        status  = ggs_requests_walk(trace, &visitor, error);
     if (status == 0 && s->first_step < 0) status = refuse(s, making.requests, error);
     if (status < 0)

@@ -120,7 +120,7 @@ int ggs_shares_compute(struct ggs_groups * groups, struct ggs_trace * trace, enu
                        const struct ggs_totals_range * range, struct ggs_error * error) {
     struct ggs_step_costs      costs;
     struct sharing             sharing = {.groups = groups, .trace = trace, .costs = &costs, .by = by};
-    struct ggs_request_visitor visitor = {.see = add_step, .owner = &sharing};
+    struct ggs_request_visitor visitor = {.step = add_step, .owner = &sharing};
     *groups                            = (struct ggs_groups){.names = ggs_names_new(), .has_bytes = true};
     if (groups->names == NULL) return ggs_fail_memory(error);
     int status = several_contexts(trace, &sharing.contexts, error);

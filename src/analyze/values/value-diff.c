@@ -52,7 +52,7 @@ struct work {
 
 static bool is_comparable(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t op) {
     return ops->nodes[op].has_values &&
-           (ggs_value_ops_match(others, ops, op) != 0 || !ggs_value_ops_knows(others, ops, op));
+           (ggs_value_ops_match(others, ops, op) != 0 || ggs_value_ops_find(others, ops, op) == 0);
 }
 
 // Returns the nearest op, from this one upwards, that the other recording can have values of: index
@@ -87,15 +87,18 @@ static bool reads_otherwise(const struct ggs_value_diff * d, uint64_t a, uint64_
     return false;
 }
 
+// An op may have values in later graphs only: the last layer computes nothing for a part of a
+// prompt whose outputs nobody wants.
 static void match(struct work * w, uint64_t op) {
     struct ggs_value_tally * tally = &w->tally[op];
     struct ggs_value_diff *  d     = w->diff;
-    if (tally->match == 0 && tally->tried != d->b.n) {
+    uint64_t                 known = d->a.n + d->a.n_read + d->b.n + d->b.n_read;
+    if (tally->match == 0 && tally->tried != known) {
         tally->match = ggs_value_ops_match(&d->b, &d->a, op);
-        tally->tried = d->b.n;
+        tally->tried = known;
     }
-    if (tally->match == 0 || tally->checked == d->b.n) return;
-    tally->checked = d->b.n;
+    if (tally->match == 0 || tally->checked == known) return;
+    tally->checked = known;
     tally->differs = reads_otherwise(d, op, tally->match - 1);
 }
 
@@ -335,6 +338,22 @@ static void compare(struct work * w, uint64_t op, uint64_t t, const struct input
     if (!equal) flag(w, op, GGS_RULE_SAME, &event); // evaluated once all ops of the kind are known
 }
 
+static bool has_row(const struct ggs_value_pass * pass, uint64_t op, int32_t token) {
+    return ggs_value_pass_row(pass, op, token) != NULL || ggs_value_pass_row(pass, op, -1) != NULL;
+}
+
+// True if a device computed the op without an output of its own while the other recording has one:
+// the device may have fused it into the next op, so equal inputs need not give equal outputs from
+// there on. A CPU computes the same whether or not an output is read.
+static bool is_fused_in_one(const struct work * w, uint64_t op, uint64_t t) {
+    const struct ggs_value_diff * d     = w->diff;
+    const struct ggs_value_pass * other = w->found[t].pass;
+    uint64_t                      b     = ggs_value_ops_find(&d->b, &d->a, op);
+    if (b == 0 || other == NULL) return false;
+    bool in_a = has_row(&w->pass, op, (int32_t) t), in_b = has_row(other, b - 1, w->found[t].token);
+    return in_a != in_b && (in_a ? d->b.nodes[b - 1].on_device : d->a.nodes[op].on_device);
+}
+
 // Estimates the error of an output that was not read, or that B does not have.
 static void guess(const struct work * w, uint64_t op, uint64_t t, const struct inputs * in, struct cell * c) {
     const struct ggs_value_node * node = &w->diff->a.nodes[op];
@@ -345,26 +364,44 @@ static void guess(const struct work * w, uint64_t op, uint64_t t, const struct i
     double error = node->empty ? in->in : ggs_value_allowed(&node->limit, in->in, in->absolute, norm > 0 ? norm : 1);
     if (node->limit.growth != GGS_GROWTH_RELATIVE && norm < 0 && !node->empty) error = 1.5 * in->in + node->limit.own;
     if (node->choice) error = 0;
-    *c = (struct cell){.error = (float) error,
-                       .norm  = (float) norm,
-                       .real  = -1,
-                       .bits  = (uint8_t) ((in->exact && !in->chosen ? EXACT : 0) | (in->nan ? NAN_SEEN : 0) |
-                                          (in->inf ? INF_SEEN : 0) | (in->chosen && !node->choice ? CHOSEN : 0))};
+    bool exact = in->exact && !in->chosen && (node->empty || !is_fused_in_one(w, op, t));
+    *c         = (struct cell){.error = (float) error,
+                               .norm  = (float) norm,
+                               .real  = -1,
+                               .bits  = (uint8_t) ((exact ? EXACT : 0) | (in->nan ? NAN_SEEN : 0) | (in->inf ? INF_SEEN : 0) |
+                                          (in->chosen && !node->choice ? CHOSEN : 0))};
 }
 
-// Adds the errors that earlier tokens left in a cache to those of later tokens.
+// Returns the history of a lane, 0 for that of all lanes. A new one is `fresh`. NULL if out of
+// memory.
+static struct history * history_of(struct work * w, uint64_t op, uint64_t lane, struct history fresh) {
+    uint64_t * index = ggs_map_put(&w->caches, (struct ggs_map_key){lane, op + 1});
+    if (index == NULL || (*index == 0 && !ggs_array_push(w->history, w->n_history, w->history_capacity, fresh)))
+        return NULL;
+    if (*index == 0) *index = w->n_history;
+    return &w->history[*index - 1];
+}
+
+static void add_to_history(struct history * h, const struct cell * c) {
+    if (c->error > h->error) h->error = c->error;
+    if ((c->bits & EXACT) == 0) h->bits &= (uint8_t) ~REACH_EXACT;
+    if (c->bits & NAN_SEEN) h->bits |= REACH_NAN;
+}
+
+// Adds the errors that earlier tokens left in a cache to those of later tokens. What is ahead of a
+// text that does not begin at position 0 was written by another one: a shared or cached prefix.
 static int add_history(struct work * w, uint64_t op, struct ggs_error * error) {
     for (uint64_t t = 0; t < w->pass.n_tokens; t++) {
-        struct cell *  c     = &w->cells[op * w->pass.n_tokens + t];
-        uint64_t *     index = ggs_map_put(&w->caches, (struct ggs_map_key){w->pass.tokens[t].lane, op + 1});
-        struct history fresh = {.bits = REACH_EXACT};
-        if (index == NULL || (*index == 0 && !ggs_array_push(w->history, w->n_history, w->history_capacity, fresh)))
-            return ggs_fail_memory(error);
-        if (*index == 0) *index = w->n_history;
-        struct history * h = &w->history[*index - 1];
-        if (c->error > h->error) h->error = c->error;
-        if ((c->bits & EXACT) == 0) h->bits &= (uint8_t) ~REACH_EXACT;
-        if (c->bits & NAN_SEEN) h->bits |= REACH_NAN;
+        const struct ggs_value_where * where = &w->pass.tokens[t];
+        struct cell *                  c     = &w->cells[op * w->pass.n_tokens + t];
+        struct history                 fresh = {.bits = REACH_EXACT};
+        struct history *               all   = history_of(w, op, 0, fresh);
+        if (all == NULL) return ggs_fail_memory(error);
+        add_to_history(all, c);
+        if (where->position > 0) fresh = *all;
+        struct history * h = history_of(w, op, where->lane | 1, fresh);
+        if (h == NULL) return ggs_fail_memory(error);
+        add_to_history(h, c);
         c->reach = h->error;
         c->bits |= h->bits;
     }

@@ -264,7 +264,9 @@ int ggs_value_grid_compute(struct ggs_value_grid * grid, struct ggs_trace * trac
     struct ggs_value_passes * passes = NULL;
     struct ggs_value_pass     pass;
     if (ggs_reader_rows(trace->reader, GGS_TABLE_OP_VALUES) == 0)
-        return ggs_fail(error, GGS_ABSENT, "no values were recorded: record again with --values");
+        return ggs_fail(error, GGS_ABSENT,
+                        "no values were recorded: record again with --values, or with a REGEX that some OP:tensor "
+                        "matches, such as --values=ffn_out");
     int status = ggs_value_passes_open(&passes, trace, &grid->ops, error);
     while (status == 0 && (status = ggs_value_passes_next(passes, &pass, error)) > 0) {
         status = add_pass(grid, &pass, error);

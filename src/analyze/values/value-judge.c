@@ -91,8 +91,8 @@ static bool is_other_kind(const struct ggs_value_diff * d, const struct ggs_valu
     return strcspn(x, "0123456789") != strcspn(y, "0123456789") || strncmp(x, y, strcspn(x, "0123456789")) != 0;
 }
 
-// The directions that a token's error can have: those of the op, or of a product above it whose
-// output was not read.
+// Returns the number of independent directions of a token's error: that of the op, or of a product
+// above it whose output was not read.
 static double directions_of(const struct work * w, uint64_t op, unsigned depth) {
     const struct ggs_value_node * node   = &w->diff->a.nodes[op];
     double                        result = node->limit.directions;
@@ -134,19 +134,36 @@ static int by_value(const void * a, const void * b) {
     return (x > y) - (x < y);
 }
 
+// The tokens for which the op's own inputs have values. For the others they were fused, and the
+// error of what these were made from stands for theirs.
+static uint64_t tokens_with_inputs(const struct work * w, uint64_t op) {
+    const struct ggs_value_node * node = &w->diff->a.nodes[op];
+    uint64_t                      n    = w->tally[op].tokens;
+    for (unsigned i = 0; i < node->n_sources; i++) {
+        uint32_t source = node->sources[i].op;
+        if (source != 0 && w->tally[source - 1].tokens < n) n = w->tally[source - 1].tokens;
+    }
+    return n;
+}
+
 static bool is_peer(const struct work * w, uint64_t a, uint64_t b) {
     const struct ggs_value_node *x = &w->diff->a.nodes[a], *y = &w->diff->a.nodes[b];
     return a != b && isfinite(w->gain[b]) && strcmp(x->op, y->op) == 0 && x->count == y->count &&
-           strcmp(w->peer[a], w->peer[b]) == 0;
+           strcmp(w->peer[a], w->peer[b]) == 0 &&
+           tokens_with_inputs(w, a) * w->tally[b].tokens == tokens_with_inputs(w, b) * w->tally[a].tokens;
 }
 
 // Robust standard deviations above the median of the other layers; 0 if another layer is higher.
+// The last layer computes fewer tokens than the others: the deviation of a mean of fewer is larger.
 static double sigmas_of(const struct work * w, uint64_t op) {
-    uint64_t n = 0;
+    uint64_t n = 0, tokens = 0;
     // A sum mixes errors of many sources and can cancel them, so layers do not compare.
     if (!isfinite(w->gain[op]) || w->diff->a.nodes[op].limit.growth == GGS_GROWTH_ABSOLUTE) return 0;
     for (uint64_t i = 0; i < w->diff->a.n; i++)
-        if (is_peer(w, op, i)) w->sorted[n++] = w->gain[i];
+        if (is_peer(w, op, i)) {
+            w->sorted[n++] = w->gain[i];
+            tokens += w->tally[i].tokens;
+        }
     if (n < ggs_value_rules.peers) return 0;
     qsort(w->sorted, n, sizeof(*w->sorted), by_value);
     double median = w->sorted[n / 2], most = w->sorted[n - 1];
@@ -154,6 +171,8 @@ static double sigmas_of(const struct work * w, uint64_t op) {
     qsort(w->sorted, n, sizeof(*w->sorted), by_value);
     double sigma = 1.4826 * w->sorted[n / 2];
     if (sigma < ggs_value_rules.peer_least) sigma = ggs_value_rules.peer_least;
+    double fewer = (double) tokens / (double) n / (double) w->tally[op].tokens;
+    if (fewer > 1) sigma *= sqrt(fewer);
     return w->gain[op] > most ? (w->gain[op] - median) / sigma : 0;
 }
 

@@ -59,7 +59,8 @@ static const struct row {
     // products: with quantised weights the engine rounds the other factor to 8 bits
     {"MUL_MAT", QUANTIZED, 1.2e-2, 0, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"MUL_MAT", F32, 5e-4, 6e-8, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
-    {"MUL_MAT", HALF, 0, 0, 2, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
+    // with 16-bit weights a device may also add up in 16 bits: 2^-11 / sqrt(24) of a random walk
+    {"MUL_MAT", HALF, 0, 1e-4, 2, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"OUT_PROD", ANY, 5e-4, 6e-8, 0, 0, 2.5, GGS_GROWTH_RELATIVE, 2e-3},
     {"FLASH_ATTN", ANY, 2e-3, 0, 0, 0, 6, GGS_GROWTH_RELATIVE, 2e-3},
     // conversions
@@ -88,9 +89,10 @@ static bool is_product(const struct row * row) {
     return strcmp(row->op, "MUL_MAT") == 0 || strcmp(row->op, "OUT_PROD") == 0;
 }
 
-// A product with few outputs (a router of 4 experts) is short by chance in some tokens, and its
-// error is not. Returns how many times shorter than usual one of 1,000 is: the quantile of a
-// chi-squared distribution, by Wilson and Hilferty. Half of the slack covers 32 outputs and more.
+// The output of a product with few elements (a router of 4 experts) is short by chance for some
+// tokens, while its error is not. Returns the factor by which the shortest of 1,000 is shorter than
+// usual: a quantile of the chi-squared distribution, by Wilson and Hilferty. From 32 elements on,
+// half of the slack covers it.
 static double shortness(uint64_t outputs) {
     static const double QUANTILE = 3.09, MOST = 10, COVERED = 1.6;
     double              part = 2 / (9 * (double) outputs), root = 1 - part - QUANTILE * sqrt(part);
@@ -110,7 +112,7 @@ struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type,
         .amplify = times * row->amplify,
         .growth  = row->growth,
         .bias    = row->bias,
-        // A product's output may have more elements than its input: no more ways to differ.
+        // An output with more elements than the input has no more independent directions than it.
         .directions = is_product(row) ? (double) inner : INFINITY,
     };
 }

@@ -22,11 +22,11 @@ struct ggs_value_limit {
     double                amplify;
     enum ggs_value_growth growth;
     double                bias;       // change of the output's length between two kinds of devices
-    double                directions; // that errors of a token's output can have, at most
+    double                directions; // maximum number of independent directions of an error
 };
 
-// Looks an op up in the table: its name, the types of its first input and of its output ("q4_0"),
-// the number of elements that are added up for one of the output, and the elements of a row of it.
+// Looks up an op by its name, the types of its first input and of its output ("q4_0"), the number
+// of products that are summed up per element of the output, and the elements of an output row.
 struct ggs_value_limit ggs_value_limit(const char * op, const char * input_type, const char * type, uint64_t inner,
                                        uint64_t outer);
 // The relative error of storing a number in this type.

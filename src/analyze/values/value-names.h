@@ -16,10 +16,11 @@ struct ggs_value_name {
 // frees the names; NULL when out of memory.
 struct ggs_value_name * ggs_value_names(const struct ggs_trace * trace, const struct ggs_graph * graph);
 
-// Returns the tensor of a row of op_values with flags: an input of the node that no node makes. 0
-// if the graph has none.
+// Returns the tensor of a row of op_values with flags: an input of the node that no node computes.
+// 0 if the graph has none.
 uint64_t ggs_value_leaf_tensor(const struct ggs_graph * graph, const struct ggs_op_value * value);
 
-// Per edge of the graph: the node + 1 that made what the edge's node reads there, 0 for none.
-// Several nodes may make the same tensor in turn. The caller frees it; NULL when out of memory.
+// Returns, per edge of the graph, the node + 1 that computed what the edge's node reads; 0 for
+// none. Several nodes may compute the same tensor in turn. The caller frees it; NULL when out of
+// memory.
 uint32_t * ggs_value_makers(const struct ggs_trace * trace, const struct ggs_graph * graph);

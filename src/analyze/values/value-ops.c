@@ -16,20 +16,41 @@ void ggs_value_ops_release(struct ggs_value_ops * ops) {
     ggs_map_release(&ops->by_key);
     ggs_map_release(&ops->by_name);
     ggs_map_release(&ops->by_cache);
+    ggs_map_release(&ops->models);
     *ops = (struct ggs_value_ops){0};
 }
 
-static struct ggs_map_key text_key(const char * op, const char * name, unsigned count) {
+static struct ggs_map_key text_key(unsigned model, const char * op, const char * name, unsigned count) {
     char   text[GGS_VALUE_NAME + 64];
-    size_t length = (size_t) snprintf(text, sizeof(text), "%.40s:%s~%u", op, name, count);
+    size_t length = (size_t) snprintf(text, sizeof(text), "%.40s:%s~%u %u", op, name, count, model);
     return ggs_map_key_of(text, length < sizeof(text) ? length : sizeof(text) - 1);
 }
 
 // "Vulkan0#norm-1#0" is the scheduler's copy of norm-1.
-static struct ggs_map_key tensor_key(const char * name) {
-    const char * hash = strchr(name, '#');
-    const char * end  = hash == NULL ? NULL : strchr(hash + 1, '#');
-    return end == NULL ? ggs_map_key_of(name, strlen(name)) : ggs_map_key_of(hash + 1, (size_t) (end - hash - 1));
+static struct ggs_map_key tensor_key(unsigned model, const char * name) {
+    const char *       hash = strchr(name, '#');
+    const char *       end  = hash == NULL ? NULL : strchr(hash + 1, '#');
+    struct ggs_map_key key =
+        end == NULL ? ggs_map_key_of(name, strlen(name)) : ggs_map_key_of(hash + 1, (size_t) (end - hash - 1));
+    key.low += (model - 1) * 0x9e3779b97f4a7c15ull;
+    return key;
+}
+
+int ggs_value_model(struct ggs_map * models, struct ggs_trace * trace, const struct ggs_run * run, unsigned * model,
+                    struct ggs_error * error) {
+    uint64_t   n      = ggs_reader_rows(trace->reader, GGS_TABLE_CONTEXTS);
+    uint64_t * number = NULL;
+    *model            = 1;
+    for (uint64_t i = 0; run->context >= 0 && i <= (uint64_t) run->context && i < n; i++) {
+        struct ggs_context context;
+        int                status = ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, i, &context, error);
+        if (status != 0) return status;
+        number = ggs_map_put(models, (struct ggs_map_key){context.model, context.process});
+        if (number == NULL) return ggs_fail_memory(error);
+        if (*number == 0) *number = models->used;
+        *model = (unsigned) *number;
+    }
+    return 0;
 }
 
 static const char * type_name(const struct ggs_trace * trace, uint64_t tensor) {
@@ -53,8 +74,8 @@ static int64_t elements_of(const struct ggs_tensor * t) {
 // Returns index + 1, or 0 when out of memory.
 static uint32_t leaf_of(struct ggs_value_ops * ops, uint64_t tensor) {
     const char *          name  = ggs_trace_tensor_name(ops->trace, tensor);
-    uint64_t *            index = ggs_map_put(&ops->by_leaf, tensor_key(name));
-    struct ggs_value_leaf fresh = {.type = type_name(ops->trace, tensor)};
+    uint64_t *            index = ggs_map_put(&ops->by_leaf, tensor_key(ops->model, name));
+    struct ggs_value_leaf fresh = {.type = type_name(ops->trace, tensor), .model = ops->model};
     snprintf(fresh.name, sizeof(fresh.name), "%s", name);
     if (index == NULL || (*index == 0 && !ggs_array_push(ops->leafs, ops->n_leafs, ops->leafs_capacity, fresh)))
         return 0;
@@ -69,9 +90,9 @@ static struct ggs_value_source source_of(const struct work * w, uint64_t edge) {
     if (w->makers[edge] != 0) return (struct ggs_value_source){.op = w->ops->index[w->makers[edge] - 1] + 1};
     if (t == NULL) return (struct ggs_value_source){0};
     const char * root  = ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor);
-    uint64_t     cache = ggs_map_get(&w->ops->by_cache, tensor_key(root));
+    uint64_t     cache = ggs_map_get(&w->ops->by_cache, tensor_key(w->ops->model, root));
     if (cache != 0) return (struct ggs_value_source){.op = (uint32_t) cache, .cache = true};
-    uint64_t op = ggs_map_get(&w->ops->by_name, tensor_key(ggs_trace_tensor_name(trace, tensor)));
+    uint64_t op = ggs_map_get(&w->ops->by_name, tensor_key(w->ops->model, ggs_trace_tensor_name(trace, tensor)));
     return (struct ggs_value_source){.op = (uint32_t) op, .leaf = op != 0 ? 0 : leaf_of(w->ops, tensor)};
 }
 
@@ -113,6 +134,7 @@ static void describe(const struct work * w, const struct ggs_run * run, uint64_t
     out->empty                     = kind == GGS_KIND_EMPTY;
     out->choice                    = is_integer(out->type);
     out->device                    = run->backend;
+    out->on_device                 = ggs_trace_is_device(trace, run->device);
     out->asked                     = ggs_op_filter_fits_node(trace, w->graph, node);
     out->limit = ggs_value_limit(out->op, out->input, out->type, row_of(w, ggs_trace_source(w->graph, node, 0)),
                                  row_of(w, w->graph->nodes[node].tensor));
@@ -135,12 +157,12 @@ static int add_node(struct work * w, const struct ggs_run * run, uint64_t node, 
     struct ggs_value_ops *    ops   = w->ops;
     const struct ggs_trace *  trace = ops->trace;
     const struct ggs_node *   row   = &w->graph->nodes[node];
-    struct ggs_value_node     fresh = {.count = 1};
+    struct ggs_value_node     fresh = {.count = 1, .model = ops->model};
     const struct ggs_tensor * t     = ggs_trace_tensor(trace, row->tensor);
     for (uint64_t i = 0; i < node; i++)
         if (w->graph->nodes[i].op == row->op && strcmp(w->names[i].text, w->names[node].text) == 0) fresh.count++;
-    uint64_t * index =
-        ggs_map_put(&ops->by_key, text_key(ggs_trace_op_name(trace, row->op), w->names[node].text, fresh.count));
+    uint64_t * index = ggs_map_put(
+        &ops->by_key, text_key(ops->model, ggs_trace_op_name(trace, row->op), w->names[node].text, fresh.count));
     if (index == NULL) return ggs_fail_memory(error);
     if (*index == 0) {
         describe(w, run, node, &fresh);
@@ -149,10 +171,11 @@ static int add_node(struct work * w, const struct ggs_run * run, uint64_t node, 
         add_alias(ops, &fresh);
     }
     uint64_t   op    = *index;
-    uint64_t * named = ggs_map_put(&ops->by_name, tensor_key(ggs_trace_tensor_name(trace, row->tensor)));
+    uint64_t * named = ggs_map_put(&ops->by_name, tensor_key(ops->model, ggs_trace_tensor_name(trace, row->tensor)));
     if (named != NULL) *named = op;
     if (named != NULL && ops->nodes[op - 1].cache) {
-        named = ggs_map_put(&ops->by_cache, tensor_key(ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor)));
+        named = ggs_map_put(&ops->by_cache,
+                            tensor_key(ops->model, ggs_trace_tensor_name(trace, ggs_trace_root(trace, t)->tensor)));
         if (named != NULL) *named = op;
     }
     ops->index[node] = (uint32_t) (op - 1);
@@ -161,7 +184,8 @@ static int add_node(struct work * w, const struct ggs_run * run, uint64_t node, 
 
 int ggs_value_ops_graph(struct ggs_value_ops * ops, const struct ggs_run * run, struct ggs_error * error) {
     struct work w      = {.ops = ops};
-    int         status = ggs_trace_graph(ops->trace, run->graph, &w.graph, error);
+    int         status = ggs_value_model(&ops->models, ops->trace, run, &ops->model, error);
+    if (status == 0) status = ggs_trace_graph(ops->trace, run->graph, &w.graph, error);
     if (status != 0 || (ops->graph == w.graph->row.graph && ops->index != NULL)) return status;
     free(ops->index);
     ops->index   = calloc(w.graph->n_nodes + 1, sizeof(*ops->index));
@@ -181,10 +205,10 @@ static bool is_read_at(const struct ggs_value_leaf * leaf, const struct ggs_op_v
     return leaf->run == value->run && leaf->node == value->node && leaf->source == value->flags;
 }
 
-// The weight, or the copy of it, that a row is of. NULL without memory.
+// Returns the weight, or the copy of it, that a row belongs to. NULL when out of memory.
 static struct ggs_value_leaf * copy_of(struct ggs_value_ops * ops, uint32_t index, const struct ggs_op_value * value) {
     while (ops->leafs[index - 1].weight && !is_read_at(&ops->leafs[index - 1], value)) {
-        struct ggs_value_leaf fresh = {.type = ops->leafs[index - 1].type};
+        struct ggs_value_leaf fresh = {.type = ops->leafs[index - 1].type, .model = ops->model};
         if (ops->leafs[index - 1].copy == 0) {
             memcpy(fresh.name, ops->leafs[index - 1].name, sizeof(fresh.name));
             if (!ggs_array_push(ops->leafs, ops->n_leafs, ops->leafs_capacity, fresh)) return NULL;
@@ -203,7 +227,8 @@ static struct ggs_value_leaf * copy_of(struct ggs_value_ops * ops, uint32_t inde
 int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run, const struct ggs_op_value * value,
                          struct ggs_error * error) {
     const struct ggs_graph * graph;
-    int                      status = ggs_trace_graph(ops->trace, run->graph, &graph, error);
+    int                      status = ggs_value_model(&ops->models, ops->trace, run, &ops->model, error);
+    if (status == 0) status = ggs_trace_graph(ops->trace, run->graph, &graph, error);
     if (status != 0) return status;
     uint64_t tensor = ggs_value_leaf_tensor(graph, value);
     uint32_t index  = tensor == 0 ? 0 : leaf_of(ops, tensor);
@@ -231,7 +256,7 @@ int ggs_value_ops_weight(struct ggs_value_ops * ops, const struct ggs_run * run,
 
 const struct ggs_value_leaf * ggs_value_ops_leaf(const struct ggs_value_ops *  ops,
                                                  const struct ggs_value_leaf * other) {
-    uint64_t index = ggs_map_get(&ops->by_leaf, tensor_key(other->name));
+    uint64_t index = ggs_map_get(&ops->by_leaf, tensor_key(other->model, other->name));
     return index == 0 || !ops->leafs[index - 1].weight ? NULL : &ops->leafs[index - 1];
 }
 
@@ -241,20 +266,20 @@ static bool same_name(const struct ggs_value_node * a, const struct ggs_value_no
     return b->alias[0] != '\0' && strcmp(a->name, b->alias) == 0;
 }
 
+uint64_t ggs_value_ops_find(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other) {
+    const struct ggs_value_node * node = &others->nodes[other];
+    return ggs_map_get(&ops->by_key, text_key(node->model, node->op, node->name, node->count));
+}
+
 uint64_t ggs_value_ops_match(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other) {
     const struct ggs_value_node * node  = &others->nodes[other];
-    uint64_t                      found = ggs_map_get(&ops->by_key, text_key(node->op, node->name, node->count));
+    uint64_t                      found = ggs_value_ops_find(ops, others, other);
     if (found != 0) return ops->nodes[found - 1].has_values ? found : 0;
     for (uint64_t i = 0; i < ops->n; i++) {
         const struct ggs_value_node * n = &ops->nodes[i];
-        if (n->has_values && n->choice == node->choice && same_name(node, n) &&
-            ggs_map_get(&others->by_key, text_key(n->op, n->name, n->count)) == 0)
+        if (n->has_values && n->model == node->model && n->choice == node->choice && same_name(node, n) &&
+            ggs_value_ops_find(others, ops, i) == 0)
             return i + 1;
     }
     return 0;
-}
-
-bool ggs_value_ops_knows(const struct ggs_value_ops * ops, const struct ggs_value_ops * others, uint64_t other) {
-    const struct ggs_value_node * node = &others->nodes[other];
-    return ggs_map_get(&ops->by_key, text_key(node->op, node->name, node->count)) != 0;
 }

@@ -140,7 +140,8 @@ static int add_row(struct ggs_value_passes * p, struct ggs_value_pass * pass, st
         return ggs_fail(error, GGS_FORMAT, "the trace is damaged: op_values has an invalid row of graph run %llu",
                         (unsigned long long) v->run);
     if (v->length == sizeof(row.sketch)) memcpy(row.sketch, v->sketch, sizeof(row.sketch));
-    row.op                           = p->ops->index[v->node];
+    row.op = p->ops->index[v->node];
+    p->ops->n_read += !p->ops->nodes[row.op].has_values;
     p->ops->nodes[row.op].has_values = true;
     int status                       = 0;
     if (v->row >= 0) {

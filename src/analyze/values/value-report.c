@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/values/value-ops.h"
 #include "analyze/walk/op-filter.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -29,13 +30,15 @@ struct work {
     const struct ggs_value_asked * asked;
     struct ggs_run                 run;
     const struct ggs_graph *       graph; // of the run; NULL at the start
+    struct ggs_map                 models;
+    unsigned                       model; // of the run
     struct ggs_value_name *        names;
     uint32_t *                     makers;
     uint64_t *                     op_of; // by node: index of its op + 1, 0 for a new one
     uint8_t *                      seen;  // by node of the run: as of foul_bits; 0 if not recorded
-    struct ggs_map                 ops;   // op and name -> index + 1
+    struct ggs_map                 ops;   // model, op and name -> index + 1
     struct ggs_map                 roots; // tensors that nodes write into -> bits as in `seen`
-    struct ggs_map                 leafs; // names of weights and inputs -> bits as in `seen`
+    struct ggs_map                 leafs; // models and names of weights and inputs -> bits as in `seen`
     struct ggs_map                 positions;
     struct ggs_op_value *          rows; // of one output
     uint64_t                       n_rows, rows_capacity;
@@ -48,9 +51,11 @@ enum { SEEN = 1, HAS_NAN = 2, HAS_INF = 4 };
 
 // ---- inputs ----
 
-static struct ggs_map_key leaf_key(const struct ggs_trace * trace, uint64_t tensor) {
-    const char * name = ggs_trace_tensor_name(trace, tensor);
-    return ggs_map_key_of(name, strlen(name));
+static struct ggs_map_key leaf_key(const struct work * w, uint64_t tensor) {
+    char   key[GGS_VALUE_NAME + 16];
+    size_t length = (size_t) snprintf(key, sizeof(key), "%u %.*s", w->model, GGS_VALUE_NAME,
+                                      ggs_trace_tensor_name(w->trace, tensor));
+    return ggs_map_key_of(key, length);
 }
 
 static unsigned bits_of_edge(const struct work * w, uint64_t edge, unsigned depth);
@@ -71,7 +76,7 @@ static unsigned bits_of_edge(const struct work * w, uint64_t edge, unsigned dept
     const struct ggs_tensor * t = ggs_trace_tensor(w->trace, w->graph->edges[edge].tensor);
     if (t == NULL) return 0;
     if (w->makers[edge] != 0) return bits_of_node(w, w->makers[edge] - 1, depth);
-    unsigned bits = (unsigned) ggs_map_get(&w->leafs, leaf_key(w->trace, w->graph->edges[edge].tensor));
+    unsigned bits = (unsigned) ggs_map_get(&w->leafs, leaf_key(w, w->graph->edges[edge].tensor));
     return bits | (unsigned) ggs_map_get(&w->roots, ggs_map_key_number(ggs_trace_root(w->trace, t)->tensor));
 }
 
@@ -132,7 +137,7 @@ static int add_leaf(struct work * w, const struct ggs_op_value * row, struct ggs
         return ggs_fail(error, GGS_FORMAT,
                         "the trace is damaged: op_values has a weight of graph run %llu that does not exist",
                         (unsigned long long) row->run);
-    uint64_t * known = ggs_map_put(&w->leafs, leaf_key(w->trace, tensor));
+    uint64_t * known = ggs_map_put(&w->leafs, leaf_key(w, tensor));
     if (known == NULL) return ggs_fail_memory(error);
     unsigned fresh = bits & ~(unsigned) *known;
     w->report->weights += weight && *known == 0;
@@ -175,13 +180,14 @@ static struct ggs_value_op * op_of_node(struct work * w, uint64_t node, struct g
     if (w->op_of[node] != 0) return &report->ops[w->op_of[node] - 1];
     struct ggs_value_op op = {.op       = ggs_trace_op_name(w->trace, w->graph->nodes[node].op),
                               .layer    = ggs_trace_node_layer(w->trace, w->graph, node),
+                              .model    = w->model,
                               .min      = INFINITY,
                               .max      = -INFINITY,
                               .position = -1,
                               .choice   = is_choice(w->trace, w->graph->nodes[node].tensor)};
     memcpy(op.name, w->names[node].text, sizeof(op.name));
     char       key[GGS_VALUE_NAME + 64];
-    size_t     length = (size_t) snprintf(key, sizeof(key), "%.60s:%s", op.op, op.name);
+    size_t     length = (size_t) snprintf(key, sizeof(key), "%u %.40s:%s", op.model, op.op, op.name);
     uint64_t * index  = ggs_map_put(&w->ops, ggs_map_key_of(key, length));
     if (index == NULL || (*index == 0 && !ggs_array_push(report->ops, report->n_ops, report->ops_capacity, op))) {
         ggs_fail_memory(error);
@@ -316,9 +322,11 @@ static void leave_graph(struct work * w) {
 
 static int begin_run(struct work * w, struct ggs_error * error) {
     uint64_t before = w->graph == NULL ? 0 : w->graph->row.graph;
-    int      status = ggs_trace_graph(w->trace, w->run.graph, &w->graph, error);
+    unsigned model  = w->model;
+    int      status = ggs_value_model(&w->models, w->trace, &w->run, &w->model, error);
+    if (status == 0) status = ggs_trace_graph(w->trace, w->run.graph, &w->graph, error);
     if (status != 0) return status;
-    if (before == w->graph->row.graph && w->seen != NULL) {
+    if (before == w->graph->row.graph && model == w->model && w->seen != NULL) {
         memset(w->seen, 0, w->graph->n_nodes);
         return 0;
     }
@@ -383,8 +391,8 @@ static int walk(struct work * w, struct ggs_error * error) {
 static int add_to_layer(struct ggs_value_report * report, const struct ggs_value_op * op, struct ggs_error * error) {
     if (op->layer < 0 || op->n == 0 || op->choice) return 0;
     uint64_t i = 0;
-    while (i < report->n_layers && report->layers[i].layer != op->layer) i++;
-    struct ggs_value_layer fresh = {.layer = op->layer, .min = INFINITY, .max = -INFINITY};
+    while (i < report->n_layers && (report->layers[i].layer != op->layer || report->layers[i].model != op->model)) i++;
+    struct ggs_value_layer fresh = {.model = op->model, .layer = op->layer, .min = INFINITY, .max = -INFINITY};
     if (i == report->n_layers && !ggs_array_push(report->layers, report->n_layers, report->layers_capacity, fresh))
         return ggs_fail_memory(error);
     struct ggs_value_layer * layer = &report->layers[i];
@@ -422,6 +430,7 @@ static int by_peak(const void * a, const void * b) {
 
 static int by_layer(const void * a, const void * b) {
     const struct ggs_value_layer *x = a, *y = b;
+    if (x->model != y->model) return x->model > y->model ? 1 : -1;
     return (x->layer > y->layer) - (x->layer < y->layer);
 }
 
@@ -463,7 +472,9 @@ static int find(struct work * w, struct ggs_error * error) {
 
 static int check_asked(struct ggs_trace * trace, const struct ggs_value_asked * asked, struct ggs_error * error) {
     if (ggs_reader_rows(trace->reader, GGS_TABLE_OP_VALUES) == 0)
-        return ggs_fail(error, GGS_ABSENT, "no values were recorded: record again with --values");
+        return ggs_fail(error, GGS_ABSENT,
+                        "no values were recorded: record again with --values, or with a REGEX that some OP:tensor "
+                        "matches, such as --values=ffn_out");
     if (asked == NULL) return 0;
     int status = ggs_trace_check_steps(trace, asked->first_step, asked->last_step, error);
     return status == 0 ? ggs_trace_check_layer(trace, asked->layer, error) : status;
@@ -476,10 +487,12 @@ int ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace 
     int status    = check_asked(trace, asked, error);
     if (status == 0) status = walk(&w, error);
     if (status == 0) status = find(&w, error);
+    if (status == 0) status = ggs_trace_lost(trace, 0, &report->lost, error);
     if (status == 0 && report->n_ops == 0)
         status =
             ggs_fail(error, GGS_ABSENT, "no values of these ops were recorded; ggscope values lists those that were");
     leave_graph(&w);
+    ggs_map_release(&w.models);
     ggs_map_release(&w.ops);
     ggs_map_release(&w.roots);
     ggs_map_release(&w.leafs);

@@ -11,7 +11,7 @@
 enum { GGS_VALUE_INPUTS = 10, GGS_VALUE_ORIGINS = 16, GGS_VALUE_BRIEF = 64 };
 #define GGS_F16_MOST 65504.0
 
-// What the recording says about an input of an op.
+// What is recorded about an input of an op.
 enum ggs_value_seen {
     GGS_VALUE_UNSEEN = 0, // not recorded
     GGS_VALUE_CLEAN  = 1, // finite
@@ -45,6 +45,7 @@ struct ggs_value_op {
     char         name[GGS_VALUE_NAME];
     const char * op;
     int          layer;
+    unsigned     model;          // from 1; a draft model has the same names as the one it drafts for
     bool         choice;         // elements are indices of rows or experts, not quantities
     uint64_t     rows, elements; // `elements` is the size of a row
     uint64_t     nan, inf;       // elements
@@ -65,6 +66,7 @@ struct ggs_value_op {
 };
 
 struct ggs_value_layer {
+    unsigned     model;
     int64_t      layer;
     uint64_t     ops;
     double       min, max;
@@ -89,11 +91,12 @@ struct ggs_value_asked {
 struct ggs_value_report {
     uint64_t                 rows, runs, tokens;
     uint64_t                 weights; // that were read
+    uint64_t                 lost;    // records of the whole recording, so values may be missing
     struct ggs_value_op *    ops;     // in order of computation
     uint64_t                 n_ops, ops_capacity;
     struct ggs_value_origin  nan[GGS_VALUE_ORIGINS], inf[GGS_VALUE_ORIGINS];
     uint64_t                 n_nan, n_inf; // may exceed the number of entries
-    struct ggs_value_layer * layers;
+    struct ggs_value_layer * layers;       // by model and layer
     uint64_t                 n_layers, layers_capacity;
     struct ggs_value_op **   near_f16; // largest first
     uint64_t                 n_near_f16, near_f16_capacity;

@@ -7,9 +7,9 @@ enum { GGS_TALLY_LEVELS = 48 };
 
 // Sums are over tokens that take the same path in both recordings: the same experts, no NaN.
 struct ggs_value_tally {
-    uint64_t                match, tried; // index in B + 1; number of B's ops when last searched
+    uint64_t                match, tried; // index in B + 1; ops of both (`known`) when last searched
     bool                    differs;      // reads something that the other recording does not have
-    uint64_t                checked;      // number of B's ops that `differs` is based on
+    uint64_t                checked;      // ops of both that `differs` is based on
     uint64_t                tokens, equal;
     double                  error2, inputs2, norm2, b_norm2, elements;
     double                  worst, ratio;

@@ -1,5 +1,5 @@
 // The ops that an analysis is limited to. As trace->filter it limits every walk over ops (walk.h,
-// uses.h), and page faults and block requests; sums, heat, curves and logs follow.
+// byte-uses.h), and page faults and block requests; sums, heat, curves and logs follow.
 //
 // A struct ggs_sieve is a filter prepared for one trace: names are matched once.
 #pragma once

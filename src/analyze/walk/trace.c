@@ -418,12 +418,13 @@ bool ggs_trace_origin(const struct ggs_tensor * tensor, uint64_t * file, uint64_
     return *file != 0;
 }
 
-// By name: for an engine linked into its program the purpose of buffers is unknown.
+// By name: for an engine linked into its program the purpose of buffers is unknown. What is made
+// for a weight has words before its name: gradients, an optimizer's moments.
 static bool is_named_weight(const struct ggs_trace * trace, const struct ggs_tensor * tensor) {
     enum { INPUT = 1, COMPUTE = 16 };
     const char * name = ggs_reader_string(trace->reader, tensor->name);
     const char * end  = strrchr(name, '.');
-    return (tensor->flags & (INPUT | COMPUTE)) == 0 && end != NULL &&
+    return (tensor->flags & (INPUT | COMPUTE)) == 0 && end != NULL && strchr(name, ' ') == NULL &&
            (strcmp(end, ".weight") == 0 || strcmp(end, ".bias") == 0);
 }
 

@@ -9,14 +9,14 @@ GGS_GET(int64_t, wait_of, struct ggs_aggregate_op, it->unwaited ? -1 : (int64_t)
 
 static const struct ggs_field sum_fields[] = {
     SUM(ops, "ops", "ops that touch the window"),
-    SUM(untimed, "ops_untimed", "of these, without times: on a backend that is seen as a whole"),
+    SUM(untimed, "ops_untimed", "of these, ops without times: on a backend that is seen as a whole"),
     SUM(op_runs, "op_runs"),
     SUM(wall_ns, "wall_ns", "first begin to last end within the window, summed over ops"),
     GGS_NATURAL("busy_ns", busy_of, "sum over threads, stalls included; null if some ops have no times"),
     GGS_NATURAL("wait_ns", wait_of, "sum over threads; null if not all was seen: on a device"),
     SUM(bytes_read, "bytes_read", "of these ops, whole"),
     SUM(bytes_written, "bytes_written"),
-    SUM(bytes_disk, "bytes_disk", "how much of both lies in mapped files"),
+    SUM(bytes_disk, "bytes_disk", "part of both that lies in mapped files"),
     {0},
 };
 static const struct ggs_object sum = {.name = "AggregateSums", .fields = sum_fields};
@@ -24,7 +24,7 @@ static const struct ggs_object sum = {.name = "AggregateSums", .fields = sum_fie
 static const struct ggs_field op_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_aggregate_op, op, "op", "null in the row of a backend that is seen as a whole"),
     GGS_FIELD_OR_NULL(struct ggs_aggregate_op, backend, "backend",
-                      "whose graph runs are seen as a whole: ops are their nodes, wall_ns is their time"),
+                      "backend whose graph runs are seen as a whole: ops counts their nodes, wall_ns is their time"),
     GGS_MEMBERS_OF(&sum),
     {0},
 };
@@ -74,14 +74,14 @@ GGS_GET(int64_t, requested_of, struct ggs_request_bin, (int64_t) (it->model + 0.
 static const struct ggs_field fault_fields[] = {
     GGS_FIELD(struct ggs_fault_bin, minor, "minor"),
     GGS_FIELD(struct ggs_fault_bin, major, "major"),
-    GGS_COUNT("stalled_ns", stalled_of, "of threads, within the window"),
+    GGS_COUNT("stalled_ns", stalled_of, "time in which threads were stalled within the window"),
     {0},
 };
 static const struct ggs_object faults = {.fields = fault_fields};
 
 static const struct ggs_field request_fields[] = {
-    GGS_FIELD(struct ggs_request_bin, requests, "count", "issued in the window"),
-    GGS_COUNT("bytes", requested_of, "of the model's files, as far as they came in the window"),
+    GGS_FIELD(struct ggs_request_bin, requests, "count", "requests issued in the window"),
+    GGS_COUNT("bytes", requested_of, "bytes of the model's files that arrived in the window"),
     {0},
 };
 static const struct ggs_object requests = {.fields = request_fields};

@@ -90,8 +90,8 @@ static const struct ggs_field node_fields[] = {
     GGS_MEMBERS(struct node_row, tensor, &tensor_),
     GGS_TEXT("state", state_of, "what became of it", .word = ggs_node_state_name),
     GGS_NATURAL("fused_with", fused_of, "absorbed: node that it was computed together with"),
-    GGS_NATURAL("begin_ns", begin_of, "of executed nodes"),
-    GGS_NATURAL("duration_ns", duration_of, "of executed nodes, in all runs"),
+    GGS_NATURAL("begin_ns", begin_of, "begin, for executed nodes"),
+    GGS_NATURAL("duration_ns", duration_of, "duration in all runs, for executed nodes"),
     {0},
 };
 static const struct ggs_object node_ = {.name = "GraphNode", .fields = node_fields};

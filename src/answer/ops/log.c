@@ -35,10 +35,10 @@ static const struct ggs_field entry_fields[] = {
     ENTRY_NULL(layer, "layer"),
     ENTRY(absorbed, "absorbed", "nodes that were computed together with this one"),
     ENTRY_NULL(fused, "fused_with", "node that this one was computed together with, which has the times of both"),
-    ENTRY(threads, "threads", "that took part"),
+    ENTRY(threads, "threads", "threads that took part"),
     ENTRY(read, "bytes_read"),
     ENTRY(written, "bytes_written"),
-    ENTRY(disk, "bytes_disk", "how much of both lies in mapped files"),
+    ENTRY(disk, "bytes_disk", "part of both that lies in mapped files"),
     ENTRY(cut, "cut", "some thread's end was not seen"),
     GGS_FIELD_WORD(struct ggs_log_entry, phase, "phase", ggs_word_phase),
     GGS_MEMBERS_VIEW(times_of, &ggs_op_times_object),
@@ -52,12 +52,12 @@ GGS_GET_TEXT(source_name_of, struct row,
 GGS_GET(bool, wants_operands, struct row, it->operands)
 
 static const struct ggs_field row_fields[] = {
-    GGS_FIELD(struct row, row, "row", "number in the log of everything"),
+    GGS_FIELD(struct row, row, "row", "number of the row in the unfiltered log"),
     GGS_MEMBERS_VIEW(entry_of, &entry_),
     GGS_TEXT_OR_NULL("source_name", source_name_of,
                      "operand that the op's data comes from; the next seven keys are about it"),
     GGS_MEMBERS(struct row, main, &ggs_place_object),
-    GGS_EACH("operands", next_operand, &ggs_operand_object, "all of them: ggscope log --json, operands=1",
+    GGS_EACH("operands", next_operand, &ggs_operand_object, "all operands: ggscope log --json, operands=1",
              .asked = wants_operands),
     {0},
 };
@@ -74,10 +74,9 @@ struct log {
 static const struct ggs_field log_fields[] = {
     GGS_ABOUT,
     GGS_FIELD(struct log, of, "of", "rows without a filter"),
-    GGS_FIELD(struct log, from, "from", "rows that are left out before the first"),
+    GGS_FIELD(struct log, from, "from", "rows skipped before the first"),
     GGS_STREAM("ops", &row_),
-    GGS_FIELD_OR_NULL(struct log, total, "total",
-                      "rows that the filter leaves; null if they were not counted to the end"),
+    GGS_FIELD_OR_NULL(struct log, total, "total", "rows that pass the filter; null if they were not all counted"),
     {0},
 };
 const struct ggs_object ggs_log_object = {

@@ -335,7 +335,7 @@ static const struct ggs_object run_ = {.fields = run_fields};
 
 GGS_GET_VIEW(run_of, struct thread_row, it->run)
 
-#define STALLED   "held up by page faults; part of busy_ns; null if they were not recorded"
+#define STALLED   "stalled by page faults; part of busy_ns; null if faults were not recorded"
 #define DISK_WAIT "waiting for streamed weights; part of busy_ns; null if nothing was streamed, or it was not seen"
 
 #define OFF_CPU "without a CPU; part of busy_ns; null if context switches were not recorded"
@@ -448,8 +448,9 @@ static const struct ggs_object neighbour = {.fields = neighbour_fields};
 static const struct ggs_field histogram_fields[] = {
     HISTOGRAM(least),
     HISTOGRAM(most),
-    HISTOGRAM(elements, "that are finite"),
-    GGS_LIST(struct ggs_value_histogram, counts, bins, "counts", "in even bins from least to most", .inside = true),
+    HISTOGRAM(elements, "finite elements"),
+    GGS_LIST(struct ggs_value_histogram, counts, bins, "counts", "counts in bins of equal width from least to most",
+             .inside = true),
     {0},
 };
 static const struct ggs_object histogram = {.fields = histogram_fields};
@@ -458,7 +459,7 @@ GGS_GET_VIEW(histogram_of, struct computed, it->histogram.elements > 0 ? &it->hi
 
 static const struct ggs_field computed_fields[] = {
     GGS_FIELD(struct computed, rows, "rows", "tokens; 1 if the output is not divided by tokens"),
-    GGS_FIELD(struct computed, elements, "elements", "of all rows"),
+    GGS_FIELD(struct computed, elements, "elements", "elements of all rows"),
     GGS_FIELD(struct computed, nan, "nan", "elements that are NaN"),
     GGS_FIELD(struct computed, inf, "inf", "elements that are infinite"),
     GGS_FIELD(struct computed, min, "min", "of the finite elements; 0 if there are none, as the next two"),
@@ -474,14 +475,15 @@ static const struct ggs_field client_fields[] = {
     GGS_FIELD(struct client, run, "run", "the same graph run there"),
     GGS_FIELD(struct client, process, "process"),
     GGS_FIELD(struct client, waited_ns, "waited_ns", "from sending the graph to having its results"),
-    GGS_FIELD(struct client, computed_ns, "computed_ns", "of that, the graph run here; the rest is the wire"),
+    GGS_FIELD(struct client, computed_ns, "computed_ns",
+              "of that, the time of the graph run here; the rest is the wire"),
     {0},
 };
 static const struct ggs_object client = {.fields = client_fields};
 
 static const struct ggs_field fields[] = {
     GGS_ABOUT,
-    GGS_FIELD(struct card, row, "row", "in the log of everything"),
+    GGS_FIELD(struct card, row, "row", "row in the unfiltered log"),
     GGS_FIELD(struct card, run, "run"),
     GGS_FIELD(struct card, node, "node"),
     GGS_NATURAL("token", token_of, ""),
@@ -498,7 +500,7 @@ static const struct ggs_field fields[] = {
     GGS_EACH("threads", next_thread, &thread_),
     GGS_EACH("absorbed", next_absorbed, &absorbed, "nodes that were computed together with it"),
     GGS_EACH("operands", next_operand, &ggs_ranged_operand_object),
-    GGS_EACH("experts", next_expert, &expert, "of MUL_MAT_ID, if they were recorded", .known = has_experts),
+    GGS_EACH("experts", next_expert, &expert, "experts of MUL_MAT_ID, if recorded", .known = has_experts),
     GGS_LIST(struct card, producers.node, producers.n, "producers", "nodes whose results it reads", .inside = true),
     GGS_LIST(struct card, consumers.node, consumers.n, "consumers", "nodes that read its result", .inside = true),
     GGS_OBJECT_OR_NULL("previous", previous_of, &neighbour, "the previous op"),

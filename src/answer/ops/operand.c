@@ -104,9 +104,9 @@ GGS_GET_TEXT(name_of, struct ggs_operand, ggs_reader_string(trace->reader, it->a
         GGS_COUNT("tensor", tensor_of, "tensors.tensor"), GGS_TEXT("name", name_of, ""),                     \
         GGS_MEMBERS(struct ggs_operand, at, &ggs_type_object), OPERAND(write, "write", "written, not read"), \
         OPERAND(exact, "exact", "rows or experts that index data named; false: the whole operand"),          \
-        OPERAND(bytes, "bytes", "that are touched"),                                                         \
-        OPERAND(at.offset, "offset", "first byte that is touched, from the operand's first"),                \
-        OPERAND(n_ranges, "n_ranges", "pieces that they lie in")
+        OPERAND(bytes, "bytes", "bytes that are touched"),                                                   \
+        OPERAND(at.offset, "offset", "first touched byte, counted from the operand's first"),                \
+        OPERAND(n_ranges, "n_ranges", "number of ranges that they lie in")
 #define PLACE_OF GGS_MEMBERS(struct ggs_operand, at, &ggs_place_object)
 
 static const struct ggs_field operand_fields[]   = {HEAD, PLACE_OF, {0}};
@@ -132,7 +132,7 @@ static const struct ggs_field times_fields[] = {
     GGS_NATURAL("wait_ns", wait_of, "sum over threads: in barriers inside the op and after it; null on a device"),
     GGS_FIELD_OR_NULL(struct ggs_op_times, submit_ns, "submit_ns",
                       "when the host handed it to its device; null if that was not seen, and on the CPU"),
-    GGS_FIELD_OR_NULL(struct ggs_op_times, host_ns, "host_ns", "how long that took the host"),
+    GGS_FIELD_OR_NULL(struct ggs_op_times, host_ns, "host_ns", "time that this took the host"),
     {0},
 };
 const struct ggs_object ggs_op_times_object = {

@@ -2,7 +2,7 @@
 
 #include "analyze/walk/words.h"
 #include "answer/answer.h"
-#include "base/limits.h"
+#include "base/machine-limits.h"
 
 #define ROW(member, key, ...) GGS_FIELD(struct ggs_roofline_row, member, key, __VA_ARGS__)
 
@@ -10,7 +10,7 @@ static const struct ggs_field shared_fields[] = {
     ROW(shared, "ops"),
     ROW(shared_ns, "busy_ns"),
     ROW(uneven_ns, "uneven_ns", "waits because another thread had more to do"),
-    ROW(barrier_ns, "barrier_ns", "waits beyond that: what meeting costs"),
+    ROW(barrier_ns, "barrier_ns", "waits beyond that: the cost of barriers"),
     {0},
 };
 static const struct ggs_object shared = {.fields = shared_fields};
@@ -26,9 +26,9 @@ static struct ggs_list bins_of(const void * at, const void * trace, void * room)
 static const struct ggs_field row_fields[] = {
     GGS_FIELD_WORD(struct ggs_roofline_row, phase, "phase", ggs_word_phase),
     ROW(op, "op"),
-    ROW(component, "component", "of the weight that it reads"),
-    ROW(on_device, "on_device", "a device computed them: the limits are those of the host, not of the device"),
-    ROW(ops, "ops", "with times"),
+    ROW(component, "component", "component of the weight that it reads"),
+    ROW(on_device, "on_device", "a device computed them: the limits do not apply, they are those of the host"),
+    ROW(ops, "ops", "ops with times"),
     ROW(op_runs, "op_runs"),
     ROW(wall_ns, "wall_ns", "first thread's begin to last thread's end, summed over ops"),
     ROW(busy_ns, "busy_ns", "in ops, summed over threads"),
@@ -60,13 +60,13 @@ static const struct ggs_object list = {.fields = list_fields};
 static const struct ggs_field fields[] = {
     GGS_ABOUT,
     GGS_OBJECT_OR_NULL("limits", limits_of, &ggs_rates_object,
-                       "what the machine can do with so many threads; null if that was not measured"),
+                       "limits of the machine with this number of threads; null if not measured"),
     GGS_MEMBERS_VIEW(roofline_of, &list),
     {0},
 };
 const struct ggs_object ggs_roofline_object = {
     .name   = "Roofline",
-    .text   = "What ops reach, by phase, op and component, against what the machine can do.",
+    .text   = "Speed of ops by phase, op and component, compared with the limits of the machine.",
     .fields = fields,
     .lines  = true,
 };

@@ -29,7 +29,7 @@ static const struct ggs_field fields[] = {
     SAME(least_ns, "least_ns"),
     SAME(median_ns, "median_ns"),
     SAME(most_ns, "most_ns"),
-    SAME(ops_per_row, "ops_per_row", "the slowest of so many stands for them, unless one is that which was asked for"),
+    SAME(ops_per_row, "ops_per_row", "ops per row: the slowest of them is listed, or the requested one"),
     GGS_EACH("ops", next_row, &row, "in order of time"),
     {0},
 };

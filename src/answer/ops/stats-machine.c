@@ -13,7 +13,7 @@ static const struct ggs_field fault_fields[] = {
     FAULT(minor, "minor", "the page was in memory, or read ahead"),
     FAULT(major, "major", "the page had to be read"),
     FAULT(open, "open", "the end was not seen; they count no time"),
-    FAULT(stalled_ns, "stalled_ns", "how long threads were held up"),
+    FAULT(stalled_ns, "stalled_ns", "time that threads were stalled"),
     {0},
 };
 static const struct ggs_object fault = {.name = "FaultSum", .text = "Page faults.", .fields = fault_fields};
@@ -63,9 +63,9 @@ static const struct ggs_object faults_by_expert = {.fields = faults_by_expert_fi
 
 static const struct ggs_field faults_fields[] = {
     GGS_MEMBERS(struct ggs_fault_totals, all, &fault),
-    GGS_FIELD(struct ggs_fault_totals, lost, "lost", "for which the kernel had no room"),
-    GGS_OBJECT(struct ggs_fault_totals, model, "model", &fault, "at bytes of the recording's files"),
-    GGS_OBJECT(struct ggs_fault_totals, in_ops, "in_ops", &fault, "while an op was computed"),
+    GGS_FIELD(struct ggs_fault_totals, lost, "lost", "faults that the kernel had no room for"),
+    GGS_OBJECT(struct ggs_fault_totals, model, "model", &fault, "faults at bytes of the recording's files"),
+    GGS_OBJECT(struct ggs_fault_totals, in_ops, "in_ops", &fault, "faults while an op was computed"),
     GGS_EACH("by_phase", next_fault_stage, &fault_stage),
     FAULT_GROUPS(by_op, &faults_by_op, "longest stall first"),
     FAULT_GROUPS(by_layer, &faults_by_layer),
@@ -76,16 +76,21 @@ static const struct ggs_field faults_fields[] = {
 };
 static const struct ggs_object faults = {.fields = faults_fields, .lines = true};
 
+// Of a selection without faults they are zero, not unknown.
+static bool is_recorded(const struct ggs_trace * trace, enum ggs_trace_table table, uint64_t lost) {
+    return ggs_reader_rows(trace->reader, table) > 0 || lost > 0;
+}
+
 static const void * faults_of(const void * at, const void * trace, void * room) {
     const struct ggs_fault_totals * f = &((const struct ggs_stats *) at)->faults;
-    (void) trace, (void) room;
-    return f->all.minor + f->all.major + f->all.open + f->lost > 0 ? f : NULL;
+    (void) room;
+    return is_recorded(trace, GGS_TABLE_FAULTS, f->lost) ? f : NULL;
 }
 
 // ---- block requests ----
 
 static const struct ggs_field request_fields[] = {
-    GGS_FIELD(struct ggs_request_sum, requests, "count", "requests"),
+    GGS_FIELD(struct ggs_request_sum, requests, "count", "number of requests"),
     GGS_FIELD(struct ggs_request_sum, bytes, "bytes"),
     {0},
 };
@@ -149,23 +154,23 @@ static const struct ggs_field requests_fields[] = {
     GGS_OBJECT(struct ggs_request_totals, model, "model", &request,
                "reads of the recording's files; what follows is about these"),
     GGS_OBJECT(struct ggs_request_totals, other, "other", &request, "other reads of the same disks"),
-    GGS_OBJECT(struct ggs_request_totals, writes, "writes", &request, "to the same disks"),
-    REQUESTS(lost, "lost", "for which the kernel had no room"),
-    REQUESTS(sequential, "bytes_sequential", "of requests that begin where the one before ended"),
-    GGS_OBJECT(struct ggs_request_totals, sizes, "bytes", &quartiles, "of one request"),
+    GGS_OBJECT(struct ggs_request_totals, writes, "writes", &request, "writes to the same disks"),
+    REQUESTS(lost, "lost", "faults that the kernel had no room for"),
+    REQUESTS(sequential, "bytes_sequential", "bytes of requests that begin at the end of the previous request"),
+    GGS_OBJECT(struct ggs_request_totals, sizes, "bytes", &quartiles, "bytes of one request"),
     GGS_OBJECT(struct ggs_request_totals, latencies, "duration_ns", &quartiles, "of one request"),
     GGS_EACH("by_phase", next_request_stage, &request_stage),
     GGS_ROWS(struct ggs_request_totals, by_token, n_by_token, "by_token", &requests_by_token),
     GGS_ROWS(struct ggs_request_totals, by_weight, n_by_weight, "by_weight", &requests_by_name, "most bytes first"),
-    GGS_OBJECT_OF("over_time", &over_time, "bytes that were asked for"),
+    GGS_OBJECT_OF("over_time", &over_time, "requested bytes over time"),
     {0},
 };
 static const struct ggs_object requests = {.fields = requests_fields, .lines = true};
 
 static const void * requests_of(const void * at, const void * trace, void * room) {
     const struct ggs_request_totals * r = &((const struct ggs_stats *) at)->requests;
-    (void) trace, (void) room;
-    return r->model.requests + r->other.requests + r->writes.requests + r->lost > 0 ? r : NULL;
+    (void) room;
+    return is_recorded(trace, GGS_TABLE_BLOCK_REQUESTS, r->lost) ? r : NULL;
 }
 
 // ---- threads without a CPU ----
@@ -182,7 +187,7 @@ GGS_GET_TEXT(runner_of, struct ggs_off_cpu_runner, it->other == GGS_OTHER_PROGRA
 static const struct ggs_field runner_fields[] = {
     GGS_FIELD_WORD(struct ggs_off_cpu_runner, other, "other", ggs_off_cpu_other_name,
                    "idle: nobody; own: a thread of the same process; program: another one, or the kernel"),
-    GGS_TEXT_OR_NULL("name", runner_of, "of the thread of that program"),
+    GGS_TEXT_OR_NULL("name", runner_of, "name of that program's thread"),
     GGS_FIELD(struct ggs_off_cpu_runner, ns, "lost_ns", "summed over threads"),
     {0},
 };
@@ -192,11 +197,13 @@ static const struct ggs_object runner = {.fields = runner_fields};
 
 static const struct ggs_field off_cpu_fields[] = {
     OFF_CPU(spans, "count", "times that threads left the CPU and ran again"),
-    OFF_CPU(lost_events, "lost", "switches for which the kernel had no room"),
-    OFF_CPU(run_ns, "run_ns", "graph runs of the CPU, warm-up left out"),
-    OFF_CPU(lost_ns, "lost_ns", "of these: a thread that had an op to compute had no CPU, and the others wait for it"),
-    OFF_CPU(preempted_ns, "preempted_ns", "of these: it could have run; the rest waited for something"),
-    OFF_CPU(foreign_ns, "foreign_ns", "of these: no thread of the same process ran instead, as far as seen"),
+    OFF_CPU(lost_events, "lost", "switches that the kernel had no room for"),
+    OFF_CPU(run_ns, "run_ns", "time of graph runs of the CPU, without warm-up"),
+    OFF_CPU(lost_ns, "lost_ns",
+            "of that, time in which a thread with an op to compute had no CPU; the other threads wait for it"),
+    OFF_CPU(preempted_ns, "preempted_ns",
+            "of that, time in which the thread could have run; for the rest it waited for something"),
+    OFF_CPU(foreign_ns, "foreign_ns", "of that, time in which no thread of the same process was seen to run instead"),
     OFF_CPU(thread_ns, "thread_ns", "lost_ns summed over threads"),
     OFF_CPU(others_seen, "others_seen", "who ran instead is known, which needs root"),
     GGS_ROWS(struct ggs_off_cpu_totals, by_op, n_by_op, "by_op", &lost_op, "most lost first"),
@@ -213,9 +220,9 @@ GGS_GET_VIEW(off_cpu_of, struct ggs_stats, it->off_cpu.recorded ? &it->off_cpu :
 
 static const struct ggs_field memory_fields[] = {
     CONDITION(memory_limit, "limit", "bytes"),
-    CONDITION(mechanism, "mechanism", "of the kernel that held it"),
+    CONDITION(mechanism, "mechanism", "mechanism of the kernel that enforced it"),
     CONDITION(memory_peak, "peak", "bytes"),
-    CONDITION(memory_anonymous, "anonymous", "bytes of the peak that are the program's own"),
+    CONDITION(memory_anonymous, "anonymous", "anonymous bytes of the peak"),
     CONDITION(memory_shared, "shared", "bytes"),
     CONDITION(limit_hits, "limit_hits"),
     CONDITION(oom_kills, "oom_kills"),
@@ -226,8 +233,8 @@ static const struct ggs_object memory = {.fields = memory_fields};
 GGS_GET(bool, is_resident_known, struct ggs_conditions, it->resident_known)
 
 static const struct ggs_field cold_fields[] = {
-    CONDITION(cold_bytes, "bytes", "dropped from the page cache first"),
-    CONDITION(resident_before, "resident_before", "bytes that were in memory", .known = is_resident_known),
+    CONDITION(cold_bytes, "bytes", "bytes dropped from the page cache before the start"),
+    CONDITION(resident_before, "resident_before", "bytes that were in memory until then", .known = is_resident_known),
     CONDITION(resident_after, "resident_after", "", .known = is_resident_known),
     {0},
 };
@@ -244,7 +251,8 @@ GGS_GET(double, steal_of, struct ggs_conditions, it->steal_share < 0 ? (double) 
 static const struct ggs_field condition_fields[] = {
     GGS_OBJECT_OF("memory", &memory, "null without a limit on memory", .known = is_limited),
     GGS_OBJECT_OF("cold", &cold, "null if the page cache was left as it was", .known = is_cold),
-    CONDITION(read_bytes, "bytes_read", "by the program from disks, by its own count; null without a limit and cold",
+    CONDITION(read_bytes, "bytes_read",
+              "bytes that the program read from disks, by the kernel's count; null without --memory and --cold",
               .known = is_read_known),
     GGS_REAL_OR_NULL("others_cpu_share", others_of,
                      "share of the CPU time that others used while the program ran; null if not seen", .most = 1),
@@ -278,8 +286,8 @@ GGS_NEXT(next_kind) {
 static const struct ggs_field kind_fields[] = {
     GGS_FIELD_WORD(struct loading_row, kind, "kind", ggs_loading_name),
     GGS_FIELD(struct loading_row, sum.reads, "reads"),
-    GGS_FIELD(struct loading_row, sum.bytes, "bytes", "bytes that are asked for again count again"),
-    GGS_FIELD(struct loading_row, sum.ns, "duration_ns", "in the calls"),
+    GGS_FIELD(struct loading_row, sum.bytes, "bytes", "every request counts, also for the same bytes"),
+    GGS_FIELD(struct loading_row, sum.ns, "duration_ns", "time in the calls"),
     {0},
 };
 static const struct ggs_object kind = {.fields = kind_fields};
@@ -288,9 +296,9 @@ static const struct ggs_object kind = {.fields = kind_fields};
 
 static const struct ggs_field loading_fields[] = {
     LOADING(models, "models", "loads whose end was seen"),
-    LOADING(wall_ns, "wall_ns", "of these, begin to end"),
-    LOADING(bytes, "bytes", "of files, each once"),
-    LOADING(ns, "duration_ns", "in the calls"),
+    LOADING(wall_ns, "wall_ns", "time of these loads, begin to end"),
+    LOADING(bytes, "bytes", "bytes of files, each counted once"),
+    LOADING(ns, "duration_ns", "time in the calls"),
     GGS_EACH("by_kind", next_kind, &kind),
     {0},
 };
@@ -312,9 +320,9 @@ bool ggs_stats_ends_token(const struct ggs_resident_list * list, uint64_t snapsh
 static const struct ggs_field snapshot_fields[] = {
     GGS_FIELD_OR_NULL(struct ggs_resident, step, "token"),
     GGS_FIELD(struct ggs_resident, ns, "begin_ns", "when it was taken"),
-    GGS_FIELD(struct ggs_resident, bytes, "bytes", "in memory"),
+    GGS_FIELD(struct ggs_resident, bytes, "bytes", "bytes in memory"),
     GGS_FIELD(struct ggs_resident, untouched, "bytes_untouched",
-              "of these, in pages that no op of the recording touches"),
+              "of these, bytes in pages that no op of the recording touches"),
     {0},
 };
 static const struct ggs_object snapshot_ = {
@@ -330,7 +338,7 @@ GGS_GET_VIEW(load_of, struct ggs_resident_list, ggs_resident_last(it, GGS_MOMENT
 GGS_GET_VIEW(end_of, struct ggs_resident_list, ggs_resident_last(it, GGS_MOMENT_END))
 
 static const struct ggs_field snapshots_fields[] = {
-    GGS_FIELD(struct ggs_resident_list, bytes, "bytes", "of the files"),
+    GGS_FIELD(struct ggs_resident_list, bytes, "bytes", "size of the files"),
     GGS_OBJECT_OR_NULL("load", load_of, &snapshot_, "after the model was loaded"),
     GGS_EACH("by_token", next_snapshot, &snapshot_, "at the end of each token step"),
     GGS_OBJECT_OR_NULL("end", end_of, &snapshot_, "at the end of the program"),

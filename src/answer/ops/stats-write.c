@@ -14,7 +14,7 @@
 
 static const struct ggs_field buffers_fields[] = {
     TOTAL(buffers, "count"),
-    TOTAL(peak_bytes, "peak_bytes", "of those that lie in no mapped file"),
+    TOTAL(peak_bytes, "peak_bytes", "largest sum of buffers outside of mapped files"),
     {0},
 };
 static const struct ggs_object buffers = {.fields = buffers_fields};
@@ -22,12 +22,12 @@ static const struct ggs_object buffers = {.fields = buffers_fields};
 GGS_GET_TEXT(copied_into, struct ggs_totals, it->places.n == 0 ? NULL : it->places.buffer[0])
 
 static const struct ggs_field model_fields[] = {
-    TOTAL(model_bytes, "bytes", "of the GGUF files that were opened, header and padding included"),
-    TOTAL(touched_bytes, "bytes_touched", "by ops"),
-    TOTAL(unknown_bytes, "bytes_unknown", "besides, read in part: which rows or experts was not seen"),
-    TOTAL(places.mapped, "bytes_mapped", "of weights that ops read from the mapped file"),
+    TOTAL(model_bytes, "bytes", "size of the opened GGUF files, header and padding included"),
+    TOTAL(touched_bytes, "bytes_touched", "bytes that ops touch"),
+    TOTAL(unknown_bytes, "bytes_unknown", "bytes besides, read in part: which rows or experts was not seen"),
+    TOTAL(places.mapped, "bytes_mapped", "bytes of weights that ops read from the mapped file"),
     TOTAL(places.copied, "bytes_copied",
-          "of weights that the engine copied at load: ops read nothing of them from the file"),
+          "bytes of weights that the engine copied at load: ops read nothing of them from the file"),
     GGS_TEXT_OR_NULL("copied_into", copied_into, "type of the buffer that holds most of the copies"),
     TOTAL(stray.n, "stray_weights", "weights in buffers whose origin was not seen; in none of the above"),
     TOTAL(stray.bytes, "stray_bytes", "of these, in memory"),
@@ -41,21 +41,21 @@ GGS_GET(double, inside_of, struct ggs_totals, ggs_answer_speed(it->decoded_token
 static const struct ggs_field totals_fields[] = {
     TOTAL(steps, "tokens", "token steps, without warm-up"),
     TOTAL(warmup_steps, "warmup_steps"),
-    TOTAL(requests, "requests", "that began; without warm-up and contexts that draft"),
+    TOTAL(requests, "requests", "requests that began, without warm-up and contexts that draft"),
     TOTAL(prompt_tokens, "prompt_tokens", "computed as prompt, over all requests; cached ones do not count"),
     TOTAL(generated_tokens, "generated_tokens", "sampled from outputs, over all requests"),
     TOTAL(drafted_tokens, "drafted_tokens", "by contexts that draft for others"),
     TOTAL(accepted_tokens, "accepted_tokens", "drafted tokens that were kept"),
     TOTAL(rejected_tokens, "rejected_tokens", "drafted tokens that were removed"),
     TOTAL(draft_ns, "draft_ns", "steps of contexts that draft; in neither prompt_ns nor generate_ns"),
-    TOTAL(threads, "threads", "the most that computed any op on the CPU"),
+    TOTAL(threads, "threads", "most threads that computed one op on the CPU"),
     TOTAL(runs, "runs", "graph runs"),
     TOTAL(interrupted_runs, "interrupted_runs", "of these, cut off"),
     TOTAL(runs_without_waits, "runs_without_waits",
           "graph runs whose waits were not seen: the engine's barrier is inside its compute loop"),
     TOTAL(runs_of_first_thread, "runs_of_first_thread",
-          "of these, graph runs of which only the first thread was seen: the engine has no symbols"),
-    TOTAL(nodes, "nodes", "of all graph runs: the sum of the next seven"),
+          "of these, graph runs of which only the first thread was seen: the engine's functions were not found"),
+    TOTAL(nodes, "nodes", "nodes of all graph runs: the sum of the next seven"),
     TOTAL(executed, "executed"),
     TOTAL(absorbed, "absorbed", "computed together with the node before"),
     TOTAL(empty, "empty", "views and the like"),
@@ -66,21 +66,22 @@ static const struct ggs_field totals_fields[] = {
     TOTAL(dropped, "lost", "records that could not be kept"),
     TOTAL(ops, "ops"),
     TOTAL(op_runs, "op_runs", "ops on threads"),
-    TOTAL(wall_ns, "wall_ns", "first graph run's begin to last one's end"),
-    TOTAL(run_ns, "run_ns", "of all graph runs"),
-    TOTAL(op_ns, "op_ns", "of all ops, first begin to last end each"),
-    TOTAL(opaque_ns, "opaque_ns", "of graph runs that are seen as a whole"),
-    TOTAL(prompt_ns, "prompt_ns", "of all prompt steps"),
-    TOTAL(generate_ns, "generate_ns", "of all other steps"),
-    TOTAL(between_ns, "between_ns", "before each of these, after the step before it: sampling, printing, drafting"),
+    TOTAL(wall_ns, "wall_ns", "begin of the first graph run to the end of the last"),
+    TOTAL(run_ns, "run_ns", "time of all graph runs"),
+    TOTAL(op_ns, "op_ns", "time of all ops, each from the first thread's begin to the last thread's end"),
+    TOTAL(opaque_ns, "opaque_ns", "time of graph runs that are seen as a whole"),
+    TOTAL(prompt_ns, "prompt_ns", "time of all prompt steps"),
+    TOTAL(generate_ns, "generate_ns", "time of all other steps"),
+    TOTAL(between_ns, "between_ns",
+          "time between a step that generates and the previous step: sampling, printing, drafting"),
     TOTAL(proved, "times_distorted", "recorded with --prove"),
     TOTAL(read, "bytes_read"),
     TOTAL(written, "bytes_written"),
-    TOTAL(disk, "bytes_disk", "of both, in mapped files"),
-    TOTAL(vram, "bytes_vram", "of both, in the memory of devices"),
-    TOTAL(buffer, "bytes_buffer", "of both, in other memory"),
-    GGS_REAL_OR_NULL("tokens_per_second", speed_of, "of generated tokens, as the user gets them"),
-    GGS_REAL_OR_NULL("tokens_per_second_of_decodes", inside_of, "the same without what lies between decodes"),
+    TOTAL(disk, "bytes_disk", "of both, bytes in mapped files"),
+    TOTAL(vram, "bytes_vram", "of both, bytes in the memory of devices"),
+    TOTAL(buffer, "bytes_buffer", "of both, bytes in other memory"),
+    GGS_REAL_OR_NULL("tokens_per_second", speed_of, "generated tokens per second, as the user gets them"),
+    GGS_REAL_OR_NULL("tokens_per_second_of_decodes", inside_of, "the same without the time between decodes"),
     GGS_OBJECT_OF("buffers", &buffers),
     GGS_OBJECT_OF("model", &model),
     {0},
@@ -94,7 +95,7 @@ static const struct ggs_object totals = {.fields = totals_fields};
 static const struct ggs_field moved_fields[] = {
     MOVED(count, "count"),
     MOVED(bytes, "bytes"),
-    MOVED(timed_bytes, "bytes_timed", "of transfers whose end was seen: of asynchronous ones only the begin is"),
+    MOVED(timed_bytes, "bytes_timed", "bytes of transfers whose end was seen: asynchronous ones show only their begin"),
     MOVED(ns, "duration_ns", "of these"),
     {0},
 };
@@ -116,7 +117,7 @@ DEVICE_GET(whole_median_of, median_of(&it->whole_run))
 DEVICE_GET(in_overlap_of, overlap_of(it, &it->in))
 DEVICE_GET(out_overlap_of, overlap_of(it, &it->out))
 
-#define OVERLAP "how much of duration_ns ops ran on the device; null if some of its graph runs have no op times"
+#define OVERLAP "part of duration_ns in which ops ran on the device; null if some of its graph runs have no op times"
 
 static const struct ggs_field in_fields[] = {
     GGS_MEMBERS(struct ggs_device_totals, in, &moved),
@@ -140,21 +141,21 @@ static const struct ggs_field device_head_fields[] = {
     GGS_FIELD_WORD(struct ggs_device_totals, row.seen, "seen", ggs_word_seen, "how closely it was watched"),
     GGS_FIELD_OR_NULL(struct ggs_device_totals, row.memory, "memory_bytes"),
     DEVICE(runs, "runs", "graph runs that it finished"),
-    DEVICE(run_ns, "run_ns", "of these, begin to results"),
+    DEVICE(run_ns, "run_ns", "time of these runs, from begin to results"),
     DEVICE(timed_runs, "runs_with_op_times"),
     DEVICE(timed_ns, "run_ns_with_op_times"),
-    DEVICE(ops, "ops", "that have times"),
-    GGS_NATURAL("op_ns", op_ns_of, "how long it was busy with these; null if no graph run has op times"),
+    DEVICE(ops, "ops", "ops that have times"),
+    GGS_NATURAL("op_ns", op_ns_of, "time that it was busy with these; null if no graph run has op times"),
     DEVICE(queues, "queues"),
     {0},
 };
 static const struct ggs_field device_tail_fields[] = {
     GGS_NATURAL("run_median_ns_with_op_times", timed_median_of,
-                "of a graph run of a generated token whose ops have times; null if there is none"),
+                "median time of a graph run that generates a token, with op times; null if there is none"),
     GGS_NATURAL("run_median_ns_without", whole_median_of,
                 "the same without op times: the difference is what seeing ops costs"),
-    GGS_OBJECT_OF("to_device", &in, "moved into its memory, in the whole recording"),
-    GGS_OBJECT_OF("from_device", &out, "moved out of its memory, in the whole recording"),
+    GGS_OBJECT_OF("to_device", &in, "transfers into its memory, in the whole recording"),
+    GGS_OBJECT_OF("from_device", &out, "transfers out of its memory, in the whole recording"),
     {0},
 };
 static const struct ggs_object device_head = {.fields = device_head_fields},
@@ -216,15 +217,15 @@ static const struct ggs_object devices = {.fields = device_list_fields};
 static const struct ggs_field estimated_op_fields[] = {
     GGS_FIELD(struct ggs_estimated_op, name, "op"),
     GGS_FIELD(struct ggs_estimated_op, wall_ns, "wall_ns",
-              "of all graph runs of devices: what was seen, and the estimate for the rest"),
+              "time of all graph runs of devices: seen, and the estimate for the rest"),
     {0},
 };
 static const struct ggs_object estimated_op = {.fields = estimated_op_fields};
 
 static const struct ggs_field estimate_fields[] = {
-    ESTIMATE(runs, "runs", "without op times, that something is estimated for"),
-    ESTIMATE(run_ns, "run_ns", "of these"),
-    ESTIMATE(from_runs, "from_runs", "with op times, that it is estimated from"),
+    ESTIMATE(runs, "runs", "graph runs without op times that have an estimate"),
+    ESTIMATE(run_ns, "run_ns", "time of these runs"),
+    ESTIMATE(from_runs, "from_runs", "graph runs with op times that the estimate uses"),
     ESTIMATE(from_ns, "from_ns", "of these"),
     GGS_ROWS(struct ggs_estimate, op, n, "by_op", &estimated_op),
     {0},
@@ -247,24 +248,24 @@ static struct ggs_list reuse_bins_of(const void * at, const void * trace, void *
 }
 
 static const struct ggs_field pattern_fields[] = {
-    PATTERN(reads, "reads", "of model bytes, in the order of ops"),
+    PATTERN(reads, "reads", "reads of model bytes, in the order of ops"),
     PATTERN(bytes, "bytes"),
-    PATTERN(gap, "gap_bytes", "what a read may pass over and still continue"),
+    PATTERN(gap, "gap_bytes", "bytes that a read may skip and still count as sequential"),
     PATTERN(sequential, "bytes_sequential",
-            "of reads that begin where the read before ended, or at most a gap after that"),
-    PATTERN(sequential_strict, "bytes_sequential_strict", "of reads that begin exactly there"),
-    PATTERN(first_bytes, "bytes_first", "that are read for the first time: model.bytes_touched"),
-    PATTERN(jumps, "jumps", "reads that do not continue"),
-    PATTERN(jumps_strict, "jumps_strict", "reads that do not begin exactly where the read before ended"),
-    PATTERN(jumps_between_files, "jumps_between_files", "of both: from one file to another, without a distance"),
-    PATTERN(jump_median, "jump_median", "bytes: half of the jumps within a file go at most so far"),
-    PATTERN(jump_90, "jump_90", "the same for nine tenths"),
-    PATTERN(
-        reuse_median, "reuse_median",
-        "bytes of the model that are read from one read of a byte to its next: half of those that are read again are "
-        "after at most so many"),
-    PATTERN(reuse_90, "reuse_90", "the same for nine tenths"),
-    PATTERN(is_rounded, "rounded", "these four are at most 1/2048 too small; else they are exact"),
+            "bytes of reads that begin at most gap_bytes after the end of the previous read"),
+    PATTERN(sequential_strict, "bytes_sequential_strict",
+            "bytes of reads that begin exactly at the end of the previous read"),
+    PATTERN(first_bytes, "bytes_first", "bytes read for the first time: model.bytes_touched"),
+    PATTERN(jumps, "jumps", "reads that are not sequential"),
+    PATTERN(jumps_strict, "jumps_strict", "reads that do not begin exactly at the end of the previous read"),
+    PATTERN(jumps_between_files, "jumps_between_files",
+            "of both, jumps from one file to another: they have no distance"),
+    PATTERN(jump_median, "jump_median", "median distance of jumps within a file, in bytes"),
+    PATTERN(jump_90, "jump_90", "their 90th percentile"),
+    PATTERN(reuse_median, "reuse_median",
+            "model bytes read between two reads of a byte: the median over bytes that are read again"),
+    PATTERN(reuse_90, "reuse_90", "the 90th percentile"),
+    PATTERN(is_rounded, "rounded", "true: these four are at most 1/2048 too small; false: exact"),
     GGS_LIST_OF(U64, "jump_bins", jump_bins_of,
                 "strict jumps within a file by distance: bin 0 is 0, bin i is 2^(i-1) to below 2^i bytes"),
     GGS_LIST_OF(U64, "reuse_bins", reuse_bins_of, "bytes by reuse distance, in the same bins"),
@@ -296,12 +297,13 @@ GGS_GET(int64_t, wait_of, struct ggs_group, it->unwaited ? -1 : (int64_t) it->wa
 #define NAMED(key, ...)    GGS_FIELD(struct ggs_group, name, key, __VA_ARGS__, .known = is_group)
 #define NUMBERED(key, ...) GGS_FIELD_OR_NULL(struct ggs_group, order, key, __VA_ARGS__, .known = is_group)
 #define BACKEND \
-    GGS_TEXT_OR_NULL("backend", backend_of, "of a backend that is seen as whole graphs, which is a row of its own")
+    GGS_TEXT_OR_NULL("backend", backend_of, "name of a backend that is seen as whole graphs: it has its own row")
 #define ESTIMATED GGS_TRUE("estimated", "steps are shared out by tokens")
 #define WALL_TEXT "first thread's begin to last thread's end, summed over ops"
 #define WALL      GROUP(wall_ns, "wall_ns", WALL_TEXT)
-#define COUNTS                                                                                                         \
-    GROUP(ops, "ops"), GROUP(untimed, "ops_untimed", "of these, without times: on a backend that is seen as a whole"), \
+#define COUNTS                                                                                              \
+    GROUP(ops, "ops"),                                                                                      \
+        GROUP(untimed, "ops_untimed", "of these, ops without times: on a backend that is seen as a whole"), \
         GROUP(op_runs, "op_runs", "ops on threads")
 #define TIMES                                                                                                     \
     GGS_NATURAL("busy_ns", busy_of, "sum over threads, without waits; null if some ops have no times"),           \
@@ -309,9 +311,9 @@ GGS_GET(int64_t, wait_of, struct ggs_group, it->unwaited ? -1 : (int64_t) it->wa
             "wait_ns", wait_of,                                                                                   \
             "sum over threads: in barriers inside ops and after them; null if not all was seen: on a device, or " \
             "in an engine whose barrier is not seen")
-#define BYTES                                                                                          \
-    GROUP(read, "bytes_read", "by ops, exact where an op is sparse"), GROUP(written, "bytes_written"), \
-        GROUP(disk, "bytes_disk", "how much of both lies in mapped files")
+#define BYTES                                                                                                       \
+    GROUP(read, "bytes_read", "bytes that ops read, exact where an op is sparse"), GROUP(written, "bytes_written"), \
+        GROUP(disk, "bytes_disk", "part of both that lies in mapped files")
 
 static const struct ggs_field sums_fields[]  = {COUNTS, WALL, TIMES, BYTES, {0}},
                               times_fields[] = {COUNTS, WALL, TIMES, {0}};
@@ -331,8 +333,8 @@ static const struct ggs_object sums          = {.name = "GroupSums", .text = "Op
 #define FORM_SEQUENCES(key) \
     GROUP(order, key, "", .from_0 = true), BACKEND, GROUP(context, "context", "", .from_0 = true), ESTIMATED, SUMS
 // The time of a run that is seen as a whole belongs to no tensor.
-#define FORM_TENSORS(key)                                                              \
-    NAMED(key, "of the weight that an op reads, else of its result"), BACKEND, COUNTS, \
+#define FORM_TENSORS(key)                                                                    \
+    NAMED(key, "name of the weight that the op reads, else of its result"), BACKEND, COUNTS, \
         GGS_NATURAL("wall_ns", wall_of, WALL_TEXT "; null if none of them has times"), TIMES, BYTES
 
 #define ROW(number_, name_, key_, form_, ...)                                               \
@@ -359,9 +361,9 @@ static const struct ggs_field weight_fields[] = {
     WEIGHT(file, "path", "of its file"),
     WEIGHT(size, "bytes"),
     WEIGHT(touched, "bytes_touched"),
-    WEIGHT(unknown, "bytes_unknown", "besides, read in part: which was not seen"),
+    WEIGHT(unknown, "bytes_unknown", "bytes besides, read in part: which part was not seen"),
     WEIGHT(reads, "reads"),
-    WEIGHT(bytes, "bytes_read", "bytes that are read again count again"),
+    WEIGHT(bytes, "bytes_read", "every read counts, also of the same bytes"),
     {0},
 };
 static const struct ggs_object weight = {.fields = weight_fields};
@@ -385,16 +387,17 @@ static const struct ggs_field fields[] = {
     STATS(processes, "processes", &ggs_processes_object,
           "the processes of a joined experiment, and where its time went; null if there is one",
           .known = has_processes),
-    STATS(totals.estimate, "estimated", &estimate,
-          "for graph runs of devices without op times: they are taken to spend their time on ops as those of the same "
-          "device and phase that have them; null if all have, or none",
-          .known = has_estimate),
+    STATS(
+        totals.estimate, "estimated", &estimate,
+        "estimate for graph runs of devices without op times: time is divided among ops as in runs of the same device and phase with op times; null if all runs have op times, or none",
+        .known = has_estimate),
     STATS(totals.pattern, "pattern", &pattern, "in which order the model's bytes are read"),
     GGS_OBJECT_OF("machine", &ggs_stats_machine_object, "what was set on the machine and what it did"),
     GGS_FIELD_OR_NULL(struct ggs_stats, rates.memory_bytes_per_second, "memory_bytes_per_second",
-                      "how fast so many threads can read memory here; null if that was not measured"),
-    GGS_FIELD_OR_NULL(struct ggs_stats, rates.flops_per_second, "flops_per_second",
-                      "multiply-adds of 32-bit numbers that they can do, each counted as two; null if not measured"),
+                      "memory bandwidth of this machine with that many threads; null if not measured"),
+    GGS_FIELD_OR_NULL(
+        struct ggs_stats, rates.flops_per_second, "flops_per_second",
+        "32-bit floating point operations per second of the same threads, two for each multiply-add; null if not measured"),
     GGS_MEMBERS_OF(&groups),
     {.type   = GGS_FIELD_MEMBERS,
      .offset = offsetof(struct ggs_stats, contexts),
@@ -402,11 +405,12 @@ static const struct ggs_field fields[] = {
      .asked  = wants_context},
     GGS_FIELD(struct ggs_stats, weights.unread, "from_trace",
               "files that are gone: of their weights, only those that ops used are known"),
-    GGS_ROWS(struct ggs_stats, weights.weight, weights.n, "weights", &weight, "of the model, most bytes read first"),
+    GGS_ROWS(struct ggs_stats, weights.weight, weights.n, "weights", &weight,
+             "weights of the model, most bytes read first"),
     {0},
 };
 const struct ggs_object ggs_stats_object = {
-    .name = "Stats", .text = "What a recording amounts to.", .fields = fields, .lines = true};
+    .name = "Stats", .text = "Statistics of a recording.", .fields = fields, .lines = true};
 
 void ggs_stats_write(struct ggs_json * json, const struct ggs_stats * stats) {
     ggs_answer_write(json, &ggs_stats_object, stats, stats->trace);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json-read.h"
-#include "base/limits.h"
+#include "base/machine-limits.h"
 #include "base/system/file.h"
 
 // ---- limits of the machine: experiment.json, or DIR/probe.json ----

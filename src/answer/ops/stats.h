@@ -11,12 +11,12 @@
 #include "analyze/machine/off-cpu.h"
 #include "analyze/machine/residency.h"
 #include "analyze/machine/streamed.h"
-#include "analyze/memory/weights.h"
+#include "analyze/memory/weights-read.h"
 #include "analyze/ops/groups.h"
 #include "analyze/ops/windows.h"
 #include "analyze/requests/requests.h"
 #include "answer/fields.h"
-#include "base/limits.h"
+#include "base/machine-limits.h"
 
 struct ggs_json;
 

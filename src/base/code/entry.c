@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/code/instruction.h"
 #include "base/search.h"
 
 // Returns the number of code bytes from `address` on; 0 if it is outside of the code.
@@ -26,11 +25,22 @@ static bool is_stub(const struct ggs_code * code, uint64_t address) {
     return false;
 }
 
-static const struct ggs_code_function * function_around(const struct ggs_code * code, uint64_t address) {
+const struct ggs_code_function * ggs_code_function_at(const struct ggs_code * code, uint64_t address) {
     size_t behind = ggs_search(code->n_functions, at, code->functions[at].address <= address);
     if (behind == 0) return NULL;
     const struct ggs_code_function * function = &code->functions[behind - 1];
     return address - function->address < function->size ? function : NULL;
+}
+
+struct ggs_code_range ggs_code_extent(const struct ggs_code * code) {
+    struct ggs_code_range all = {code->address, code->address + code->size}, extent = all;
+    if (code->n_functions == 0) return all;
+    const struct ggs_code_function * last = &code->functions[code->n_functions - 1];
+    extent.begin                          = code->functions[0].address;
+    extent.end                            = last->address + last->size;
+    if (extent.begin < all.begin) extent.begin = all.begin;
+    if (extent.end > all.end) extent.end = all.end;
+    return extent.begin < extent.end ? extent : all;
 }
 
 // ---- calls that the compiler cannot see through ----
@@ -52,23 +62,22 @@ static void visit_add(struct visit * visit, const struct ggs_code_function * fun
 // calls.
 static bool leads_outside(const struct ggs_code * code, const struct ggs_code_function * function,
                           struct visit * visit) {
-    enum { THROUGH_RAX = 0x10 }; // possibly a lookup of a thread-local variable, which preserves all registers
     const uint8_t *        bytes;
     struct ggs_instruction instruction;
     size_t                 size = function_bytes(code, function->address, function->size, &bytes);
     for (size_t i = 0; i < size; i += instruction.length) {
-        if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) return false;
+        if (!code->processor->decode(&instruction, bytes + i, size - i)) return false;
         uint64_t target = function->address + i + (uint64_t) instruction.target;
         switch (instruction.kind) {
             case GGS_INSTRUCTION_CALL_INDIRECT:
-                if (bytes[i + instruction.length - 1] != THROUGH_RAX) return true;
+                if (!code->processor->is_thread_lookup(&instruction, bytes + i, i)) return true;
                 break;
             case GGS_INSTRUCTION_CALL:
             case GGS_INSTRUCTION_JUMP:
             case GGS_INSTRUCTION_BRANCH:
                 if (target - function->address < function->size) break;
                 if (is_stub(code, target)) return true;
-                const struct ggs_code_function * other = function_around(code, target);
+                const struct ggs_code_function * other = ggs_code_function_at(code, target);
                 if (other != NULL) visit_add(visit, other);
                 break;
             default:
@@ -90,7 +99,7 @@ bool ggs_code_calls(const struct ggs_code * code, const struct ggs_code_function
     const uint8_t *        bytes;
     struct ggs_instruction instruction;
     size_t                 size = function_bytes(code, function->address, function->size, &bytes);
-    for (size_t i = 0; i < size && ggs_instruction_decode(&instruction, bytes + i, size - i); i += instruction.length)
+    for (size_t i = 0; i < size && code->processor->decode(&instruction, bytes + i, size - i); i += instruction.length)
         if (instruction.target != 0 && function->address + i + (uint64_t) instruction.target == address) return true;
     return false;
 }
@@ -102,11 +111,12 @@ static const char * measure(struct ggs_code_entry * entry, const struct ggs_code
     struct ggs_instruction instruction;
     uint64_t               end  = entry->function + entry->size;
     size_t                 size = function_bytes(code, entry->at, end - entry->at, &bytes);
-    for (entry->length = 0; entry->length < GGS_JUMP_LENGTH; entry->length += instruction.length) {
+    const unsigned         jump = code->processor->jump_length;
+    for (entry->length = 0; entry->length < jump; entry->length += instruction.length) {
         if (entry->length >= size) return "it is shorter than a jump";
-        if (!ggs_instruction_decode(&instruction, bytes + entry->length, size - entry->length))
+        if (!code->processor->decode(&instruction, bytes + entry->length, size - entry->length))
             return "its first instructions are not known";
-        bool last = entry->length + instruction.length >= GGS_JUMP_LENGTH;
+        bool last = entry->length + instruction.length >= jump;
         switch (instruction.kind) {
             case GGS_INSTRUCTION_ORDINARY:
             case GGS_INSTRUCTION_BRANCH:
@@ -127,11 +137,19 @@ static const char * measure(struct ggs_code_entry * entry, const struct ggs_code
 }
 
 void ggs_entry_examine(struct ggs_code_entry * entry, const struct ggs_code * code, uint64_t function, uint64_t size) {
-    const uint8_t * bytes;
-    *entry       = (struct ggs_code_entry){.function = function, .size = size, .at = function};
-    size_t there = function_bytes(code, function, size, &bytes);
-    if (ggs_instruction_is_endbr(bytes, there)) entry->at += GGS_ENDBR_LENGTH;
-    entry->refused = there < size ? "it lies outside of the program's code" : measure(entry, code);
+    const uint8_t *       bytes;
+    struct ggs_code_range extent = ggs_code_extent(code);
+    *entry                       = (struct ggs_code_entry){.function = function, .size = size, .at = function};
+    size_t             there     = function_bytes(code, function, size, &bytes);
+    struct ggs_landing landing   = code->processor->landing(bytes, there);
+    entry->at += landing.length;
+    entry->undo = landing.undo;
+    if (there < size)
+        entry->refused = "it lies outside of the program's readable code";
+    else if (extent.end - extent.begin > code->processor->jump_reach)
+        entry->refused = "the program has more code than a jump reaches";
+    else
+        entry->refused = measure(entry, code);
     if (entry->refused == NULL) entry->preserve = must_preserve(code, function, size);
 }
 
@@ -171,7 +189,7 @@ void ggs_entries_check(struct ggs_code_entry * entries, size_t n, const struct g
         scanned     = function->address + size;
         for (size_t i = 0; i < size; i += instruction.length) {
             uint64_t from = function->address + i;
-            if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) {
+            if (!code->processor->decode(&instruction, bytes + i, size - i)) {
                 refuse_function(entries, n, function->address);
                 break;
             }
@@ -184,60 +202,19 @@ void ggs_entries_check(struct ggs_code_entry * entries, size_t n, const struct g
 
 // ---- moving ----
 
-static bool write_distance(uint8_t * to, uint64_t behind, uint64_t target) {
-    int64_t distance = (int64_t) (target - behind);
-    int32_t word     = (int32_t) distance;
-    if (word != distance) return false;
-    memcpy(to, &word, sizeof(word));
-    return true;
-}
-
-bool ggs_jump_write(uint8_t to[GGS_JUMP_LENGTH], uint64_t at, uint64_t target) {
-    to[0] = 0xe9;
-    return write_distance(to + 1, at + GGS_JUMP_LENGTH, target);
-}
-
-// Returns the length of the instruction at its new place `at`; 0 if an address is out of reach.
-static size_t move_one(const struct ggs_instruction * instruction, const uint8_t * bytes, uint64_t from, uint8_t * to,
-                       uint64_t at) {
-    uint64_t target = from + (uint64_t) instruction->target;
-    if (instruction->kind == GGS_INSTRUCTION_JUMP) return ggs_jump_write(to, at, target) ? GGS_JUMP_LENGTH : 0;
-    if (instruction->kind == GGS_INSTRUCTION_CALL) {                  // returns to the original place
-        static const uint8_t push[6] = {0xff, 0x35, GGS_JUMP_LENGTH}; // pushq 5(%rip)
-        uint64_t             behind  = from + instruction->length;
-        memcpy(to, push, sizeof(push));
-        memcpy(to + sizeof(push) + GGS_JUMP_LENGTH, &behind, sizeof(behind));
-        bool reaches = ggs_jump_write(to + sizeof(push), at + sizeof(push), target);
-        return reaches ? sizeof(push) + GGS_JUMP_LENGTH + sizeof(behind) : 0;
-    }
-    if (instruction->kind == GGS_INSTRUCTION_BRANCH) {
-        to[0] = 0x0f;
-        to[1] = (uint8_t) (0x80 | instruction->condition);
-        return write_distance(to + 2, at + 6, target) ? 6 : 0;
-    }
-    memcpy(to, bytes, instruction->length);
-    if (instruction->relative_at == 0) return instruction->length;
-    int32_t distance;
-    memcpy(&distance, bytes + instruction->relative_at, sizeof(distance));
-    uint64_t address = from + instruction->length + (uint64_t) (int64_t) distance;
-    return write_distance(to + instruction->relative_at, at + instruction->length, address) ? instruction->length : 0;
-}
-
 size_t ggs_entry_displace(const struct ggs_code_entry * entry, const struct ggs_code * code,
                           uint8_t to[GGS_DISPLACED_MOST], uint64_t at) {
-    const uint8_t *        bytes;
-    struct ggs_instruction instruction;
-    size_t                 used = 0, size = code_at(code, entry->at, &bytes);
-    if (entry->at != entry->function) { // indirect calls arrive here
-        memcpy(to, bytes - GGS_ENDBR_LENGTH, GGS_ENDBR_LENGTH);
-        used = GGS_ENDBR_LENGTH;
-    }
+    const struct ggs_processor * processor = code->processor;
+    const uint8_t *              bytes;
+    struct ggs_instruction       instruction;
+    size_t                       used = (size_t) (entry->at - entry->function), size = code_at(code, entry->at, &bytes);
+    memcpy(to, bytes - used, used); // indirect calls arrive here
     for (unsigned i = 0; i < entry->length; i += instruction.length) {
-        if (!ggs_instruction_decode(&instruction, bytes + i, size - i)) return 0;
-        size_t n = move_one(&instruction, bytes + i, entry->at + i, to + used, at + used);
+        if (!processor->decode(&instruction, bytes + i, size - i)) return 0;
+        size_t n = processor->move(&instruction, bytes + i, entry->at + i, to + used, at + used);
         if (n == 0) return 0;
         used += n;
     }
     if (entry->calls) return used;
-    return ggs_jump_write(to + used, at + used, entry->at + entry->length) ? used + GGS_JUMP_LENGTH : 0;
+    return processor->jump(to + used, at + used, entry->at + entry->length) ? used + processor->jump_length : 0;
 }

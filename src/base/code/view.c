@@ -60,9 +60,10 @@ bool ggs_view_has_text(const struct ggs_view * view, uint64_t address, const cha
 
 // ---- functions ----
 //
-// The table: version and encodings, where .eh_frame lies, how many entries; per entry where a
-// function begins and where it is described, both from the table's beginning. A description: its
-// length, its common part, where the function begins (from here) and how long it is.
+// .eh_frame_hdr: 4 bytes of version and encodings, offset of .eh_frame, number of entries. An entry
+// has the offsets of a function and of its description, relative to the table. A description (FDE)
+// has its own length, the offset of its common part (CIE), the function's address relative to this
+// field, and the function's length.
 
 enum { TABLE_HEADER = 12, TABLE_ENTRY = 8, DESCRIPTION = 16 };
 
@@ -72,7 +73,7 @@ static int32_t word(const uint8_t * bytes) {
     return value;
 }
 
-// The function's length; 0 if it is written in another way than compilers write it.
+// Returns the function's length; 0 if its description is not in the form that compilers write.
 static uint64_t length_of(const struct ggs_view * view, uint64_t function, uint64_t description) {
     const uint8_t * bytes = ggs_view_at(view, description, DESCRIPTION);
     if (bytes == NULL || description + 8 + (uint64_t) (int64_t) word(bytes + 8) != function) return 0;

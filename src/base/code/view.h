@@ -24,16 +24,16 @@ struct ggs_view {
     struct ggs_code_range   frames; // the sorted table of unwind information, which stripped objects have too
 };
 
-// Of an object in memory: its program headers, and how far it lies from the addresses in them.
+// Describes an object in memory by its program headers; `bias` is added to their addresses.
 void ggs_view_of_memory(struct ggs_view * view, const void * headers, size_t n, uint64_t bias);
-// Of a 64-bit ELF file. False if it is none.
+// Describes a 64-bit ELF file. False if the file is something else.
 bool ggs_view_of_file(struct ggs_view * view, const uint8_t * file, uint64_t size);
 
-// The bytes at an address; NULL if not all `size` of them are there.
+// Returns the bytes at an address; NULL if the object does not contain all `size` of them.
 const uint8_t * ggs_view_at(const struct ggs_view * view, uint64_t address, uint64_t size);
-// True if a text lies at the address.
+// True if this text is at the address.
 bool ggs_view_has_text(const struct ggs_view * view, uint64_t address, const char * text);
 
-// The object's functions by its unwind information, without names, sorted by address; the caller
-// frees them. NULL if there is none.
+// Returns the object's functions from its unwind information, without names, sorted by address. The
+// caller frees them. NULL if there is no unwind information.
 struct ggs_code_function * ggs_view_functions(const struct ggs_view * view, size_t * count);

@@ -42,8 +42,8 @@ struct ggs_option {
         .name = (name_), .letter = (letter_), .value = (value_), .help = (help_), .group = (group_), \
         .offset = (offset_), .set = (set_), .words = (words_)                                        \
     }
-// The values of an option: GGS_WORDS(policies, {"stop", "stop recording"}, {"ring", "drop the
-// oldest"})
+// The values of an option:
+//     GGS_WORDS(policies, {"stop", "stop recording"}, {"ring", "drop the oldest"})
 #define GGS_WORDS(name_, ...)                                              \
     static struct ggs_word name_(unsigned i) {                             \
         static const struct ggs_word list[] = {__VA_ARGS__, {NULL, NULL}}; \

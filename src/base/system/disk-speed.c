@@ -79,14 +79,17 @@ bool ggs_speed_path(const char * identity, char path[PATH_MAX]) {
 
 bool ggs_speed_read(const char * path, const char * identity, struct ggs_speed * speed) {
     char               text[4096], device[2048] = "";
-    unsigned long long sequential, random;
+    unsigned long long sequential, random, in_place;
     int                end = 0;
     if (!ggs_cache_read(path, text, sizeof(text))) return false;
-    int n = sscanf(text, "{\"device\":\"%2047[^\"]\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}%n",
-                   device, &sequential, &random, &speed->depth, &speed->piece, &end);
+    int n             = sscanf(text,
+                               "{\"device\":\"%2047[^\"]\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u,"
+                                           "\"in_place\":%llu}%n",
+                               device, &sequential, &random, &speed->depth, &speed->piece, &in_place, &end);
     speed->sequential = sequential;
     speed->random     = random;
-    return n == 5 && end > 0 && strcmp(text + end, "\n") == 0 && strcmp(device, identity) == 0 && sequential > 0 &&
+    speed->in_place   = in_place;
+    return n == 6 && end > 0 && strcmp(text + end, "\n") == 0 && strcmp(device, identity) == 0 && sequential > 0 &&
            random > 0 && speed->depth >= 1 && speed->depth <= GGS_SPEED_MOST_DEPTH &&
            speed->piece >= GGS_SPEED_LEAST_PIECE && speed->piece <= GGS_SPEED_MOST_PIECE &&
            speed->piece % GGS_SPEED_LEAST_PIECE == 0;
@@ -94,9 +97,10 @@ bool ggs_speed_read(const char * path, const char * identity, struct ggs_speed *
 
 bool ggs_speed_write(const char * path, const char * identity, const struct ggs_speed * speed) {
     char text[4096];
-    int  n = snprintf(text, sizeof(text),
-                      "{\"device\":\"%s\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u}\n", identity,
-                      (unsigned long long) speed->sequential, (unsigned long long) speed->random, speed->depth,
-                      speed->piece);
+    int  n = snprintf(
+         text, sizeof(text),
+         "{\"device\":\"%s\",\"sequential\":%llu,\"random\":%llu,\"depth\":%u,\"piece\":%u,\"in_place\":%llu}\n",
+         identity, (unsigned long long) speed->sequential, (unsigned long long) speed->random, speed->depth,
+         speed->piece, (unsigned long long) speed->in_place);
     return n > 0 && (size_t) n < sizeof(text) && ggs_cache_write(path, text, (size_t) n);
 }

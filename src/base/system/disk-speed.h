@@ -14,7 +14,13 @@ enum { GGS_SPEED_MOST_DEPTH = 8, GGS_SPEED_LEAST_PIECE = 256 << 10, GGS_SPEED_MO
 struct ggs_speed {
     uint64_t sequential, random; // bytes a second; 0: not known
     uint32_t depth, piece;       // queue depth and read size at which the disk reaches its full speed
+    uint64_t in_place;           // random reads into memory that is not in the processor's caches; 0: not known
 };
+
+// True if reads are faster through a buffer in the caches, with a copy, than in place.
+static inline bool ggs_speed_wants_buffer(const struct ggs_speed * speed) {
+    return speed->in_place > 0 && speed->random / 4 * 3 > speed->in_place;
+}
 
 // Describes the device of this file. Device numbers do not suffice, because they change. `proc` and
 // `sys` are "/proc" and "/sys", or test trees.

@@ -40,6 +40,13 @@ int ggs_lock_acquire(const char * directory) {
     return -1;
 }
 
+int ggs_lock_exclude(const char * directory) {
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) == 0 && !is_marked(fd, 0))) return fd;
+    close(fd);
+    return -1;
+}
+
 void ggs_lock_release(int * fd) {
     if (*fd < 0) return;
     ggs_lock_unmark(*fd);

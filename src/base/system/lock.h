@@ -18,7 +18,7 @@ static inline bool ggs_lock_mark(int fd) {
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// Takes the mark away, whoever else has inherited it.
+// Removes the mark, also for processes that inherited it.
 static inline void ggs_lock_unmark(int fd) {
     struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
     fcntl(fd, F_OFD_SETLK, &lock);
@@ -34,7 +34,10 @@ static inline bool ggs_lock_expect(int fd) {
 // Marks a directory as its only holder. Returns a descriptor for ggs_lock_release. Returns -1 with
 // errno EWOULDBLOCK if it is marked or being sealed, ESTALE if it was removed meanwhile, or open's
 // errno.
-int  ggs_lock_acquire(const char * directory);
+int ggs_lock_acquire(const char * directory);
+// Keeps others from acquiring a directory without marking it: ggs_lock_is_held still returns false.
+// Returns a descriptor to close, or -1 if the directory is marked, being sealed, or missing.
+int  ggs_lock_exclude(const char * directory);
 void ggs_lock_release(int * fd); // releases the mark of this process and of those that inherited it; -1 is fine
 
 // True if the directory exists and is marked.

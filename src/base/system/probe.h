@@ -1,7 +1,7 @@
 // Measures the limits of this machine that ops are compared with.
 #pragma once
 
-#include "base/limits.h"
+#include "base/machine-limits.h"
 
 // Reads memory far larger than any cache with `threads` threads for about half a second, then
 // multiplies and adds 32-bit numbers in registers for a quarter of a second. Bytes are 0 if there

@@ -5,7 +5,7 @@
 
 #include "base/system/ticks.h"
 #include "capture/cpu/ops.h"
-#include "capture/memory/prove.h"
+#include "capture/memory/touched-pages.h"
 
 enum { MOST_ENGINES = 16 };
 enum { UNKNOWN, SEEN, HIDDEN };
@@ -37,10 +37,10 @@ bool ggs_barrier_is_hidden(const void * engine) {
 static _Bool on_node_done(void * data) {
     const struct ggs_barrier_watch * watch = data;
     ggs_op_ended();
-    if (watch->alone && ggs_prove_active()) {
+    if (watch->alone && ggs_touched_pages_active()) {
         uint32_t run, node;
         ggs_op_current(&run, &node);
-        ggs_prove_emit(run, node);
+        ggs_touched_pages_emit(run, node);
     }
     return watch->abort != NULL && watch->abort(watch->abort_data);
 }

@@ -10,7 +10,7 @@
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/journal.h"
-#include "capture/memory/prove.h"
+#include "capture/memory/touched-pages.h"
 #include "capture/values/values.h"
 #include "preload/hook.h"
 
@@ -61,14 +61,14 @@ static __attribute__((noinline)) void * begin(struct ggs_hook * hook, const void
     if (ggs_values_wanted) apart = compute_values(params, node, output, caller);
     if (apart) ggs_op_self.at = 0; // what it took belongs to no op
     void * real = ggs_resolve(hook, caller);
-    if (ggs_prove_active()) ggs_prove_thread();
+    if (ggs_touched_pages_active()) ggs_touched_pages_thread();
     ggs_op_enter();
     if (!ggs_capture_recording()) {
         ggs_op_clear();
     } else if (apart || !ggs_op_begin_next(params, node, fused)) {
         ggs_op_begin_anew(params, node, fused);
         // What the short way does not handle.
-        if (ggs_ticks_are_ns || ggs_prove_active() || ggs_resolve_other[1] != 0 || has_values())
+        if (ggs_ticks_are_ns || ggs_touched_pages_active() || ggs_resolve_other[1] != 0 || has_values())
             ggs_op_self.unusual |= GGS_OP_HOOKS_DIFFER;
     }
     ggs_op_leave();
@@ -110,7 +110,7 @@ static void proving_barrier(void (*real)(void *), void * pool) {
     uint32_t run, node;
     real(pool);
     ggs_op_current(&run, &node);
-    ggs_prove_emit(run, node);
+    ggs_touched_pages_emit(run, node);
     real(pool);
     end_barrier(enter, ggs_ticks_now(), ggs_op_self.unusual);
 }
@@ -123,7 +123,7 @@ static bool is_of_run(void) {
 }
 
 void ggs_barrier_through(void (*real)(void * data), void * data) {
-    if (ggs_prove_active()) {
+    if (ggs_touched_pages_active()) {
         proving_barrier(real, data);
         return;
     }
@@ -226,14 +226,14 @@ EXPORT int ggml_graph_compute(struct abi_graph * graph, struct abi_plan * plan) 
     bool     watched = slot != NULL && ggs_barrier_watch(&watch, (void *) real, plan);
     if (watched) slot->watched = true;
     bool alone   = plan != NULL && plan->n_threads == 1;
-    bool proving = ggs_prove_wanted && slot != NULL && (!hidden || alone) && ggs_prove_begin();
+    bool proving = ggs_touched_pages_wanted && slot != NULL && (!hidden || alone) && ggs_touched_pages_begin();
     if (ggs_values_wanted && slot != NULL)
         ggs_values_begin(slot, graph, ggs_in.graph, ggs_in.schedule != 0 ? ggs_in.schedule : ggs_in.run);
     int status = real(graph, plan);
     if (ggs_values_wanted && slot != NULL) ggs_values_end(slot);
-    if (proving) ggs_prove_end();
+    if (proving) ggs_touched_pages_end();
     if (watched) ggs_in.flags |= ggs_barrier_unwatch(&watch, plan) ? GGS_RUN_NO_WAITS : 0;
-    if (proving && !alone && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_prove_refuse();
+    if (proving && !alone && (ggs_in.flags & GGS_RUN_NO_WAITS) != 0) ggs_touched_pages_refuse();
     if (slot != NULL) {
         ggs_op_set_opened(NULL);
         lost = ggs_slot_close(slot);

@@ -6,6 +6,7 @@
 
 #include "capture/cpu/barrier.h"
 #include "preload/loaded.h"
+#include "preload/redirect.h"
 
 // ---- of gcc ----
 
@@ -64,9 +65,17 @@ static void exchange(void * context, const struct ggs_loaded * object, const str
 }
 
 // What a slot holds may be the code that binds it: the function comes from the dynamic linker.
+static bool find_real(const struct barrier * barrier) {
+    if (*barrier->real == NULL) *barrier->real = dlsym(RTLD_DEFAULT, barrier->name);
+    return *barrier->real != NULL;
+}
+
 void ggs_openmp_redirect(const struct ggs_loaded * object) {
-    for (unsigned i = 0; i < BARRIERS; i++) {
-        if (*barriers[i].real == NULL) *barriers[i].real = dlsym(RTLD_DEFAULT, barriers[i].name);
-        if (*barriers[i].real != NULL) ggs_loaded_each_slot(object, exchange, (void *) (uintptr_t) &barriers[i]);
-    }
+    for (unsigned i = 0; i < BARRIERS; i++)
+        if (find_real(&barriers[i])) ggs_loaded_each_slot(object, exchange, (void *) (uintptr_t) &barriers[i]);
+}
+
+void ggs_openmp_redirect_attached(uintptr_t object) {
+    for (unsigned i = 0; i < BARRIERS; i++)
+        if (find_real(&barriers[i])) ggs_redirect_also(object, barriers[i].name, barriers[i].hook);
 }

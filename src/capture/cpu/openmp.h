@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct ggs_loaded;
 
@@ -10,3 +11,5 @@ struct ggs_loaded;
 bool ggs_openmp_is_called(const struct ggs_loaded * object);
 // The object's calls lead here from now on. One thread at a time.
 void ggs_openmp_redirect(const struct ggs_loaded * object);
+// The same for the object at this base of a program that runs, until ggs_redirect_end.
+void ggs_openmp_redirect_attached(uintptr_t object);

@@ -1,5 +1,5 @@
-// A kind of ggml backend that is not treated as an unknown device: one file each, and a row in
-// GGS_BACKEND_KINDS. Nothing else tests for a backend's name.
+// How the capture library times a kind of backend: one file for each row of GGS_BACKENDS
+// (base/backend-traits.h).
 //
 // Functions are called in this order, on the thread that computes except for read and drop; each
 // may be NULL:
@@ -9,13 +9,11 @@
 
 #include <stdbool.h>
 
+#include "base/backend-traits.h"
+
 struct ggs_device_run;
 
 struct ggs_backend_kind {
-    const char * prefix; // prefix of the names of its backends and buffers: "CUDA" of "CUDA0"
-    // It computes on another machine that answers in order: an empty queue proves nothing, an
-    // answer proves that all earlier work is done.
-    bool remote;
     bool asks; // its loop over a graph calls ggml_is_empty for each node, which shows what is fused
 
     // Returns false if nothing of the run will be timed and its nodes need not be followed.
@@ -34,13 +32,12 @@ struct ggs_backend_kind {
     void (*generating)(void);
 };
 
-#define GGS_BACKEND_KINDS(ROW) ROW(cuda) ROW(rpc) ROW(vulkan)
-
-#define ROW(name_) extern const struct ggs_backend_kind ggs_backend_kind_##name_;
-GGS_BACKEND_KINDS(ROW)
+#define ROW(name_, ...) extern const struct ggs_backend_kind ggs_backend_kind_##name_;
+GGS_BACKENDS(ROW)
 #undef ROW
 
-extern const struct ggs_backend_kind * const ggs_backend_kinds[]; // ends with NULL
+// In the order of GGS_BACKENDS; ends with NULL.
+extern const struct ggs_backend_kind * const ggs_backend_kinds[];
 
 // Returns the kind of a backend or buffer by its name; NULL for an unknown device.
 const struct ggs_backend_kind * ggs_backend_kind_of(const char * name);

@@ -407,4 +407,4 @@ static void set_generating(void) {
 }
 
 const struct ggs_backend_kind ggs_backend_kind_cuda = {
-    .prefix = "CUDA", .asks = true, .begin = begin, .read = read_records, .drop = drop, .generating = set_generating};
+    .asks = true, .begin = begin, .read = read_records, .drop = drop, .generating = set_generating};

@@ -75,7 +75,7 @@ void ggs_device_begin(void * backend, const struct abi_graph * graph) {
                                    .begin_ns = ggs_clock_now(),
                                    .on_cpu   = seen.type == GGS_DEVICE_CPU};
     (void) ggs_array_reserve(run->ops, run->capacity, run->n_nodes); // else opaque
-    if (run->kind != NULL && run->kind->remote) snprintf(run->remote, sizeof(run->remote), "%s", name);
+    if (ggs_backend_is_remote(name)) snprintf(run->remote, sizeof(run->remote), "%s", name);
     ggs_device_followed = is_worth_following(run, seen.type) ? run : NULL;
     ggs_device_current  = run;
 }
@@ -273,8 +273,7 @@ void ggs_device_answered(void * buffer) {
     if (!has_pending() || buffer == NULL || f->buffer_type == NULL) return;
     void *       type = f->buffer_type(buffer);
     const char * name = type == NULL || f->buffer_type_name == NULL ? NULL : f->buffer_type_name(type);
-    const struct ggs_backend_kind * kind = ggs_backend_kind_of(name);
-    if (kind == NULL || !kind->remote) return;
+    if (!ggs_backend_is_remote(name)) return;
     uint64_t now = ggs_clock_now();
     pthread_mutex_lock(&lock);
     collect_results(NULL, name, UINT64_MAX, now);

@@ -65,8 +65,8 @@ struct ggs_device_run {
     bool                            on_cpu;
     struct ggs_device_piece         piece;
     bool                            replayed;             // a captured graph ran: the loop did not
-    char                            remote[80];           // kind->remote: its backend's name, or ""
-    bool                            asked;                // kind->remote: a later read is queued
+    char                            remote[80];           // if remote: name of its backend; else ""
+    bool                            asked;                // if remote: a later read is queued
     uint64_t                        clock_error_ns;       // bound of the error of device times
     uint64_t                        begin_ns, results_ns; // CLOCK_MONOTONIC; results_ns 0 if none
     uint64_t                        submitted;            // ticks, 0 during the call

@@ -2,4 +2,4 @@
 // server has them.
 #include "capture/device/backend-kind.h"
 
-const struct ggs_backend_kind ggs_backend_kind_rpc = {.prefix = "RPC", .remote = true};
+const struct ggs_backend_kind ggs_backend_kind_rpc = {.asks = false};

@@ -306,7 +306,7 @@ static bool read_stamps(struct ggs_device_run * run, unsigned waiting) {
 }
 
 const struct ggs_backend_kind ggs_backend_kind_vulkan = {
-    .prefix = "Vulkan", .asks = true, .node = close_op, .submitted = close_op, .read = read_stamps, .drop = drop};
+    .asks = true, .node = close_op, .submitted = close_op, .read = read_stamps, .drop = drop};
 
 // ---- hooks ----
 

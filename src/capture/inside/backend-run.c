@@ -193,9 +193,9 @@ static int compute(void * backend, struct abi_graph * graph, struct ggs_backend_
 }
 
 int ggs_backend_record(void * backend, struct abi_graph * graph) {
-    struct ggs_backend_context * context = ggs_backend_context(backend);
     int                          state   = __atomic_load_n(&ggs_capture_state, __ATOMIC_RELAXED);
-    if (state == GGS_CAPTURE_OFF || ggs_in.depth > 0) return ggs_backend_real()(backend, graph);
+    struct ggs_backend_context * context = state == GGS_CAPTURE_OFF ? NULL : ggs_backend_context(backend);
+    if (context == NULL || ggs_in.depth > 0) return ggs_backend_real()(backend, graph);
     if (!ggs_backend_proves_graph(graph)) {
         ggs_capture_disable("the program's ggml has no symbols, and its graphs are not laid out as expected: the "
                             "program runs on, nothing is recorded");
@@ -203,7 +203,7 @@ int ggs_backend_record(void * backend, struct abi_graph * graph) {
     }
     // Each context of llama.cpp has a backend of its own, which stands for the scheduler that no
     // hook observes.
-    const void * caller    = (const void *) ggs_backend_real();
+    const void * caller    = ggs_backend_engine();
     bool         outermost = ggs_in.schedule == 0;
     ggs_schedule_enter(backend, graph, caller);
     if (ggs_capture_recording()) ggs_existing_files(); // no hook observes the files it opens

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/code/patch-plan.h"
 #include "base/code/symbols.h"
 #include "base/code/view.h"
+#include "capture/capture.h"
 #include "capture/cpu/barrier.h"
 #include "capture/cpu/openmp.h"
 #include "capture/inside/backend.h"
@@ -25,6 +27,7 @@
 #include "preload/exports.h"
 #include "preload/loaded.h"
 #include "preload/objects.h"
+#include "preload/redirect.h"
 #include "preload/resolve.h"
 
 // ---- engines found ----
@@ -41,7 +44,8 @@ struct inside {
     struct ggs_island island;
     struct function * functions; // of the engine; sorted by name
     size_t            count, capacity;
-    bool              gone; // unloaded
+    bool              gone;   // unloaded
+    bool              openmp; // its threads meet in OpenMP's barrier
     // In an attached program, where its code is changed:
     struct ggs_code_place places[GGS_PATCHES_MOST];
     size_t                n_places;
@@ -144,8 +148,10 @@ static bool keep_names(struct inside * inside, const struct ggs_symbols * symbol
             strncmp(symbol->name, "llama_", 6) != 0)
             continue;
         struct function function = {.name = strdup(symbol->name), .address = symbol->address};
-        if (function.name == NULL || !ggs_array_push(inside->functions, inside->count, inside->capacity, function))
+        if (function.name == NULL || !ggs_array_push(inside->functions, inside->count, inside->capacity, function)) {
+            free(function.name);
             return false;
+        }
     }
     qsort(inside->functions, inside->count, sizeof(*inside->functions), by_name);
     for (size_t i = 1; i < inside->count; i++) {
@@ -156,25 +162,36 @@ static bool keep_names(struct inside * inside, const struct ggs_symbols * symbol
     return true;
 }
 
+static bool drop_names(struct inside * inside) {
+    while (inside->count > 0) free(inside->functions[--inside->count].name);
+    free(inside->functions);
+    inside->functions = NULL;
+    return false;
+}
+
 // Adds the code that leads from a function to its hook; NULL if there is no room.
 static const uint8_t * add_way(struct ggs_island * island, const struct ggs_patch * patch) {
     const void * hook = ggs_exports_find(patch->function->name);
-    if (!patch->entry.preserve) return ggs_island_add_way(island, hook);
+    if (!patch->entry.preserve) return ggs_island_add_way(island, &patch->entry, hook);
 #ifdef __x86_64__
     if (strcmp(patch->function->name, "ggml_barrier") == 0)
-        return ggs_island_add_way(island, (const void *) ggs_barrier_preserving);
+        return ggs_island_add_way(island, &patch->entry, (const void *) ggs_barrier_preserving);
 #endif
-    return ggs_island_add_preserving_way(island, hook, patch->shape == GGS_SHAPE_RETURNS);
+    return ggs_island_add_preserving_way(island, &patch->entry, hook, patch->shape == GGS_SHAPE_RETURNS);
 }
 
 // With a shadow stack, a function can return only to a place that a call came from.
 static bool has_shadow_stack(void) {
-    enum { ARCH_SHSTK_STATUS = 0x5005, ARCH_SHSTK_SHSTK = 1 };
+    enum { ENABLED = 1 };
     unsigned long features = 0;
 #ifdef SYS_arch_prctl
+    enum { ARCH_SHSTK_STATUS = 0x5005 };
     if (syscall(SYS_arch_prctl, ARCH_SHSTK_STATUS, &features) != 0) return false;
+#else
+    enum { GET_SHADOW_STACK_STATUS = 74 }; // PR_GET_SHADOW_STACK_STATUS, of Linux 6.13
+    if (prctl(GET_SHADOW_STACK_STATUS, &features, 0, 0, 0) != 0) return false;
 #endif
-    return (features & ARCH_SHSTK_SHSTK) != 0;
+    return (features & ENABLED) != 0;
 }
 
 // Fills the island.
@@ -198,14 +215,23 @@ static void forget(struct inside * inside, const char * name) {
     if (function != NULL) function->before = NULL;
 }
 
+// Describes the change that leads an entry to its way. False if the way is out of reach.
+static bool describe_place(struct ggs_code_place * place, const struct ggs_code_entry * entry, const void * way) {
+    *place = (struct ggs_code_place){.at = entry->at, .length = entry->length};
+    memcpy(place->before, (const void *) (uintptr_t) entry->at, ggs_processor_here()->jump_length);
+    return ggs_processor_here()->jump(place->after, entry->at, (uint64_t) (uintptr_t) way);
+}
+
+static bool change(const struct ggs_code_place * place, bool alone) {
+    return ggs_code_overwrite((void *) (uintptr_t) place->at, place->after, ggs_processor_here()->jump_length, alone);
+}
+
 static void apply(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n,
                   bool alone) {
     for (size_t i = 0; i < n; i++) {
-        uint8_t   jump[GGS_JUMP_LENGTH];
-        uintptr_t at = (uintptr_t) patches[i].entry.at;
+        struct ggs_code_place place;
         if (patches[i].refused != NULL) continue;
-        if (!ggs_jump_write(jump, at, (uint64_t) (uintptr_t) ways[i]) ||
-            !ggs_code_overwrite((void *) at, jump, sizeof(jump), alone))
+        if (!describe_place(&place, &patches[i].entry, ways[i]) || !change(&place, alone))
             forget(inside, patches[i].function->name);
     }
 }
@@ -215,12 +241,9 @@ enum who { NOBODY, NOBODY_YET, ANYBODY };
 
 static void add_places(struct inside * inside, const struct ggs_patch * patches, const uint8_t ** ways, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        const struct ggs_code_entry * entry = &patches[i].entry;
-        struct ggs_code_place         place = {.at = entry->at, .length = entry->length};
-        if (patches[i].refused != NULL || !ggs_jump_write(place.after, entry->at, (uint64_t) (uintptr_t) ways[i]))
-            continue;
-        memcpy(place.before, (const void *) (uintptr_t) entry->at, sizeof(place.before));
-        inside->places[inside->n_places++] = place;
+        struct ggs_code_place place;
+        if (patches[i].refused == NULL && describe_place(&place, &patches[i].entry, ways[i]))
+            inside->places[inside->n_places++] = place;
     }
 }
 
@@ -230,7 +253,8 @@ static bool is_hooked(void * unused, const char * name) {
 }
 
 static struct ggs_code code_of(const struct candidate * candidate, const struct ggs_symbols * symbols) {
-    struct ggs_code code = {.bytes       = (const uint8_t *) candidate->code,
+    struct ggs_code code = {.processor   = ggs_processor_here(),
+                            .bytes       = (const uint8_t *) candidate->code,
                             .address     = candidate->code,
                             .size        = candidate->code_size,
                             .functions   = symbols->items,
@@ -238,6 +262,15 @@ static struct ggs_code code_of(const struct candidate * candidate, const struct 
                             .n_stubs     = symbols->n_stubs};
     memcpy(code.stubs, symbols->stubs, sizeof(code.stubs));
     return code;
+}
+
+static bool open_island(struct inside * inside, const struct ggs_code * code) {
+    static bool warned;
+    if (ggs_island_open(&inside->island, (struct ggs_code_range){inside->low, inside->high}, ggs_code_extent(code)))
+        return true;
+    if (!warned) ggs_capture_warn("ggml inside the program is not recorded: no memory is free in reach of its code");
+    warned = true;
+    return false;
 }
 
 static void begin(struct inside * inside, const struct candidate * candidate) {
@@ -254,11 +287,12 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
     bool             openmp = ggs_openmp_is_called(&candidate->object);
     size_t           n      = ggs_patch_plan(patches, &code, is_hooked, NULL, openmp);
     begin(inside, candidate);
+    inside->openmp = openmp;
     if (ggs_patch_plan_lacks(patches, n, &code, &reason) != NULL || !keep_names(inside, symbols) ||
-        !ggs_island_open(&inside->island, inside->low, inside->high))
-        return false;
+        !open_island(inside, &code))
+        return drop_names(inside);
     prepare(inside, &code, patches, ways, n);
-    if (!ggs_island_seal(&inside->island)) return false;
+    if (!ggs_island_seal(&inside->island)) return drop_names(inside);
     n_found++; // hooks may run from here on
     ggs_resolve_inside = &resolve;
     if (who == ANYBODY) {
@@ -270,43 +304,76 @@ static bool fill(struct inside * inside, const struct candidate * candidate, con
     return true;
 }
 
-// ---- an object without symbols ----
+// ---- an object without functions to hook: stripped, or link-time optimised ----
+
+static const char * problem; // why the engine of a program that runs is not recorded; NULL: none
+
+// Adds the way from an entry to a hook, and the original function. `place` says what to write.
+static bool prepare_entry(struct ggs_island * island, const struct ggs_code_entry * entry, const struct ggs_code * code,
+                          const void * hook, void ** original, struct ggs_code_place * place) {
+    if (entry->refused != NULL || (entry->calls && has_shadow_stack())) return false;
+    const void * way = entry->preserve ? ggs_island_add_preserving_way(island, entry, hook, true)
+                                       : ggs_island_add_way(island, entry, hook);
+    *original        = ggs_island_add_function(island, entry, code);
+    return way != NULL && *original != NULL && describe_place(place, entry, way);
+}
+
+static bool finish(struct inside * inside) {
+    if (!ggs_island_seal(&inside->island)) return false;
+    n_found++;
+    ggs_resolve_inside = &resolve;
+    return true;
+}
 
 // Changes the entries of the maker functions: all of them, or nothing is recorded if the system
 // forbids it.
 static void hook_makers(struct inside * inside, const struct ggs_backend_plan * plan, const struct ggs_code * code,
                         bool alone) {
-    const uint8_t * ways[GGS_MAKERS_MOST];
-    uint8_t         jumps[GGS_MAKERS_MOST][GGS_JUMP_LENGTH];
-    bool            good = ggs_island_open(&inside->island, inside->low, inside->high);
-    for (unsigned i = 0; good && i < plan->n; i++) {
-        const struct ggs_code_entry * entry = &plan->makers[i];
-        const void *                  hook  = ggs_backend_maker_hook(i);
-        ways[i]               = entry->preserve ? ggs_island_add_preserving_way(&inside->island, hook, true)
-                                                : ggs_island_add_way(&inside->island, hook);
-        *ggs_backend_maker(i) = ggs_island_add_function(&inside->island, entry, code);
-        good = ways[i] != NULL && *ggs_backend_maker(i) != NULL && !(entry->calls && has_shadow_stack()) &&
-               ggs_jump_write(jumps[i], entry->at, (uint64_t) (uintptr_t) ways[i]);
-    }
-    if (!good || !ggs_island_seal(&inside->island)) return;
-    n_found++;
-    ggs_resolve_inside = &resolve;
-    for (unsigned i = 0; i < plan->n; i++)
-        ggs_code_overwrite((void *) (uintptr_t) plan->makers[i].at, jumps[i], GGS_JUMP_LENGTH, alone);
+    struct ggs_code_place places[GGS_MAKERS_MOST];
+    bool                  good = open_island(inside, code);
+    for (unsigned i = 0; good && i < plan->n; i++)
+        good = prepare_entry(&inside->island, &plan->makers[i], code, ggs_backend_maker_hook(i), ggs_backend_maker(i),
+                             &places[i]);
+    if (!good || !finish(inside)) return;
+    for (unsigned i = 0; i < plan->n; i++) change(&places[i], alone);
 }
 
-static void fill_stripped(struct inside * inside, const struct candidate * candidate, struct ggs_symbols * symbols,
-                          bool alone) {
+// Backends exist: the entry of the function that computes their graphs is to be changed.
+static const char * hook_compute(struct inside * inside, const struct ggs_code * code) {
+    struct ggs_code_entry entry;
+    void *                original = NULL;
+    uint64_t              compute  = ggs_backend_find_existing();
+    if (compute == 0) return "it has made no CPU backend yet: attach when its model is loaded";
+    const struct ggs_code_function * function = ggs_code_function_at(code, compute);
+    if (function == NULL || function->address != compute) return "the function that computes is not found";
+    ggs_entry_examine(&entry, code, function->address, function->size);
+    ggs_entries_check(&entry, 1, code);
+    if (!open_island(inside, code)) return "there is no room near it";
+    if (!prepare_entry(&inside->island, &entry, code, (const void *) ggs_backend_record, &original, inside->places)) {
+        ggs_island_drop(&inside->island);
+        return "the entry of the function that computes cannot be changed";
+    }
+    ggs_backend_displaced(original);
+    inside->n_places = 1;
+    return finish(inside) ? NULL : "the system forbids to add code";
+}
+
+static void fill_blind(struct inside * inside, const struct candidate * candidate, struct ggs_symbols * symbols,
+                       enum who who) {
     struct ggs_backend_plan plan;
     if (!ggs_backend_plan_is_engine(&candidate->view)) return;
     free(symbols->items);
     symbols->items       = ggs_view_functions(&candidate->view, &symbols->count);
     struct ggs_code code = code_of(candidate, symbols);
     ggs_backend_plan(&plan, &candidate->view, &code);
-    if (plan.refused != NULL || !ggs_backends_expect(&candidate->view, plan.guid)) return;
+    if (who == ANYBODY) problem = "it is not laid out as expected";
+    if ((plan.refused != NULL && who != ANYBODY) || !ggs_backends_expect(&candidate->view, plan.guid)) return;
     ggs_abi_adopt(&ggs_engine_tables, candidate->object.low, candidate->object.high - candidate->object.low);
     begin(inside, candidate);
-    hook_makers(inside, &plan, &code, alone);
+    if (who == ANYBODY)
+        problem = hook_compute(inside, &code);
+    else
+        hook_makers(inside, &plan, &code, who == NOBODY);
 }
 
 static void examine(const struct candidate * candidate, enum who who) {
@@ -315,10 +382,8 @@ static void examine(const struct candidate * candidate, enum who who) {
     if (n_found == MOST_INSIDE || candidate->calls || candidate->code == 0) return;
     bool named = ggs_symbols_read(&symbols, path, &candidate->of, GGS_ENGINE_MARKER);
     relocate(&symbols, candidate->object.bias);
-    if (named)
-        fill(&found[n_found], candidate, &symbols, who);
-    else if (symbols.stripped && who != ANYBODY)
-        fill_stripped(&found[n_found], candidate, &symbols, who == NOBODY);
+    if (!named || !fill(&found[n_found], candidate, &symbols, who))
+        fill_blind(&found[n_found], candidate, &symbols, who);
     ggs_symbols_release(&symbols);
 }
 
@@ -340,6 +405,7 @@ static bool is_known(const struct ggs_loaded * object) {
 
 // preload/loaded.h lists what must not be called here. Room was reserved.
 static int collect(struct dl_phdr_info * info, size_t size, void * data) {
+    enum { CODE = PF_R | PF_X }; // the code of --execute-only cannot be read
     struct candidates * candidates = data;
     const char *        path       = info->dlpi_name == NULL ? "" : info->dlpi_name;
     struct ggs_loaded   object;
@@ -357,7 +423,7 @@ static int collect(struct dl_phdr_info * info, size_t size, void * data) {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) * segment = &info->dlpi_phdr[i];
         uintptr_t at               = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 && segment->p_memsz > c->code_size)
+        if (segment->p_type == PT_LOAD && (segment->p_flags & CODE) == CODE && segment->p_memsz > c->code_size)
             c->code = at, c->code_size = segment->p_memsz;
         if (segment->p_type == PT_NOTE && c->of.id.size == 0)
             ggs_build_id_find(&c->of.id, (const uint8_t *) at, segment->p_memsz);
@@ -405,24 +471,30 @@ static void search_objects(enum who who) {
 static bool begun;
 
 void ggs_inside_begin(void) {
-#ifdef __x86_64__
+    if (ggs_processor_here() == NULL) return;
     begun = true;
     ggs_exports_read();
     search_objects(NOBODY);
-#endif
+}
+
+const char * ggs_inside_problem(void) {
+    return problem;
 }
 
 size_t ggs_inside_attach(const struct ggs_code_place ** places) {
     static struct ggs_code_place all[GGS_CODE_PLACES_MOST];
     size_t                       n = 0;
-#ifdef __x86_64__
+    *places                        = all;
+    if (ggs_processor_here() == NULL) return 0;
     ggs_exports_read();
+    problem = NULL;
     search_objects(ANYBODY);
-    for (unsigned i = 0; i < n_found; i++)
-        for (size_t k = 0; !found[i].gone && k < found[i].n_places && n < GGS_CODE_PLACES_MOST; k++)
-            all[n++] = found[i].places[k];
-#endif
-    *places = all;
+    for (unsigned i = 0; i < n_found; i++) {
+        if (found[i].gone) continue;
+        if (found[i].openmp) ggs_openmp_redirect_attached(found[i].low);
+        for (size_t k = 0; k < found[i].n_places && n < GGS_CODE_PLACES_MOST; k++) all[n++] = found[i].places[k];
+    }
+    ggs_redirect_again();
     return n;
 }
 

@@ -2,7 +2,8 @@
 // hidden symbols, or linked with -Bsymbolic. No call goes through the dynamic linker, so the
 // functions' entries are patched to lead to the hooks (base/code/entry.h).
 //
-// x86-64 only. Functions are found by the symbols of the object or of its debug file.
+// On x86-64 and AArch64. Functions are found by the symbols of the object or of its debug file;
+// without them, graphs are recorded by the backends that compute them (backend.h).
 #pragma once
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@ void ggs_inside_search_new(void);
 // changed while all threads are stopped (base/code/entry.h). They live until the next call.
 struct ggs_code_place;
 size_t ggs_inside_attach(const struct ggs_code_place ** places);
+// Why an engine without symbols is not recorded, half a sentence; NULL if there is none, or it is.
+const char * ggs_inside_problem(void);
 
 // True if some object has an engine inside whose functions lead to hooks.
 bool ggs_inside_found(void);

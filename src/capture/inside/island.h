@@ -13,8 +13,9 @@ struct ggs_island {
     size_t    size, used;
 };
 
-// Allocates within reach of jumps from [low, high). Returns false if there is no room.
-bool ggs_island_open(struct ggs_island * island, uintptr_t low, uintptr_t high);
+// Allocates outside of the object, within reach of jumps from its code. Returns false if there is
+// no room.
+bool ggs_island_open(struct ggs_island * island, struct ggs_code_range object, struct ggs_code_range code);
 // Makes it executable. Returns false, and frees the island, if the system forbids that.
 bool ggs_island_seal(struct ggs_island * island);
 void ggs_island_drop(struct ggs_island * island);
@@ -23,14 +24,15 @@ void ggs_island_drop(struct ggs_island * island);
 // too far away.
 void * ggs_island_add_function(struct ggs_island * island, const struct ggs_code_entry * entry,
                                const struct ggs_code * code);
-// Adds a jump to a hook that may be far away. NULL if there is no room.
-void * ggs_island_add_way(struct ggs_island * island, const void * hook);
-// The same, preserving all caller-saved registers, except rax if the hook returns a value, and
-// aligning the stack. For hooks with all arguments in registers. The hook's return address lies in
-// the island.
-void * ggs_island_add_preserving_way(struct ggs_island * island, const void * hook, bool returns);
+// Adds the way from an entry to a hook that may be far away. NULL if there is no room.
+void * ggs_island_add_way(struct ggs_island * island, const struct ggs_code_entry * entry, const void * hook);
+// The same, preserving all caller-saved registers, except the one of the result if the hook returns
+// a value, and aligning the stack. For hooks with all arguments in registers. The hook's return
+// address lies in the island.
+void * ggs_island_add_preserving_way(struct ggs_island * island, const struct ggs_code_entry * entry, const void * hook,
+                                     bool returns);
 
 // Overwrites code that no thread is executing. If the kernel lets a process write to its own memory
 // through /proc, the pages stay executable and read-only. `may_unprotect` allows to make them
-// writable, and not executable, meanwhile.
+// writable, and not executable, meanwhile; on AArch64 they are no longer guarded from then on.
 bool ggs_code_overwrite(void * at, const void * bytes, size_t size, bool may_unprotect);

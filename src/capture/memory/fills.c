@@ -8,7 +8,7 @@
 #include "capture/capture.h"
 #include "capture/journal.h"
 #include "capture/memory/buffers.h"
-#include "capture/memory/files.h"
+#include "capture/memory/opened-files.h"
 #include "capture/sandbox.h"
 #include "trace/spool.h"
 
@@ -17,7 +17,7 @@ enum { LAST_READS = 4 };
 // Recent reads into memory outside of buffers: a copy into a buffer may follow.
 static _Thread_local struct read {
     uint64_t to, bytes, offset;
-    int      file; // number in files.h, from 0
+    int      file; // number in opened-files.h, from 0
 } last[LAST_READS];
 static _Thread_local unsigned n_last;
 

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/system/maps.h"
 #include "capture/capture.h"
 #include "capture/journal.h"
+#include "capture/memory/opened-files.h"
 #include "capture/sandbox.h"
 #include "trace/spool.h"
 
@@ -66,6 +68,22 @@ static void report_unreadable(int reason) {
     reported = true;
 }
 
+// A mapped GGUF file is a model that no hook saw being opened: the program has functions of its own
+// for that, or calls the engine's directly.
+static void emit_models(void) {
+    struct ggs_maps       maps;
+    struct ggs_maps_entry entry;
+    struct stat           info;
+    if (!ggs_maps_open(&maps, "self")) return;
+    while (ggs_maps_next(&maps, &entry)) {
+        if (!is_data_file(&entry) || ggs_files_find_inode(entry.device, entry.inode) >= 0) continue;
+        if (!ggs_file_is_gguf(entry.path, &info) || info.st_ino != entry.inode) continue;
+        ggs_journal_text(GGS_JOURNAL_FILE, entry.path);
+        ggs_files_add(entry.path);
+    }
+    ggs_maps_close(&maps);
+}
+
 static void emit_locked(void) {
     struct ggs_maps       maps;
     struct ggs_maps_entry entry;
@@ -80,7 +98,10 @@ static void emit_locked(void) {
         if (is_data_file(&entry)) add(&entry);
     ggs_maps_close(&maps);
     uint64_t hash = hash_text(files.text, files.used);
-    if (hash != files.emitted) ggs_journal_text(GGS_JOURNAL_MAPS, files.text);
+    if (hash != files.emitted) {
+        emit_models();
+        ggs_journal_text(GGS_JOURNAL_MAPS, files.text);
+    }
     files.emitted = hash;
 }
 

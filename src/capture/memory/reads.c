@@ -16,8 +16,8 @@
 #include "base/system/ticks.h"
 #include "capture/capture.h"
 #include "capture/journal.h"
-#include "capture/memory/files.h"
 #include "capture/memory/fills.h"
+#include "capture/memory/opened-files.h"
 #include "capture/sandbox.h"
 #include "capture/thread.h"
 #include "preload/libc.h"
@@ -127,6 +127,13 @@ static inline bool loading(void) {
     return __builtin_expect(__atomic_load_n(&ggs_reads_loading, __ATOMIC_RELAXED) != 0, 0);
 }
 
+// What this library reads is not the program's.
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+
+static bool is_own(const void * caller) {
+    return (uintptr_t) caller - (uintptr_t) __ehdr_start < (uintptr_t) _end - (uintptr_t) __ehdr_start;
+}
+
 // ---- the real functions ----
 
 #define HOOKS(X) X(fread) X(read) X(pread) X(pread64) X(mmap) X(mmap64) X(madvise) X(posix_madvise) X(mlock)
@@ -201,7 +208,7 @@ EXPORT size_t fread(void * to, size_t size, size_t count, FILE * stream) {
 EXPORT ssize_t read(int fd, void * to, size_t size) {
     NEXT(read)
     if (!LIKELY(real != NULL)) return syscall(SYS_read, fd, to, size);
-    if (LIKELY(!loading())) return real(fd, to, size);
+    if (LIKELY(!loading()) || is_own(CALLER)) return real(fd, to, size);
     int   reason = errno;
     int   file   = ggs_files_find_open(fd);
     bool  fills  = ggs_reads_filling();
@@ -235,13 +242,13 @@ static ssize_t timed_pread(ssize_t (*real)(int, void *, size_t, off_t), int fd, 
 EXPORT ssize_t pread(int fd, void * to, size_t size, off_t at) {
     NEXT(pread)
     if (!LIKELY(real != NULL)) return syscall(SYS_pread64, fd, to, size, at);
-    return LIKELY(!loading()) ? real(fd, to, size, at) : timed_pread(real, fd, to, size, at);
+    return LIKELY(!loading()) || is_own(CALLER) ? real(fd, to, size, at) : timed_pread(real, fd, to, size, at);
 }
 
 EXPORT ssize_t pread64(int fd, void * to, size_t size, off64_t at) {
     NEXT(pread64)
     if (!LIKELY(real != NULL)) return syscall(SYS_pread64, fd, to, size, at);
-    return LIKELY(!loading()) ? real(fd, to, size, at) : timed_pread(real, fd, to, size, at);
+    return LIKELY(!loading()) || is_own(CALLER) ? real(fd, to, size, at) : timed_pread(real, fd, to, size, at);
 }
 
 // ---- mmap ----

@@ -10,7 +10,7 @@
 #include "base/system/maps.h"
 #include "capture/capture.h"
 #include "capture/journal.h"
-#include "capture/memory/files.h"
+#include "capture/memory/opened-files.h"
 #include "capture/sandbox.h"
 #include "trace/spool.h"
 

@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/backend-traits.h"
 #include "base/system/ticks.h"
 #include "capture/capture.h"
-#include "capture/device/backend-kind.h"
 #include "capture/device/device.h"
 #include "capture/graph-run.h"
 #include "capture/journal.h"
@@ -32,8 +32,7 @@ static const char * device_of(void * type) {
     const char * name   = f->buffer_type_name(type);
     // A server's devices are numbered, its backends and buffers named; graph runs have the
     // backend's name.
-    const struct ggs_backend_kind * backend = ggs_backend_kind_of(name);
-    if (backend != NULL && backend->remote) return name;
+    if (ggs_backend_is_remote(name)) return name;
     return kind == 1 || kind == 2 ? f->device_name(device) : "";
 }
 
@@ -54,6 +53,7 @@ static void emit_buffer(void * buffer) {
 uint64_t ggs_buffer_of_tensor(void * object) {
     uint64_t id = ggs_buffer_id(object);
     if (id != 0 || object == NULL || !ggs_capture.attached) return id;
+    if (ggs_engine.buffer_type(object) == NULL) return 0; // nothing is known about buffers of this engine
     int (*get_usage)(void *) = (int (*)(void *)) ggs_abi_find("ggml_backend_buffer_get_usage");
     emit_buffer(object);
     id = ggs_buffer_id(object);

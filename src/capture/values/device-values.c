@@ -12,7 +12,7 @@
 #include "capture/journal.h"
 #include "capture/values/dump.h"
 #include "capture/values/leafs.h"
-#include "capture/values/run.h"
+#include "capture/values/values-run.h"
 #include "capture/values/values.h"
 
 enum { LOOK_AHEAD = 128, FLAG_OUTPUT = 2, I32 = 26, I64 = 27 };
@@ -120,8 +120,9 @@ static void read_node(struct computing * c, uint32_t index) {
     bool there =
         known->kind == GGS_VALUES_SET ? fetch_set(c->values, node, &copy, &indices) : fetch(c->values, 0, node, &copy);
     if (!there) return;
-    ggs_values_run_read(c->values, index, &copy, 0, 1);
-    ggs_values_run_write(c->slot, c->values, index, 1);
+    ggs_values_run_expect(c->slot, c->values, 0, index);
+    ggs_values_run_read(c->values, 0, &copy, 0, 1);
+    ggs_values_run_write(c->values, 0);
 }
 
 // Copies index data of a node: rows, experts, positions. `inputs`: those that are inputs of the

@@ -9,21 +9,16 @@
 #include "capture/values/dump.h"
 #include "capture/values/read.h"
 #include "capture/values/values.h"
+#include "capture/values/weights.h"
 
 enum { FLAG_INPUT = 1 };
 
 // ---- copied weights ----
 
-struct copied {
-    uint32_t               n_rows;
-    uint64_t               elements;
-    struct ggs_spool_value rows[];
-};
-
-static pthread_mutex_t  lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ggs_map   known; // weights -> 1, or index in `copies` + 2 if no graph has used it
-static struct copied ** copies;
-static uint64_t         n_copies, copies_capacity;
+static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ggs_map            known; // weights -> 1, or index in `copies` + 2 if no graph has used it
+static struct ggs_values_rows ** copies;
+static uint64_t                  n_copies, copies_capacity;
 enum { WRITTEN = 1, FIRST_COPY = 2 };
 
 // Another model may have a tensor at the same address.
@@ -31,44 +26,6 @@ static struct ggs_map_key key_of(const struct abi_tensor * t) {
     uint64_t name = 0xcbf29ce484222325u;
     for (size_t i = 0; i < ABI_NAME && t->name[i] != '\0'; i++) name = (name ^ (uint8_t) t->name[i]) * 0x100000001b3u;
     return (struct ggs_map_key){(uint64_t) (uintptr_t) t, name ^ (uint64_t) (uintptr_t) t->data};
-}
-
-// ---- rows ----
-
-// Divides a weight into one row, or one per expert.
-static bool divide(const struct abi_tensor * t, struct ggs_values_node * out) {
-    bool     experts  = t->ne[2] > 1 && t->ne[3] == 1;
-    uint64_t elements = (uint64_t) (t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
-    *out              = (struct ggs_values_node){.kind   = GGS_VALUES_ROWS,
-                                                 .dim    = (int8_t) (experts ? 2 : -1),
-                                                 .tokens = experts,
-                                                 .rows   = experts ? (uint32_t) t->ne[2] : 1};
-    out->elements     = elements / out->rows;
-    return out->elements > 0 && out->elements <= UINT32_MAX && ggs_values_can_read(t->type);
-}
-
-static void sum_rows(const struct abi_tensor * t, const struct ggs_values_node * node, struct ggs_spool_value * rows) {
-    for (uint32_t row = 0; row < node->rows; row++) {
-        struct ggs_values_sum sum, next;
-        ggs_values_read(&sum, t, node, row, 0);
-        for (uint64_t at = GGS_VALUES_PIECE; at < node->elements; at += GGS_VALUES_PIECE) {
-            ggs_values_read(&next, t, node, row, at);
-            ggs_values_join(&sum, &next);
-        }
-        ggs_values_finish(&sum, node->tokens ? row : GGS_VALUE_NO_TOKEN, &rows[row]);
-    }
-}
-
-// Returns NULL if the elements cannot be read or memory is exhausted.
-static struct copied * sum_whole(const struct abi_tensor * t) {
-    struct ggs_values_node node;
-    if (t->data == NULL || !divide(t, &node)) return NULL;
-    struct copied * rows = malloc(sizeof(*rows) + node.rows * sizeof(rows->rows[0]));
-    if (rows == NULL) return NULL;
-    rows->n_rows   = node.rows;
-    rows->elements = node.elements;
-    sum_rows(t, &node, rows->rows);
-    return rows;
 }
 
 void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, size_t offset, size_t size) {
@@ -82,9 +39,9 @@ void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, 
     for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++)
         ours |= strncmp(name, unreadable[i], strlen(unreadable[i])) == 0;
     if (!ours || size != ggs_values_bytes(tensor)) return;
-    struct abi_tensor given = *tensor;
-    given.data              = (void *) data;
-    struct copied * rows    = sum_whole(&given);
+    struct abi_tensor given       = *tensor;
+    given.data                    = (void *) data;
+    struct ggs_values_rows * rows = ggs_values_weight_sum(&given);
     if (rows == NULL) return;
     pthread_mutex_lock(&lock);
     uint64_t * place =
@@ -101,7 +58,7 @@ void ggs_values_weight_set(const struct abi_tensor * tensor, const void * data, 
 // ---- graphs ----
 
 // Returns true if the weight must be written; `rows`: the sums of its copy, which the caller frees.
-static bool claim_weight(const struct abi_tensor * t, struct copied ** rows) {
+static bool claim_weight(const struct abi_tensor * t, struct ggs_values_rows ** rows) {
     pthread_mutex_lock(&lock);
     uint64_t * place = ggs_map_put(&known, key_of(t));
     bool       fresh = place != NULL && *place != WRITTEN;
@@ -115,13 +72,18 @@ static bool claim_weight(const struct abi_tensor * t, struct copied ** rows) {
     return fresh;
 }
 
-static struct copied * read_leaf(struct ggs_values_run * run, const struct abi_tensor * t, ggs_values_fetch fetch) {
-    struct abi_tensor copy;
-    if (fetch != NULL) return fetch(run, t, &copy) ? sum_whole(&copy) : NULL;
-    return t->buffer != NULL && !ggs_engine.buffer_is_host(t->buffer) ? NULL : sum_whole(t);
+static bool is_elsewhere(const struct abi_tensor * t) {
+    return t->buffer != NULL && !ggs_engine.buffer_is_host(t->buffer);
 }
 
-static void write_leaf(struct ggs_slot * slot, const struct ggs_values_leaf * leaf, struct copied * rows) {
+static struct ggs_values_rows * read_leaf(struct ggs_values_run * run, const struct abi_tensor * t,
+                                          ggs_values_fetch fetch) {
+    struct abi_tensor copy;
+    if (fetch != NULL) return fetch(run, t, &copy) ? ggs_values_weight_sum(&copy) : NULL;
+    return is_elsewhere(t) ? NULL : ggs_values_weight_sum(t);
+}
+
+static void write_leaf(struct ggs_slot * slot, const struct ggs_values_leaf * leaf, struct ggs_values_rows * rows) {
     if (rows != NULL && !ggs_slot_values(slot, leaf->node, (unsigned) leaf->source + 1, leaf->input, rows->elements,
                                          rows->rows, rows->n_rows))
         slot->lost++;
@@ -135,10 +97,21 @@ void ggs_values_leafs(struct ggs_slot * slot, struct ggs_values_run * run, const
     for (uint32_t i = 0; i < plan->n_leafs; i++) {
         const struct ggs_values_leaf * leaf = &plan->leafs[i];
         const struct abi_tensor *      t    = graph->nodes[leaf->node]->src[leaf->source];
-        struct copied *                rows = NULL;
+        struct ggs_values_rows *       rows = NULL;
         if (t == NULL || (!leaf->input && (!weights || !claim_weight(t, &rows)))) continue;
+        if (!leaf->input && fetch == NULL && (rows != NULL || !is_elsewhere(t)) &&
+            ggs_values_weights_leave(&run->weights, leaf, t, rows))
+            continue;
         write_leaf(slot, leaf, rows != NULL ? rows : read_leaf(run, t, fetch));
     }
+}
+
+static void write_weight(void * slot, const struct ggs_values_leaf * leaf, struct ggs_values_rows * rows) {
+    write_leaf(slot, leaf, rows);
+}
+
+void ggs_values_leafs_end(struct ggs_slot * slot, struct ggs_values_run * run) {
+    ggs_values_weights_end(&run->weights, slot, write_weight);
 }
 
 // ---- leafs of a graph ----

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "capture/values/kernel.h"
+#include "capture/values/dump.h"
 #include "capture/values/read.h"
+#include "capture/values/row-summary.h"
 
 enum { FLAG_COMPUTE = 16 };
 
@@ -84,20 +85,27 @@ const int32_t * ggs_values_plan_positions(uint32_t * n) {
     return *n == 0 ? NULL : scheduled.positions;
 }
 
-// The dimension that counts tokens, or -1.
+// The dimension that counts tokens, or -1. With a cache per sequence, attention has the tokens of a
+// sequence there, and sequences in the last dimension.
 static int token_dimension(const struct abi_tensor * t, uint32_t n) {
-    bool second = t->ne[1] == n, third = t->ne[2] == n;
+    bool second = t->ne[1] == n || t->ne[1] * t->ne[3] == n, third = t->ne[2] == n || t->ne[2] * t->ne[3] == n;
     if (n <= 1 || (!second && !third)) return -1;
     // Attention scores and their results have heads after tokens; all others have them before.
     if (second && third) return is_op(t, "SOFT_MAX") || is_op(t, "MUL_MAT") ? 1 : 2;
     return second ? 1 : 2;
 }
 
-// True if rows are only the tokens whose outputs are wanted: selected by GET_ROWS, or computed from
-// such rows.
+// True if the node selects the tokens whose outputs are wanted. The last layer selects from several
+// tensors.
+static bool selects_outputs(const struct abi_tensor * node) {
+    return is_op(node, "GET_ROWS") && node->src[1] != NULL &&
+           (is_named(node->src[1], "out_ids") || is_named(node->src[1], "inp_out_ids"));
+}
+
+// True if rows are only the tokens whose outputs are wanted: selected, or computed from such rows.
 static bool is_output(const struct ggs_values_plan * plan, const struct abi_graph * graph, uint32_t i) {
     const struct abi_tensor * node = graph->nodes[i];
-    if ((int32_t) i == plan->outputs_node) return true;
+    if (selects_outputs(node)) return true;
     for (int s = 0; s < ABI_SOURCES; s++) {
         if (node->src[s] == NULL) continue;
         for (uint32_t k = i; plan->outputs_node >= 0 && k-- > (uint32_t) plan->outputs_node;)
@@ -127,6 +135,12 @@ static void plan_rows(struct ggs_values_plan * plan, struct ggs_values_node * ou
     }
     if (!ggs_values_can_read(node->type) || out->elements == 0 || out->elements > UINT32_MAX)
         out->kind = GGS_VALUES_NONE;
+}
+
+// Functions of the program, and ops that train, may write to their sources.
+static bool writes_elsewhere(const struct abi_tensor * node) {
+    const char * op = ggs_engine.op_name(node->op);
+    return strstr(op, "CUSTOM") != NULL || strncmp(op, "MAP_", 4) == 0 || strncmp(op, "OPT_", 4) == 0;
 }
 
 static bool matches(const struct abi_tensor * node, const regex_t * pattern) {
@@ -169,7 +183,9 @@ static void plan_nodes(struct ggs_values_plan * plan, const struct abi_graph * g
         const struct abi_tensor * node = graph->nodes[i];
         struct ggs_values_node *  out  = &plan->node[i];
         out->output                    = is_output(plan, graph, i);
-        out->empty                     = is_empty(node) || (has_flag && (node->flags & FLAG_COMPUTE) == 0);
+        // Without tokens whose outputs are wanted, the last nodes have no elements.
+        out->empty = is_empty(node) || elements(node) == 0 || (has_flag && (node->flags & FLAG_COMPUTE) == 0);
+        out->bytes = writes_elsewhere(node) ? 0 : ggs_values_bytes(node);
         plan_node(plan, out, node, asked);
         plan_uses(plan, graph, i);
     }
@@ -182,12 +198,9 @@ static void plan_nodes(struct ggs_values_plan * plan, const struct abi_graph * g
 static void find_outputs(struct ggs_values_plan * plan, const struct abi_graph * graph) {
     plan->outputs_node = -1;
     for (uint32_t i = 0; i < plan->n_nodes && plan->outputs_node < 0; i++) {
-        const struct abi_tensor * node = graph->nodes[i];
-        if (!is_op(node, "GET_ROWS") || node->src[1] == NULL ||
-            !(is_named(node->src[1], "out_ids") || is_named(node->src[1], "inp_out_ids")))
-            continue;
+        if (!selects_outputs(graph->nodes[i])) continue;
         plan->outputs_node = (int32_t) i;
-        plan->n_outputs    = (uint32_t) node->src[1]->ne[0];
+        plan->n_outputs    = (uint32_t) graph->nodes[i]->src[1]->ne[0];
     }
 }
 

@@ -10,7 +10,8 @@
 
 enum ggs_values_kind {
     GGS_VALUES_NONE, // not wanted, or cannot be read
-    GGS_VALUES_ROWS, // one row per index of dimension `dim`, or one row if `dim` is negative
+    GGS_VALUES_ROWS, // one row per index of dimension `dim`, or one row if `dim` is negative. If there
+                     // are more rows than indices, they go on in the last dimension
     GGS_VALUES_SET,  // the rows that source 1 selects (SET_ROWS)
 };
 
@@ -34,6 +35,8 @@ struct ggs_values_node {
     uint32_t last_use;   // last node that needs its output, directly or reshaped; 0 for none
     uint32_t group_end;  // devices: after the group that begins here; 0 if unknown
     uint64_t elements;   // of a row
+    uint64_t bytes;      // of the whole output, gaps included; 0 if unknown, or if the op may write
+                         // elsewhere too
 };
 
 // A source that no node makes: a weight or an input of the graph.

@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "capture/values/half-floats.h"
+
 // Numbers of the GGUF format.
-enum { F32 = 0, F16 = 1, I8 = 24, I16 = 25, I32 = 26, I64 = 27, MOST_TYPES = 256 };
+enum { F32 = 0, F16 = 1, I8 = 24, I16 = 25, I32 = 26, I64 = 27, BF16 = 30, MOST_TYPES = 256 };
 
 // The beginning of the engine's struct.
 struct type_traits {
@@ -43,6 +45,7 @@ static bool traits_known; // the release's table of types has the expected layou
 
 static void find_types(void) {
     types[F32] = (struct type){1, 4, NULL};
+    types[F16] = (struct type){1, 2, ggs_values_from_f16}, types[BF16] = (struct type){1, 2, ggs_values_from_bf16};
     types[I8] = (struct type){1, 1, NULL}, types[I16] = (struct type){1, 2, NULL};
     types[I32] = (struct type){1, 4, NULL}, types[I64] = (struct type){1, 8, NULL};
     traits_known = is_as_expected(traits_of(F16));
@@ -126,17 +129,22 @@ static void convert(int type, const char * from, float * to, uint32_t n, size_t 
     }
 }
 
-// Returns the address of element `at` of a row, and how many follow up to the end of the tensor's
-// first dimension.
+// Returns the address of element `at` of a row, and how many follow at the same distance from each
+// other. Most outputs are one run of elements per token: no division for these.
 static const char * locate(const struct abi_tensor * t, int dim, uint32_t row, uint64_t at, uint64_t * left) {
-    uint64_t column = at % (uint64_t) t->ne[0], rest = at / (uint64_t) t->ne[0];
-    size_t   offset = column / types[t->type].block * t->nb[0];
-    *left           = (uint64_t) t->ne[0] - column;
-    for (int d = 1; d < ABI_DIMS; d++) {
-        if (d == dim) {
-            offset += row * t->nb[d];
-            continue;
-        }
+    uint64_t width = (uint64_t) t->ne[0], block = types[t->type].block;
+    int      d = 1;
+    for (; d < ABI_DIMS && d != dim && (t->ne[d] == 1 || t->nb[d] * block == width * t->nb[0]); d++)
+        width *= (uint64_t) t->ne[d];
+    uint64_t rest = at < width ? 0 : at / width, column = at - rest * width;
+    size_t   offset = (block == 1 ? column : column / block) * t->nb[0];
+    *left           = width - column;
+    if (dim > 0 && row < t->ne[dim])
+        offset += row * t->nb[dim];
+    else if (dim > 0) // tokens of several sequences, each with a cache of its own
+        offset += row % (uint64_t) t->ne[dim] * t->nb[dim] + row / (uint64_t) t->ne[dim] * t->nb[3];
+    for (; rest > 0 && d < ABI_DIMS; d++) {
+        if (d == dim) continue;
         offset += rest % (uint64_t) t->ne[d] * t->nb[d];
         rest /= (uint64_t) t->ne[d];
     }
@@ -162,22 +170,16 @@ static const char * locate_set(const struct abi_tensor * t, const struct ggs_val
     return (const char *) t->data + (size_t) target * t->nb[1] + column / types[t->type].block * t->nb[0];
 }
 
-void ggs_values_read(struct ggs_values_sum * sum, const struct abi_tensor * tensor, const struct ggs_values_node * node,
-                     uint32_t row, uint64_t at) {
-    float        copy[GGS_VALUES_PIECE];
-    uint32_t     n = (uint32_t) (node->elements - at < GGS_VALUES_PIECE ? node->elements - at : GGS_VALUES_PIECE);
-    uint64_t     left;
-    const char * from = NULL;
+// Returns elements [at, at + n) of a row: where they lie, or converted into `copy`.
+static const float * gather(const struct abi_tensor * tensor, const struct ggs_values_node * node, uint32_t row,
+                            uint64_t at, uint32_t n, float * copy) {
+    uint64_t left;
     for (uint32_t done = 0; done < n;) {
-        if (node->kind == GGS_VALUES_SET)
-            from = locate_set(tensor, node, row, at + done, &left);
-        else
-            from = locate(tensor, node->dim, row, at + done, &left);
+        const char * from = node->kind == GGS_VALUES_SET ? locate_set(tensor, node, row, at + done, &left)
+                                                         : locate(tensor, node->dim, row, at + done, &left);
         if (done == 0 && left >= n && tensor->type == F32 && tensor->nb[0] == 4 && from != NULL &&
-            (uintptr_t) from % 4 == 0) {
-            ggs_values_sum(sum, (const float *) from, n, at);
-            return;
-        }
+            (uintptr_t) from % 4 == 0)
+            return (const float *) from;
         uint32_t length = (uint32_t) (left < n - done ? left : n - done);
         if (from == NULL)
             memset(copy + done, 0, length * sizeof(*copy));
@@ -185,5 +187,45 @@ void ggs_values_read(struct ggs_values_sum * sum, const struct abi_tensor * tens
             convert(tensor->type, from, copy + done, length, tensor->nb[0]);
         done += length;
     }
-    ggs_values_sum(sum, copy, n, at);
+    return copy;
+}
+
+void ggs_values_read(struct ggs_values_sum * sum, const struct abi_tensor * tensor, const struct ggs_values_node * node,
+                     uint32_t row, uint64_t at) {
+    float    copy[GGS_VALUES_PIECE];
+    uint32_t n = (uint32_t) (node->elements - at < GGS_VALUES_PIECE ? node->elements - at : GGS_VALUES_PIECE);
+    ggs_values_sum(sum, gather(tensor, node, row, at, n, copy), n, at);
+}
+
+const float * ggs_values_rows_at(const struct abi_tensor * tensor, const struct ggs_values_node * node,
+                                 size_t * stride) {
+    uint64_t left;
+    if (node->kind != GGS_VALUES_ROWS || tensor->type != F32 || tensor->nb[0] != 4) return NULL;
+    if (node->dim < 0 ? node->rows > 1 : node->rows > tensor->ne[node->dim]) return NULL;
+    const char * first = locate(tensor, node->dim, 0, 0, &left);
+    *stride            = node->dim < 0 ? 0 : tensor->nb[node->dim];
+    return left < node->elements || ((uintptr_t) first | *stride) % 4 != 0 ? NULL : (const float *) first;
+}
+
+static void read_long_row(struct ggs_spool_value * out, const struct abi_tensor * tensor,
+                          const struct ggs_values_node * node, uint32_t row, uint32_t token) {
+    struct ggs_values_sum sum, next;
+    ggs_values_read(&sum, tensor, node, row, 0);
+    for (uint64_t at = GGS_VALUES_PIECE; at < node->elements; at += GGS_VALUES_PIECE) {
+        ggs_values_read(&next, tensor, node, row, at);
+        ggs_values_join(&sum, &next);
+    }
+    ggs_values_finish(&sum, token, out);
+}
+
+void ggs_values_read_row(struct ggs_spool_value * out, const struct abi_tensor * tensor,
+                         const struct ggs_values_node * node, uint32_t row, uint32_t token) {
+    float    copy[GGS_VALUES_PIECE];
+    uint32_t n = (uint32_t) node->elements;
+    if (node->elements > GGS_VALUES_PIECE) {
+        read_long_row(out, tensor, node, row, token);
+        return;
+    }
+    ggs_values_rows(out, gather(tensor, node, row, 0, n, copy), 0, n, 1);
+    out->token = token;
 }

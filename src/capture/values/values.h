@@ -2,9 +2,11 @@
 //
 // On the CPU every thread begins every op. When it begins one, all threads have left the barrier
 // after the previous op, whatever barriers that op has inside, so the previous output is complete
-// and unchanging. The threads share the reading of it, and one more barrier keeps the next op from
-// overwriting it. Thread 0 writes the rows to the spool after that barrier. It writes from memory
-// that stays unchanged until the engine's next barrier, which needs thread 0.
+// and unchanging. The threads share the reading of it. If the next op writes to the same memory
+// (one op in eight of a llama model), one more barrier keeps it waiting. Rows are made in the
+// spool: thread 0 makes room when it begins the op that computes them, and ends the unit when it
+// begins the op after the one in which they are read: all threads have finished reading by then. So
+// two units are open at a time, and two sets of sums alternate.
 //
 // All threads of a run must take the same decision about that barrier. So nothing here depends on
 // whether recording goes on, or on the lanes of op runs: only on the run's slot and its nodes.

@@ -55,6 +55,7 @@ static void print_op(const struct ggs_value_compared * op, const char * title) {
     char                           name[128];
     printf("%-10s%s %s", title, node->op, ggs_verb_fit(name, sizeof(name), node->name, 56));
     if (node->alias[0] != '\0') printf(" (%s)", node->alias);
+    if (node->model > 1) printf(" of model %u", node->model);
     printf(", position %" PRId64, first->position);
     if (first->sequence > 0) printf(" of sequence %" PRId64, first->sequence);
     printf(", in %" PRIu64 " of %" PRIu64 " tokens\n", op->found.n, op->tokens);

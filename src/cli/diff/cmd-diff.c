@@ -20,7 +20,10 @@ static void change_text(char buffer[GGS_NUMBER_LENGTH], double a, double b) {
     } else if (a == 0) {
         snprintf(buffer, GGS_NUMBER_LENGTH, "new");
     } else if (b >= 2 * a) {
-        snprintf(buffer, GGS_NUMBER_LENGTH, "%.1f ×", b / a);
+        uint64_t tenths = (uint64_t) (10 * b / a + 0.5);
+        char *   whole  = ggs_format_count(buffer, tenths / 10);
+        size_t   length = strlen(whole);
+        snprintf(buffer + length, GGS_NUMBER_LENGTH - length, ".%u ×", (unsigned) (tenths % 10));
     } else {
         snprintf(buffer, GGS_NUMBER_LENGTH, "%+.1f %%", 100 * (b - a) / a);
     }
@@ -112,7 +115,9 @@ static void print_alignment(const struct ggs_diff * d) {
         printf("%s only in A %s, only in B %s\n", tokenless(d) ? "runs     " : "tokens   ",
                ggs_format_count(a, d->tokens_only_a), ggs_format_count(b, d->tokens_only_b));
     if (d->bytes_differ > 0) printf("bytes     %s ops touch other amounts\n", ggs_format_count(a, d->bytes_differ));
-    if (fabs(d->shift - 1) > 0.03)
+    if (d->shift >= 2)
+        printf("shift     the typical op takes %.1f \xc3\x97 as long in B; the machine may be why\n", d->shift);
+    else if (fabs(d->shift - 1) > 0.03)
         printf("shift     the typical op is %.0f %% %s in B; the machine may be why\n", 100 * fabs(d->shift - 1),
                d->shift > 1 ? "slower" : "faster");
     if (d->choices_differ > 0)
@@ -231,7 +236,7 @@ static void judge(const struct diff_arguments * arguments, struct result * r) {
         struct ggs_judgement *       judgement = &r->judgements[r->n++];
         ggs_fail_if_judge(condition, condition->figure->of(&r->diff.a), condition->figure->of(&r->diff.b), judgement);
         if (condition->figure->noisy && !isnan(judgement->change))
-            judgement->note = "one run each: ggscope bench tells it from noise";
+            judgement->note = "one run each: ggscope bench separates it from noise";
     }
 }
 

@@ -17,7 +17,7 @@
 #include "base/system/ticks.h"
 #include "cli/doctor/cmd-doctor.h"
 
-#include "record/inspect/findings.h"
+#include "record/inspect/doctor-findings.h"
 #include "record/limits-cache.h"
 #include "record/measure.h"
 #include "record/memory/limit.h"
@@ -59,8 +59,9 @@ static void check_memory(struct ggs_findings * report) {
     struct statfs     space;
     char              whole[GGS_NUMBER_LENGTH], left[GGS_NUMBER_LENGTH];
     if (statfs("/dev/shm", &space) != 0 || space.f_type != TMPFS_MAGIC || access("/dev/shm", W_OK | X_OK) != 0) {
-        ggs_findings_add(report, GGS_FINDING_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
-                         "/dev/shm is no writable tmpfs: spools are kept beside the experiment until they are sealed");
+        ggs_findings_add(
+            report, GGS_FINDING_WARN, "spool", "mount a tmpfs at /dev/shm, or name one with --spool",
+            "/dev/shm is not a writable tmpfs: spools are kept beside the experiment until they are sealed");
         return;
     }
     uint64_t available = (uint64_t) space.f_bavail * (uint64_t) space.f_frsize;
@@ -76,7 +77,7 @@ static void check_faults(struct ggs_findings * report) {
     if (ggs_faults_probe(&error) == 0) {
         ggs_findings_add(report, GGS_FINDING_OK, "faults", NULL, "page faults can be observed");
     } else {
-        ggs_findings_add(report, GGS_FINDING_WARN, "faults", "recordings go on without them",
+        ggs_findings_add(report, GGS_FINDING_WARN, "faults", "recordings work without them",
                          "page faults cannot be observed: %s", error.text);
     }
 }
@@ -86,7 +87,7 @@ static void check_io(struct ggs_findings * report) {
     if (ggs_block_requests_probe(&error) == 0) {
         ggs_findings_add(report, GGS_FINDING_OK, "io", NULL, "block requests can be observed (--io)");
     } else {
-        ggs_findings_add(report, GGS_FINDING_WARN, "io", "recordings go on without them",
+        ggs_findings_add(report, GGS_FINDING_WARN, "io", "recordings work without them",
                          "block requests cannot be observed: %s", error.text);
     }
 }
@@ -130,9 +131,8 @@ static void check_limits(struct ggs_findings * report, bool measure) {
     if (!measure_limits(report, measure)) return;
     ggs_limits_cache_read(&limits);
     if (limits.n == 0 || ggs_limits_cache_path(path, NULL) < 0) {
-        ggs_findings_add(
-            report, GGS_FINDING_OK, "limits", NULL,
-            "not measured: ggscope doctor --bandwidth finds out what memory and cores can do, for recordings to come");
+        ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL,
+                         "not measured: ggscope doctor --bandwidth measures memory and cores, for later recordings");
         return;
     }
     for (unsigned i = 0; i < limits.n; i++) {

@@ -17,29 +17,28 @@
 #include "cli/scaffold/verb.h"
 #include "engine/locate.h"
 #include "record/inspect/capture-library.h"
-#include "record/inspect/findings.h"
+#include "record/inspect/doctor-findings.h"
 #include "record/inspect/libraries.h"
 #include "record/inspect/program.h"
-#include "record/launch/attach.h"
-#include "record/launch/environment.h"
+#include "record/launch/child-environment.h"
 #include "record/launch/listen.h"
 
 // ---- ggscope itself ----
 
 static bool check_capture(struct ggs_findings * report, char path[PATH_MAX]) {
-    static char            program[] = "/proc/self/exe", option[] = "--version"; // any executable
-    char *                 argv[] = {program, option, NULL};
-    char                   said[1024];
-    struct ggs_error       error;
-    struct ggs_environment environment;
+    static char                  program[] = "/proc/self/exe", option[] = "--version"; // any executable
+    char *                       argv[] = {program, option, NULL};
+    char                         said[1024];
+    struct ggs_error             error;
+    struct ggs_child_environment environment;
     if (ggs_capture_library_find(path, &error) != 0) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "capture", "build or install ggscope again", "%s", error.text);
         return false;
     }
-    ggs_environment_copy(&environment, environ);
-    ggs_environment_prepend(&environment, "LD_PRELOAD", path);
+    ggs_child_environment_copy(&environment, environ);
+    ggs_child_environment_prepend(&environment, "LD_PRELOAD", path);
     int status = environment.failed ? -1 : ggs_listen(argv, environment.entries, 2, said, sizeof(said));
-    ggs_environment_release(&environment);
+    ggs_child_environment_release(&environment);
     said[strcspn(said, "\n")] = '\0';
     bool good                 = status == 0 && said[0] == '\0';
     ggs_findings_add(report, good ? GGS_FINDING_OK : GGS_FINDING_FAIL, "capture",
@@ -117,26 +116,51 @@ static void check_engine(struct ggs_findings * report, const char * directory, s
 
 static const char shared_fix[] = "build it with shared libraries (cmake -DBUILD_SHARED_LIBS=ON)";
 
+bool doctor_object(struct ggs_findings * report, const struct ggs_elf * elf, const char * path, const char * file,
+                   const struct ggs_libraries * capture, struct ggs_libraries * libraries) {
+    if (ggs_findings_inside(report, capture, elf, path, file)) return true;
+    enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
+    if (inside == GGS_ELF_UNDEFINED) inside = ggs_elf_defines(elf, "ggml_init");
+    if (inside != GGS_ELF_EXPORTED || elf->interpreter != NULL || !ggs_elf_calls(elf, "ggml_graph_compute"))
+        return false;
+    ggs_findings_add(
+        report, GGS_FINDING_WARN, "program", shared_fix,
+        "ggml is linked into %s, which exports it: what it calls through the dynamic linker can be seen, as listed below; "
+        "calls from one source file to itself cannot",
+        path);
+    if (ggs_libraries_add_file(libraries, path, file) != 0) report->failed = true;
+    return true;
+}
+
+// A library of ggml or llama.cpp: it is checked together with those beside it.
+static bool check_engine_library(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
+                                 struct ggs_libraries * libraries) {
+    char folder[PATH_MAX];
+    if (!elf->library || !ggs_library_is_engine(ggs_file_name(path))) return false;
+    snprintf(folder, sizeof(folder), "%.*s", (int) (ggs_file_name(path) - path), path);
+    if (ggs_libraries_add(libraries, path) != 0 || ggs_libraries_add_needed(libraries, elf, path) != 0 ||
+        ggs_libraries_add_ggml(libraries, folder) != 0)
+        report->failed = true;
+    return true;
+}
+
 // Reports which ggml an ELF file contains or links.
 static void check_contents(struct ggs_findings * report, const struct ggs_elf * elf, const char * path,
                            const struct ggs_libraries * capture, struct ggs_libraries * libraries) {
-    enum ggs_elf_definition inside = ggs_elf_defines(elf, "ggml_graph_compute");
-    if (inside == GGS_ELF_UNDEFINED) inside = ggs_elf_defines(elf, "ggml_init");
-    if (ggs_findings_inside(report, capture, elf, path)) return;
-    if (inside == GGS_ELF_EXPORTED && elf->interpreter == NULL && ggs_elf_calls(elf, "ggml_graph_compute")) {
-        ggs_findings_add(
-            report, GGS_FINDING_WARN, "program", shared_fix,
-            "ggml is linked into %s, which exports it: what it calls through the dynamic linker can be seen, as listed below; "
-            "calls from one source file to itself cannot",
-            path);
-        if (ggs_libraries_add(libraries, path) != 0) report->failed = true;
-        return;
-    }
+    if (check_engine_library(report, elf, path, libraries)) return;
+    if (doctor_object(report, elf, path, path, capture, libraries)) return;
+    const char * missing = NULL;
+    bool         inside  = ggs_elf_defines(elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED ||
+                  ggs_elf_defines(elf, "ggml_init") != GGS_ELF_UNDEFINED;
     if (ggs_libraries_add_needed(libraries, elf, path) != 0) report->failed = true;
-    if (inside != GGS_ELF_UNDEFINED || (libraries->count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {
+    if (libraries->count == 0) missing = ggs_libraries_missing(elf, path);
+    if (missing != NULL) {
+        ggs_findings_add(report, GGS_FINDING_WARN, "program", "name its folder with LD_LIBRARY_PATH or --engine DIR",
+                         "%s needs %s, which is not found", path, missing);
+    } else if (inside || (libraries->count == 0 && ggs_elf_contains(elf, "GGML_ASSERT("))) {
         ggs_findings_add(report, GGS_FINDING_FAIL, "program", shared_fix,
                          "ggml is linked into %s itself%s, so its calls cannot be seen", path,
-                         inside == GGS_ELF_UNDEFINED ? " (which is stripped)" : "");
+                         inside ? "" : " (which is stripped)");
     } else if (libraries->count == 0) {
         ggs_findings_add(report, GGS_FINDING_WARN, "program", "name the engine that it loads with --engine DIR",
                          "%s links no ggml library; it may still load one when it runs", path);
@@ -195,65 +219,16 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
     ggs_elf_close(&elf);
 }
 
-// ---- a process: what ggscope attach would record ----
-
-static bool is_engine(const char * path) {
-    const char * name = ggs_file_name(path);
-    return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
-}
-
-// Checks an engine inside the program itself. Returns false if no functions are found.
-static bool check_inside(struct ggs_findings * report, const char * number, const struct ggs_libraries * capture) {
-    struct ggs_elf elf;
-    char           link[64], path[PATH_MAX];
-    snprintf(link, sizeof(link), "/proc/%s/exe", number);
-    ssize_t length = readlink(link, path, sizeof(path) - 1);
-    if (length <= 0 || ggs_elf_open(&elf, link, NULL) != 0) return false;
-    path[length] = '\0';
-    bool inside  = ggs_elf_defines(&elf, "ggml_graph_compute") != GGS_ELF_UNDEFINED &&
-                  ggs_findings_inside(report, capture, &elf, path);
-    ggs_elf_close(&elf);
-    return inside;
-}
-
-static void check_process(struct ggs_findings * report, const char * number, const struct ggs_libraries * capture,
-                          struct ggs_libraries * libraries) {
-    struct ggs_attach attach;
-    struct ggs_error  error;
-    if (ggs_attach_open(&attach, number, &error) == 0) {
-        const struct ggs_tracee * tracee = &attach.tracee;
-        ggs_findings_add(report, GGS_FINDING_OK, "process", NULL, "ggscope attach %s can record process %s (%s)%s",
-                         number, number, tracee->name,
-                         attach.entry == 0 ? "" : "; the capture library is loaded already");
-        for (size_t i = 0; i < tracee->n_maps; i++) {
-            char path[PATH_MAX + 32];
-            if (tracee->maps[i].offset != 0 || !is_engine(tracee->maps[i].path)) continue;
-            snprintf(path, sizeof(path), "/proc/%s/root%s", number, tracee->maps[i].path);
-            if (ggs_libraries_add(libraries, tracee->other_root ? path : tracee->maps[i].path) != 0)
-                report->failed = true;
-        }
-        if (libraries->count == 0 && !check_inside(report, number, capture))
-            ggs_findings_add(
-                report, GGS_FINDING_WARN, "process", NULL,
-                "process %s (%s) has no library of ggml or llama.cpp loaded: what it loads while ggscope is "
-                "attached is recorded; a ggml inside the program is not, unless it has symbols",
-                number, tracee->name);
-    } else {
-        ggs_findings_add(report, GGS_FINDING_FAIL, "process", NULL, "%s", error.text);
-    }
-    ggs_attach_close(&attach);
-}
-
 // ---- the report ----
 
 static const char * const words[] = {"ok", "warn", "FAIL"};
 
-static void print_finding(const struct ggs_finding * finding) {
+static void print_finding(const struct ggs_finding * finding, const char * fix) {
     static const char * const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[1;31m"};
     bool                      colour    = ggs_terminal_colour(stdout);
     printf("%s%-4s%s  %-9s  %s%s%s%s\n", colour ? colours[finding->level] : "", words[finding->level],
-           colour ? "\x1b[0m" : "", finding->topic, finding->text, finding->fix == NULL ? "" : " (",
-           finding->fix == NULL ? "" : finding->fix, finding->fix == NULL ? "" : ")");
+           colour ? "\x1b[0m" : "", finding->topic, finding->text, fix == NULL ? "" : " (", fix == NULL ? "" : fix,
+           fix == NULL ? "" : ")");
 }
 
 static bool is_one_of(const char * topic, const char * const * topics) {
@@ -276,22 +251,54 @@ static unsigned rank(const struct ggs_finding * finding, bool about_program) {
     return hooks || (about_program && is_one_of(finding->topic, machine)) ? 4 : 3;
 }
 
-// Prints the most important findings first.
-static void print_text(const struct ggs_findings * report, bool about_program, bool verbose) {
-    size_t hidden = 0;
-    for (unsigned now = 0; now <= 4; now++) {
-        for (size_t i = 0; i < report->count; i++) {
-            if (rank(&report->findings[i], about_program) != now) continue;
-            if (now < 4 || verbose)
-                print_finding(&report->findings[i]);
-            else
-                hidden++;
-        }
+// What a function's finding says of a recording without it: the part behind the last colon.
+static const char * consequence(const struct ggs_finding * finding) {
+    const char * found = NULL;
+    for (const char * at = finding->text; at != NULL && (at = strstr(at, ": ")) != NULL; at += 2) found = at;
+    return found;
+}
+
+// True if an earlier finding says the same of another function.
+static bool is_repeated(const struct ggs_findings * report, size_t i) {
+    const struct ggs_finding * finding = &report->findings[i];
+    const char *               text    = consequence(finding);
+    for (size_t k = 0; text != NULL && finding->level == GGS_FINDING_WARN && k < i; k++) {
+        const struct ggs_finding * other   = &report->findings[k];
+        const char *               earlier = consequence(other);
+        if (other->level == finding->level && other->topic == finding->topic && earlier != NULL &&
+            strcmp(earlier, text) == 0)
+            return true;
     }
-    if (hidden == 0) return;
+    return false;
+}
+
+// Sets `shown` to the findings to print, the most important first. Returns their number.
+static size_t choose_shown(const struct ggs_findings * report, bool about_program, bool verbose,
+                           const struct ggs_finding ** shown) {
+    size_t n = 0;
+    for (unsigned now = 0; now <= 4; now++)
+        for (size_t i = 0; i < report->count; i++)
+            if (rank(&report->findings[i], about_program) == now && (verbose || (now < 4 && !is_repeated(report, i))))
+                shown[n++] = &report->findings[i];
+    return n;
+}
+
+static bool same_text(const char * a, const char * b) {
+    return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+// Findings that have the same fix have it once, after the last one.
+static void print_text(const struct ggs_findings * report, bool about_program, bool verbose) {
+    const struct ggs_finding ** shown = calloc(report->count + 1, sizeof(*shown));
+    if (shown == NULL) return;
+    size_t n = choose_shown(report, about_program, verbose, shown);
+    for (size_t i = 0; i < n; i++)
+        print_finding(shown[i], i + 1 < n && same_text(shown[i]->fix, shown[i + 1]->fix) ? NULL : shown[i]->fix);
+    free(shown);
     char text[64];
-    snprintf(text, sizeof(text), "%zu more things: --verbose lists them", hidden);
-    print_finding(&(struct ggs_finding){.level = GGS_FINDING_OK, .topic = "more", .text = text});
+    snprintf(text, sizeof(text), "%zu more things: --verbose lists them", report->count - n);
+    if (n < report->count)
+        print_finding(&(struct ggs_finding){.level = GGS_FINDING_OK, .topic = "more", .text = text}, NULL);
 }
 
 // ---- the verb ----
@@ -316,7 +323,7 @@ static void examine(struct ggs_findings * report, const struct arguments * argum
         program = NULL;
     }
     if (program != NULL && program[strspn(program, "0123456789")] == '\0' && arguments->input.n == 1)
-        check_process(report, program, &capture, &engine);
+        doctor_process(report, program, &capture, &engine);
     else if (program != NULL)
         check_program(report, arguments->input.paths, arguments->input.n, &capture, &engine);
     // A program has its own engine; otherwise the given or default engine is checked.

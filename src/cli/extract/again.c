@@ -61,7 +61,7 @@ int ggs_extract_again(const struct ggs_extract * e, char directory[PATH_MAX], st
     struct ggs_invocation program;
     char                  folder[PATH_MAX] = ".", pattern[256];
     const char *          home             = getenv("TMPDIR");
-    ggs_invocation_read(&program, ggs_json_member(root, "command"));
+    ggs_invocation_read(&program, ggs_json_member(root, "command"), ggs_json_member(root, "executable"));
     ggs_json_to_buffer(ggs_json_member(root, "working_directory"), folder, sizeof(folder));
     ggs_extract_pattern(e->key, pattern, sizeof(pattern));
     snprintf(directory, PATH_MAX, "%s/ggscope-extract-XXXXXX", home == NULL ? "/tmp" : home);
@@ -139,6 +139,5 @@ int ggs_extract_compare(const struct ggs_extract * first, const struct ggs_extra
     *known = a.nodes == 0 || a.rows > 0;
     if (first->run.step == second->run.step && (a.rows == 0 || (a.rows == b.rows && a.hash == b.hash))) return 0;
     return ggs_fail(error, GGS_UNSUPPORTED,
-                    "the inputs of %s are others when the command runs again: record it with --values-dump",
-                    first->key);
+                    "the inputs of %s differ when the command runs again: record it with --values-dump", first->key);
 }

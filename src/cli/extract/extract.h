@@ -7,6 +7,8 @@
 //     op.nodes                  u32: number of nodes, in order of computation
 //     op.I.op                   name of node I's op
 //     op.I.type, .ne, .params   of its output: type; i64[4]; i32[16]
+//     op.I.into                 u32: the source whose memory the output is, such as a cache; missing
+//                               if the output has memory of its own
 //     op.I.src.S                "node.K": the output of node K; else the name of a tensor
 //     op.I.src.S.type, .ne, .nb its type; i64[4]; i64[4] strides in bytes
 //     op.I.out                  the tensor with the output of node I; missing if there is none
@@ -47,6 +49,8 @@ struct ggs_extract {
 int  ggs_extract_collect(struct ggs_extract * extract, struct ggs_trace * trace, const char * key, int64_t step,
                          struct ggs_error * error);
 void ggs_extract_release(struct ggs_extract * extract);
+// The source that a node of the group writes into: its output is that tensor. -1 for none.
+int ggs_extract_into(const struct ggs_extract * extract, unsigned node);
 // The expression by which --values-dump matches the op.
 void ggs_extract_pattern(const char * key, char * pattern, size_t size);
 int  ggs_extract_write(const struct ggs_extract * extract, const char * path, struct ggs_error * error);

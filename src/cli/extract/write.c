@@ -95,6 +95,9 @@ static void put_node(struct file * file, const struct ggs_extract * e, unsigned 
     put_array(file, key, GGS_GGUF_I64, out->ne, 4, 8);
     snprintf(key, sizeof(key), "op.%u.params", i);
     put_array(file, key, GGS_GGUF_I32, params != NULL && length == sizeof(none) ? params : none, 16, 4);
+    int into = ggs_extract_into(e, i);
+    snprintf(key, sizeof(key), "op.%u.into", i);
+    if (into >= 0) put_number(file, key, (uint32_t) into);
     for (unsigned s = 0; s < GGS_EXTRACT_SOURCES; s++) put_source(file, i, s, &e->sources[i][s]);
     if (e->outputs[i].data == NULL) return;
     snprintf(key, sizeof(key), "op.%u.out", i);

@@ -36,8 +36,8 @@ static void print_summary(const struct paging_report * report) {
         printf("readahead %s, %s; the engine doubles it\n", ggs_format_bytes(a, p->readahead),
                readahead_words[p->readahead_from]);
     if (p->facts.copied > 0)
-        puts("copied    weights were copied into memory at load: this is what paging would be\n"
-             "          were they mapped");
+        puts("copied    weights were copied into memory at load: this is what paging would\n"
+             "          cost if they were mapped");
     if (p->facts.stray.n > 0)
         printf("missing   %s weights (%s) whose origin was not seen\n", ggs_format_count(a, p->facts.stray.n),
                ggs_format_bytes((char[GGS_NUMBER_LENGTH]){0}, p->facts.stray.bytes));

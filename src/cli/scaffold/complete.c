@@ -145,8 +145,9 @@ int ggs_complete(const struct ggs_command * commands, size_t n_commands, int arg
     if (argc < 2 || help) {
         bool any = false;
         for (size_t i = 0; i < n_commands; i++) any |= offer(begun, commands[i].name, commands[i].summary);
+        if (help) offer(begun, "words", "what the words of ggscope mean");
         if (help) return 0;
-        any |= offer(begun, "help", "the options of a verb");
+        any |= offer(begun, "help", "the options of a verb, the meaning of a word");
         any |= offer(begun, "version", "the version, and how it was built");
         any |= offer_recordings(begun);
         if (!any) puts(":files");

@@ -1,21 +1,7 @@
 #include "cli/scaffold/explained.h"
 
-#include "base/number.h"
-
 // Number of op runs that are explained in about a fifth of a second.
 enum { SUMMARY_OP_RUNS = 400000 };
-
-char * ggs_explained_gain(char text[64], const struct ggs_reason * finding) {
-    static const char * const of[GGS_PARTS] = {"the load", "the prompt", "generating", "the token time", "memory"};
-    char                      bytes[GGS_NUMBER_LENGTH];
-    if (finding->part == GGS_PART_MEMORY)
-        snprintf(text, 64, "saves %s", ggs_format_bytes(bytes, finding->gain_bytes));
-    else if (finding->gain_ns == 0)
-        snprintf(text, 64, "gain not known");
-    else
-        snprintf(text, 64, "up to %.0f %% of %s", 100 * finding->gain, of[finding->part]);
-    return text;
-}
 
 void ggs_explained_summary(struct ggs_trace * trace, const struct ggs_totals * totals, const char * directory,
                            FILE * out) {
@@ -25,12 +11,16 @@ void ggs_explained_summary(struct ggs_trace * trace, const struct ggs_totals * t
         fprintf(out, "explain   ggscope explain %s says why it is slow\n", directory);
         return;
     }
-    if (explanation.n == 0) {
-        fprintf(out, "explain   %s\n", explanation.rest);
-    } else {
-        const struct ggs_reason * first = &explanation.finding[0];
-        fprintf(out, "explain   %s: %s\n", first->title, ggs_explained_gain(gain, first));
-        if (first->remedy != NULL) fprintf(out, "          try %s\n", first->remedy);
+    if (explanation.n == 0) fprintf(out, "explain   %s\n", explanation.rest);
+    const char * before = "explain   ";
+    // A condition of the machine hides no cause in the program.
+    for (unsigned i = 0; i < explanation.n; i++) {
+        const struct ggs_reason * finding = &explanation.finding[i];
+        if (i > 0 && finding->condition) continue;
+        fprintf(out, "%s%s: %s\n", before, finding->title, ggs_reason_gain(gain, finding));
+        if (finding->remedy != NULL) fprintf(out, "          try %s\n", finding->remedy);
+        if (!finding->condition) break;
+        before = "          ";
     }
     ggs_explanation_release(&explanation);
 }

@@ -5,10 +5,7 @@
 
 #include "analyze/explain/explain.h"
 
-// "up to 71 % of the token time", "saves 1.3 GiB"
-char * ggs_explained_gain(char text[64], const struct ggs_reason * finding);
-
-// Prints the first finding in two lines, for a summary. Prints nothing if explaining would take too
-// long; the verb does it.
+// Prints the first finding in two lines, for a summary; if it is a condition of the machine, also
+// the first one that is not. Names the verb instead if explaining would take too long.
 void ggs_explained_summary(struct ggs_trace * trace, const struct ggs_totals * totals, const char * directory,
                            FILE * out);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glossary.h"
 #include "base/roff.h"
 #include "base/system/file.h"
 #include "cli/scaffold/verb.h"
-#include "engine/options.h"
+#include "engine/runner-options.h"
+#include "trials/trials.h"
 
 #define MARK ".\\\" "
 
@@ -109,7 +111,7 @@ static void put_options(struct page * page) {
         const char * name   = page->text + strlen(MARK "--");
         size_t       length = strcspn(page->text, "\n") - strlen(MARK "--");
         if (!begins(page->text, MARK "--") || is_known(page, name, length)) continue;
-        fprintf(stderr, "ggscope: the man page of %s says something of --%.*s, which is no option of it\n",
+        fprintf(stderr, "ggscope: the man page of %s says something of --%.*s, which is not one of its options\n",
                 page->command->name, (int) length, name);
         page->failed = true;
     }
@@ -165,6 +167,24 @@ static void put_verbs(const struct page * page) {
     puts(".El");
 }
 
+// Those of sweep include figures of the machine.
+static void put_figures(const struct page * page) {
+    size_t n =
+        page->command != NULL && strcmp(page->command->name, "sweep") == 0 ? ggs_trial_figure_count() : ggs_n_figures;
+    puts(".Bl -tag -width prompt_tokens_per_s -compact");
+    for (unsigned i = 0; i < n; i++) printf(".It Li %s\n%s\n", ggs_trial_figure(i)->name, ggs_trial_figure(i)->text);
+    puts(".El");
+}
+
+static void put_glossary(void) {
+    puts(".Bl -tag -width Ds -compact");
+    for (const struct ggs_term * term = ggs_glossary; term->word != NULL; term++) {
+        printf(".It %s\n", term->word);
+        ggs_roff_put(stdout, term->meaning);
+    }
+    puts(".El");
+}
+
 // Lists the pages in alphabetical order, including ggscope-engine(1).
 static void put_pages(const struct page * page) {
     for (const char *last = "", *next; last != NULL; last = next) {
@@ -213,6 +233,10 @@ static void put_line(struct page * page) {
         put_settings();
     } else if (begins(line, MARK "@verbs")) {
         put_verbs(page);
+    } else if (begins(line, MARK "@glossary")) {
+        put_glossary();
+    } else if (begins(line, MARK "@figures")) {
+        put_figures(page);
     } else if (begins(line, MARK "@pages")) {
         put_pages(page);
     } else if (begins(line, MARK "@")) {

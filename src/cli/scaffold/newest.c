@@ -63,9 +63,8 @@ int ggs_newest_find(char path[PATH_MAX], struct ggs_error * error) {
     }
     free(candidates);
     if (path[0] != '\0') return 0;
-    return ggs_fail(
-        error, GGS_ABSENT,
-        "there is no recording in %s%s that holds something; name a directory, or record one: ggscope run -m "
-        "MODEL.gguf -p \"Once upon a time\" -n 16",
-        folder[0] == '/' ? "" : "./", folder);
+    return ggs_fail(error, GGS_ABSENT,
+                    "there is no recording with data in %s%s; name a directory, or record one: ggscope run -m "
+                    "MODEL.gguf -p \"Once upon a time\" -n 16",
+                    folder[0] == '/' ? "" : "./", folder);
 }

@@ -136,7 +136,7 @@ static void check_operands(const struct parsing * parsing, struct argp_state * s
     const struct ggs_verb * verb  = parsing->verb;
     struct ggs_input *      input = parsing->input;
     if (input->n > verb->most && verb->most > 3) // a list
-        argp_error(state, "it takes at most %u, and these are %zu: %s", verb->most, (size_t) input->n, verb->operands);
+        argp_error(state, "it takes at most %u arguments, not %zu: %s", verb->most, (size_t) input->n, verb->operands);
     else if (input->n > verb->most)
         argp_error(state, "unexpected argument '%s'", input->paths[verb->most]);
     if (input->n < verb->least) argp_error(state, "missing argument: %s", verb->operands);

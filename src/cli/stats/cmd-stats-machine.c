@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 #include "cli/stats/cmd-stats.h"
 
@@ -61,7 +61,7 @@ static void print_off_cpu(const struct ggs_off_cpu_totals * off) {
     enum { OPS = 4 };
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH], who[128];
     if (!off->recorded || off->run_ns == 0) return;
-    printf("off CPU   a thread that others needed had no CPU in %s of %s (%s)\n",
+    printf("off CPU   a thread that was waited for had no CPU in %s of %s (%s)\n",
            ggs_format_nanoseconds(a, off->lost_ns), ggs_format_nanoseconds(b, off->run_ns),
            ggs_format_percent(c, off->lost_ns, off->run_ns));
     if (off->lost_ns < off->run_ns / 100) return;
@@ -70,9 +70,9 @@ static void print_off_cpu(const struct ggs_off_cpu_totals * off) {
         printf("%s%s %s", i > 0 ? ", " : "", off->by_op[i].name, ggs_format_nanoseconds(a, off->by_op[i].lost_ns));
     putchar('\n');
     if (!off->others_seen)
-        puts("          who ran instead was not seen: that takes root");
+        puts("          which program ran instead was not recorded: that takes root");
     else if (ggs_off_cpu_who(off, who, sizeof(who))[0] != '\0')
-        printf("          instead ran %s\n", who);
+        printf("          the CPU went first to %s\n", who);
     if (off->lost_events > 0)
         printf("          %s switches were lost: the kernel had no room for them\n",
                ggs_format_count(a, off->lost_events));
@@ -167,8 +167,7 @@ static void print_residency(const struct ggs_stats * stats) {
     const struct ggs_resident *      ended  = ggs_resident_last(list, GGS_MOMENT_END);
     struct tokens                    tokens = sum_up(list);
     char a[GGS_NUMBER_LENGTH], b[GGS_NUMBER_LENGTH], c[GGS_NUMBER_LENGTH], d[GGS_NUMBER_LENGTH];
-    if (strcmp(stats->conditions.residency, "none") == 0)
-        puts("resident  nothing to tell: no file of the model was mapped");
+    if (strcmp(stats->conditions.residency, "none") == 0) puts("resident  unknown: no file of the model was mapped");
     if (list->n == 0) return;
     printf("resident  of %s of files%s\n", ggs_format_bytes(a, list->bytes),
            strcmp(stats->conditions.residency, "pagemap") == 0 ? ", where the program itself has them mapped" : "");

@@ -59,7 +59,7 @@ int stats_roofline_text(const struct ggs_roofline * roofline, const struct ggs_r
                ggs_format_count(a, rates->threads), rates->threads == 1 ? "" : "s");
     else
         puts(
-            "limits    not known: ggscope stats --probe measures them here, ggscope doctor --bandwidth for recordings to come\n");
+            "limits    not known: ggscope stats --probe measures them here, ggscope doctor --bandwidth for later recordings\n");
     ggs_table_columns(table,
                       "phase|op|component|>ops|>wall|>GB/s|>of limit|>Gflop/s|>of limit|>flop/byte|>uneven|>barrier");
     bool above = false;

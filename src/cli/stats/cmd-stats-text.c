@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/system/terminal.h"
 #include "base/table.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 #include "cli/stats/cmd-stats.h"
 #include "trace/schema.h"
@@ -45,7 +45,7 @@ static int print_groups(const struct ggs_stats * stats, enum ggs_by by) {
     bool                      bytes = groups->has_bytes, above = false;
     for (uint64_t i = 0; i < groups->n; i++) all += groups->group[i].wall_ns;
     if (by == GGS_BY_KERNEL && groups->n == 0) {
-        puts("no kernels were recorded: CUDA tells them, if libcupti is there");
+        puts("no kernels were recorded: only CUDA has them, with libcupti");
         ggs_table_free(table);
         return 0;
     }
@@ -179,17 +179,21 @@ static void print_processes(const struct ggs_process_list * list) {
         putchar('\n');
     }
     for (uint64_t i = 0; i < list->n_links; i++) print_link(list, &list->link[i]);
+    // Without graphs sent from one to another there is no client, no server and no wire.
+    bool linked = list->n_links > 0;
     const struct {
         const char * name;
         uint64_t     ns;
-    } parts[] = {{"client computes", list->client_compute_ns},
-                 {"server computes", list->server_compute_ns},
-                 {"on the wire", list->wire_ns},
-                 {"idle", list->idle_ns}};
+        bool         shown;
+    } parts[] = {{"client computes", list->client_compute_ns, linked},
+                 {linked ? "server computes" : "computing", list->server_compute_ns, true},
+                 {"on the wire", list->wire_ns, linked},
+                 {"idle", list->idle_ns, true}};
     printf("time      of %s from the first step to the last\n", ggs_format_nanoseconds(a, list->wall_ns));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        printf("            %-16s %10s %8s\n", parts[i].name, ggs_format_nanoseconds(a, parts[i].ns),
-               ggs_format_percent(b, parts[i].ns, list->wall_ns));
+        if (parts[i].shown)
+            printf("            %-16s %10s %8s\n", parts[i].name, ggs_format_nanoseconds(a, parts[i].ns),
+                   ggs_format_percent(b, parts[i].ns, list->wall_ns));
 }
 
 // An estimate is never a row of the table of recorded times.

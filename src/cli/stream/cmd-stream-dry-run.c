@@ -116,7 +116,7 @@ static int forecast_model(const char * path, uint64_t memory, uint64_t context, 
 static void print_recording(const struct ggs_paging * p) {
     char     a[2][GGS_NUMBER_LENGTH];
     uint64_t uses = ggs_paging_demand(p);
-    printf("The model has %s, of which ops read %s per token. Memory is beside what the engine takes.\n",
+    printf("The model has %s, of which ops read %s per token. Memory that the engine needs is not included.\n",
            ggs_format_bytes(a[0], p->model_bytes), ggs_format_bytes(a[1], uses));
     if (isnan(p->speed.disk_bytes_per_second)) puts("The speed of the disk was not recorded (record with --io).");
     print_head();
@@ -174,12 +174,15 @@ static uint64_t context_of(char * const * words) {
     return CONTEXT;
 }
 
+const char * ggs_stream_dry_run_model(char * const * words) {
+    size_t length = strlen(words[0]);
+    return length > 5 && strcmp(words[0] + length - 5, ".gguf") == 0 ? words[0] : ggs_recording_find_model(words);
+}
+
 int ggs_stream_dry_run(char * const * words, uint64_t memory, struct ggs_error * error) {
     struct stat  status;
-    const char * model  = ggs_recording_find_model(words);
-    size_t       length = strlen(words[0]);
+    const char * model = ggs_stream_dry_run_model(words);
     if (memory == 0) memory = memory_left();
-    if (length > 5 && strcmp(words[0] + length - 5, ".gguf") == 0) model = words[0];
     if (model != NULL) return forecast_model(model, memory, context_of(words), error);
     if (stat(words[0], &status) == 0 && S_ISDIR(status.st_mode)) return forecast_recording(words[0], memory, error);
     return ggs_fail(error, GGS_USAGE,

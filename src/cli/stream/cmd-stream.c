@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/scaffold/summary.h"
+#include "cli/scaffold/recording-summary.h"
 #include "cli/scaffold/verb.h"
 #include "record/inspect/program.h"
-#include "record/launch/environment.h"
+#include "record/launch/child-environment.h"
 #include "record/launch/streaming.h"
 #include "record/memory/limit.h"
 #include "record/recording.h"
@@ -64,13 +64,15 @@ static void check(const void * arguments, struct argp_state * state) {
     const struct request *       request = arguments;
     const struct ggs_recording * r       = &request->recording;
     const char *                 name    = request->record ? NULL : option_of_recording(r);
+    const char *                 misuse  = ggs_recording_misuse(r);
     if (name != NULL) argp_error(state, "%s needs --record", name);
+    if (misuse != NULL) argp_error(state, "%s", misuse);
     if (r->prove) argp_error(state, "--prove watches the mapping, which a streamed program does not read");
 }
 
 // Executes the command with `prefix` in front. Returns only on failure.
-static int execute(const char * path, char ** command, const char ** prefix, const struct ggs_environment * environment,
-                   struct ggs_error * error) {
+static int execute(const char * path, char ** command, const char ** prefix,
+                   const struct ggs_child_environment * environment, struct ggs_error * error) {
     size_t n = 0, m = 0;
     if (prefix[0] == NULL) {
         execve(path, command, environment->entries);
@@ -90,22 +92,22 @@ static int execute(const char * path, char ** command, const char ** prefix, con
 
 // The program replaces this process, with its own input, output, signals and exit status.
 static int become(const struct request * request, struct ggs_error * error) {
-    struct ggs_program     program;
-    struct ggs_environment environment = {0};
-    struct ggs_error       reason;
-    bool                   only_warn;
-    char **                command                  = request->recording.command;
-    const char *           prefix[GGS_LIMIT_PREFIX] = {NULL};
-    int                    status                   = ggs_program_find(&program, command[0], error);
+    struct ggs_program           program;
+    struct ggs_child_environment environment = {0};
+    struct ggs_error             reason;
+    bool                         only_warn;
+    char **                      command                  = request->recording.command;
+    const char *                 prefix[GGS_LIMIT_PREFIX] = {NULL};
+    int                          status                   = ggs_program_find(&program, command[0], error);
     if (status != 0) return status;
     if (ggs_program_check(&program, &only_warn, &reason) != 0 && !only_warn)
         return ggs_fail(error, reason.status, "%s", reason.text);
-    ggs_environment_copy(&environment, environ);
+    ggs_child_environment_copy(&environment, environ);
     status = ggs_streaming_prepare(&request->recording.streaming, &environment, error);
     if (status == 0 && request->recording.memory.bytes != 0)
         status = ggs_limit_enter(request->recording.memory.bytes, prefix, error);
     if (status == 0) status = execute(program.path, command, prefix, &environment, error);
-    ggs_environment_release(&environment);
+    ggs_child_environment_release(&environment);
     return status;
 }
 
@@ -114,7 +116,8 @@ static int stream(void * arguments, struct ggs_trace * traces, struct ggs_error 
     (void) traces;
     request->recording.command         = request->input.paths;
     request->recording.streaming.quiet = request->recording.quiet;
-    int status                         = ggs_recording_resolve(&request->recording, error);
+    if (request->dry_run) request->recording.model = ggs_stream_dry_run_model(request->input.paths);
+    int status = ggs_recording_resolve(&request->recording, error);
     if (status != 0) return status;
     if (request->dry_run) {
         const struct ggs_recording * r = &request->recording;

@@ -134,7 +134,7 @@ static int read_study(struct arguments * arguments, struct ggs_study * study, st
     bool         is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     snprintf(plan, sizeof(plan), is_folder ? "%s/study.json" : "%s", path);
     if (is_folder && stat(plan, &info) != 0)
-        return ggs_fail(error, GGS_USAGE, "%s is no study: it has no study.json", path);
+        return ggs_fail(error, GGS_USAGE, "%s is not a study: it has no study.json", path);
     study->repeat = 5, study->seed = 1;
     int status = ggs_study_read(study, plan, error);
     if (status != 0) return status;

@@ -102,6 +102,18 @@ static int find_op(const char * name) {
     return -1;
 }
 
+// Makes the output of node `i`: a tensor, or the source that it writes into. NULL if that source
+// has another shape.
+static struct ggml_tensor * make_output(const struct ggs_op_file * file, struct ggml_context * context, unsigned i,
+                                        struct ggml_tensor ** sources, enum ggml_type type, const int64_t * ne) {
+    KEY(into_key, "op.%u.into", i);
+    int64_t into = number_of(file, into_key);
+    if (into < 0) return ggml_new_tensor(context, type, 4, ne);
+    struct ggml_tensor * source = into < GGML_MAX_SRC ? sources[into] : NULL;
+    if (source == NULL || source->type != type || memcmp(source->ne, ne, sizeof(source->ne)) != 0) return NULL;
+    return ggml_view_tensor(context, source);
+}
+
 static int build_node(const struct ggs_op_file * file, struct ggml_context * context, struct ggs_op_graph * graph,
                       unsigned i, struct ggs_error * error) {
     KEY(op_key, "op.%u.op", i);
@@ -116,20 +128,23 @@ static int build_node(const struct ggs_op_file * file, struct ggml_context * con
         return ggs_fail(error, GGS_UNSUPPORTED, "this engine has no op %s",
                         text_of(file, op_key) == NULL ? "of that name" : text_of(file, op_key));
     if (!is_type(type) || !is_shape(ne, (enum ggml_type) type) || params == NULL) return damaged(file, ne_key, error);
-    struct ggml_tensor * node = ggml_new_tensor(context, (enum ggml_type) type, 4, ne);
-    node->op                  = (enum ggml_op) op;
-    memcpy(node->op_params, params, sizeof(node->op_params));
+    struct ggml_tensor * sources[GGML_MAX_SRC] = {NULL};
     for (unsigned s = 0; s < GGML_MAX_SRC; s++) {
         KEY(key, "op.%u.src.%u", i, s);
         const char * from = text_of(file, key);
         unsigned     other;
         if (from == NULL) continue;
         if (sscanf(from, "node.%u", &other) == 1 && other < i)
-            node->src[s] = graph->nodes[other];
+            sources[s] = graph->nodes[other];
         else
-            node->src[s] = make_source(file, context, graph, key);
-        if (node->src[s] == NULL) return damaged(file, key, error);
+            sources[s] = make_source(file, context, graph, key);
+        if (sources[s] == NULL) return damaged(file, key, error);
     }
+    struct ggml_tensor * node = make_output(file, context, i, sources, (enum ggml_type) type, ne);
+    if (node == NULL) return damaged(file, ne_key, error);
+    node->op = (enum ggml_op) op;
+    memcpy(node->op_params, params, sizeof(node->op_params));
+    memcpy(node->src, sources, sizeof(node->src));
     graph->nodes[i] = node;
     return 0;
 }

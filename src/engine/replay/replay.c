@@ -187,9 +187,9 @@ static void print_text(const struct ggs_op_file * file, const struct result * re
         print_distance("against the recording", &results[i].recorded);
         print_distance("against the CPU", &results[i].cpu);
         if (results[i].others > 0)
-            printf("  %llu repeats came out differently: a race\n", (unsigned long long) results[i].others);
+            printf("  %llu repeats have another result: a race\n", (unsigned long long) results[i].others);
     }
-    if (alone) printf("the op alone is right: look for who overwrites it\n");
+    if (alone) printf("the op itself is right: something overwrites its result\n");
 }
 
 // If the results agree with each other but not with the recording, the recorded output was
@@ -281,9 +281,9 @@ int ggs_replay_main(int argc, char ** argv) {
     static const struct argp argp = {.options  = options,
                                      .parser   = parse,
                                      .args_doc = "FILE",
-                                     .doc = "Computes an op that ggscope extract wrote on every backend there is, and "
-                                            "compares with the recording and with the CPU. Exit 1 if they differ by "
-                                            "more than rounding."};
+                                     .doc = "Compute an op that ggscope extract wrote on every available backend, and "
+                                            "compare the results with the recording and with the CPU. Exit 1 if they "
+                                            "differ by more than rounding."};
     struct options           o    = {.repeat = 1};
     static struct ggs_engine engine;
     struct ggs_error         error = {0};

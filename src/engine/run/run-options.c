@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/options/spelling.h"
-#include "engine/options.h"
+#include "engine/runner-options.h"
 
 #include "ggml.h"
 
@@ -102,6 +102,14 @@ static uint32_t number_of(const struct parse * parse, enum ggs_runner_option opt
     return ggs_parse_i64(parse->values[option], 0, UINT32_MAX, &number) ? (uint32_t) number : otherwise;
 }
 
+// Without -t the number is that of LLAMA_ARG_THREADS, as for the programs of llama.cpp.
+static void read_environment(struct parse * parse) {
+    const char * threads = getenv("LLAMA_ARG_THREADS");
+    if (parse->values[GGS_RUN_THREADS] != NULL || threads == NULL || threads[0] == '\0') return;
+    parse->status                  = ggs_runner_check(GGS_RUN_THREADS, "LLAMA_ARG_THREADS", threads, parse->error);
+    parse->values[GGS_RUN_THREADS] = threads;
+}
+
 int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** argv, struct ggs_error * error) {
     struct parse  parse  = {.error = error};
     const char ** values = parse.values;
@@ -110,6 +118,7 @@ int ggs_run_options_parse(struct ggs_run_options * options, int argc, char ** ar
         exit(2); // like argp
     }
     parse_command_line(&parse, argc, argv);
+    if (parse.status == GGS_OK) read_environment(&parse);
     if (parse.status < 0) return parse.status;
     float likely = values[GGS_RUN_SEED] != NULL ? 0.8f : 0;
     *options     = (struct ggs_run_options){

@@ -60,7 +60,7 @@ static const struct layout * find(int type) {
     return NULL;
 }
 
-bool ggs_synth_block_known(int type) {
+bool ggs_synth_block_supported(int type) {
     return find(type) != NULL;
 }
 

@@ -11,4 +11,4 @@
 // Makes a block of a type out of random bytes. False, without changes, for an unsupported type.
 bool ggs_synth_block(int type, uint8_t * block, double deviation);
 // True if the type is supported.
-bool ggs_synth_block_known(int type);
+bool ggs_synth_block_supported(int type);

@@ -74,7 +74,7 @@ static int measure(struct ggs_synth_tensor * tensor, struct ggs_error * error) {
     if (!fits(tensor, tensor->type)) {
         return ggs_fail(
             error, GGS_USAGE,
-            "%s cannot be %s: its rows of %llu values are no multiple of the block of %lld: change widths or --types",
+            "%s cannot be %s: its rows of %llu values are not a multiple of the block of %lld: change widths or --types",
             tensor->name, ggml_type_name(type), (unsigned long long) tensor->shape[0],
             (long long) ggml_blck_size(type));
     }

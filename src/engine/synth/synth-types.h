@@ -3,6 +3,7 @@
 //     q4_k                                    everything
 //     default=q4_k,output=q6_k,attn_v=q6_k    by component, the middle part of a tensor's name
 //     output=f16                              the default mix, except for the output
+//
 // A tensor without a given type gets the default mix: q4_k, with q6_k for the output and for attn_v
 // and ffn_down of every second layer. Rows that are not a multiple of 256 get q4_0 or q8_0, and
 // those that are not a multiple of 32 get f16. Norms, biases and routers are always f32. `default`

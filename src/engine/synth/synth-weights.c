@@ -88,7 +88,7 @@ static void fill_with_blocks(struct ggs_synth_pool * pool, uint64_t seed) {
 // uniform here.
 static int fill_pool(struct ggs_synth_pool * pool, uint64_t seed, struct ggs_error * error) {
     enum ggml_type type = (enum ggml_type) pool->type;
-    if (ggs_synth_block_known(pool->type)) {
+    if (ggs_synth_block_supported(pool->type)) {
         fill_with_blocks(pool, seed);
         return 0;
     }

@@ -9,7 +9,7 @@
 #include "engine/synth/synth-shape.h"
 #include "engine/synth/synth-types.h"
 #include "engine/synth/synth-write.h"
-#include "engine/synth/vocabulary.h"
+#include "engine/synth/vocabulary-files.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -34,22 +34,23 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "where to write the model (required)", 1},
-    {"force", OPT_FORCE, NULL, 0, "replace files that exist", 1},
-    {"split", OPT_SPLIT, "N", 0, "write N files, FILE-00001-of-0000N.gguf and so on", 1},
-    {"arch", OPT_ARCH, "NAME", 0, "llama (default), gpt2, gemma3, qwen3moe (default of moe) or deepseek2", 2},
-    {"layers", OPT_LAYERS, "N", 0, "number of layers", 2},
-    {"embd", OPT_EMBD, "N", 0, "values of an embedding", 2},
-    {"ff", OPT_FF, "N", 0, "width of the feed-forward net, or of one expert", 2},
-    {"heads", OPT_HEADS, "N", 0, "attention heads", 2},
-    {"kv-heads", OPT_KV_HEADS, "N", 0, "heads of the KV cache", 2},
-    {"experts", OPT_EXPERTS, "N", 0, "experts per layer, 0 for none", 2},
-    {"experts-used", OPT_EXPERTS_USED, "N", 0, "experts that each token uses", 2},
+    {"output", 'o', "FILE", 0, "Write the model to FILE (required)", 1},
+    {"force", OPT_FORCE, NULL, 0, "Replace existing files", 1},
+    {"split", OPT_SPLIT, "N", 0, "Write N files, FILE-00001-of-0000N.gguf and so on", 1},
+    {"arch", OPT_ARCH, "NAME", 0, "Architecture: llama (default), gpt2, gemma3, qwen3moe (default of moe) or deepseek2",
+     2},
+    {"layers", OPT_LAYERS, "N", 0, "Number of layers", 2},
+    {"embd", OPT_EMBD, "N", 0, "Values of an embedding", 2},
+    {"ff", OPT_FF, "N", 0, "Width of the feed-forward net, or of one expert", 2},
+    {"heads", OPT_HEADS, "N", 0, "Attention heads", 2},
+    {"kv-heads", OPT_KV_HEADS, "N", 0, "Heads of the KV cache", 2},
+    {"experts", OPT_EXPERTS, "N", 0, "Experts per layer (0: none)", 2},
+    {"experts-used", OPT_EXPERTS_USED, "N", 0, "Experts that each token uses", 2},
     {"types", OPT_TYPES, "SPEC", 0,
-     "tensor types: TYPE, or COMPONENT=TYPE,... where COMPONENT is the middle of a tensor's name or 'default'", 3},
-    {"seed", OPT_SEED, "S", 0, "another seed gives other weights (default 1)", 3},
-    {"vocab", OPT_VOCAB, "FILE", 0, "a GGUF whose tokenizer the model gets", 4},
-    {"engine", OPT_ENGINE, "DIR", 0, "the llama.cpp libraries to use", 4},
+     "Tensor types: TYPE, or COMPONENT=TYPE,... where COMPONENT is the middle of a tensor's name or 'default'", 3},
+    {"seed", OPT_SEED, "S", 0, "Another seed gives other weights (1)", 3},
+    {"vocab", OPT_VOCAB, "FILE", 0, "Take the tokenizer of this GGUF", 4},
+    {"engine", OPT_ENGINE, "DIR", 0, "Use the llama.cpp libraries in DIR", 4},
     {0},
 };
 

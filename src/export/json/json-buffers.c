@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "export/facts.h"
 #include "export/formats.h"
-#include "export/json/json.h"
+#include "export/json/json-format.h"
+#include "export/metadata.h"
 
 enum { NO_LAYER = 65535, NAME_LENGTH = 160 };
 

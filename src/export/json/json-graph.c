@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "export/json/json.h"
+#include "export/json/json-format.h"
 
 // Ids are node_0, node_1, ... for computed tensors and leaf_0, leaf_1, ... for weights and inputs.
 struct ids {

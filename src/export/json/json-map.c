@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/search.h"
 #include "base/system/file.h"
-#include "export/json/json.h"
+#include "export/json/json-format.h"
 #include "gguf/gguf-entry.h"
 #include "gguf/gguf-map.h"
 

@@ -10,7 +10,7 @@
 #include "analyze/experts/choices.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "export/json/json.h"
+#include "export/json/json-format.h"
 
 struct open_step {
     struct ggs_step         step;

@@ -1,7 +1,7 @@
 // Tables as Parquet files: flat columns, one row group at a time in memory.
 //
-//     "PAR1" | row group: column chunk, column chunk, ... | row group ... | footer | footer's
-//         length | "PAR1"
+//     file         = "PAR1" | row group ... | footer | length of the footer | "PAR1"
+//     row group    = column chunk ...
 //     column chunk = dictionary page (texts) | data page; each a header, then zstd
 //
 // Integers and timestamps are DELTA_BINARY_PACKED, texts RLE_DICTIONARY, reals and booleans PLAIN.

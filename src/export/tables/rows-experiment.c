@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "export/facts.h"
+#include "export/metadata.h"
 #include "export/tables/tables.h"
 
 struct experiment_row {
@@ -27,7 +27,7 @@ static void start_of(struct ggs_export * export, const void * const * parts, str
 static void peak_of(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
     const struct experiment_row * row = parts[0];
     cell->integer                     = (int64_t) row->conditions.memory_peak;
-    if (cell->integer == 0) cell->null = !ggs_facts_number(export->facts, "machine.resident_peak", &cell->integer);
+    if (cell->integer == 0) cell->null = !ggs_metadata_number(export->facts, "machine.resident_peak", &cell->integer);
 }
 
 static void others_of(struct ggs_export * export, const void * const * parts, struct ggs_cell * cell) {
@@ -76,7 +76,7 @@ static const struct ggs_table_field experiment[] = {
     {"memory_peak_bytes", GGS_CELL_INTEGER, GGS_CALL_OR_NONE(peak_of),
      "the most that the program had resident; with a limit also the page cache that it filled"},
     {"cold", GGS_CELL_BOOLEAN, GGS_MEMBER(0, struct experiment_row, conditions.cold),
-     "the model was dropped from the page cache first"},
+     "the model was dropped from the page cache before the start"},
     {"read_bytes", GGS_CELL_INTEGER, GGS_FACT("machine.read_bytes"), "that the program caused to be read from disks"},
     {"weights_mapped_bytes", GGS_CELL_INTEGER, GGS_MEMBER(0, struct experiment_row, places.mapped),
      "weights that ops read from the mapped file"},
@@ -122,12 +122,12 @@ static const struct ggs_table_field experiment[] = {
     {"load_end", GGS_CELL_REAL, GGS_FACT("conditions.load_end"), "when it had ended"},
 };
 
-static void command_of(const struct ggs_facts * facts, struct ggs_text * text) {
+static void command_of(const struct ggs_metadata * facts, struct ggs_text * text) {
     struct ggs_json json;
     const char *    word;
     ggs_json_init(&json, ggs_json_to_text, text, false);
     ggs_json_array(&json, NULL);
-    for (size_t i = 0; (word = ggs_facts_command(facts, i)) != NULL; i++) ggs_json_string(&json, NULL, word);
+    for (size_t i = 0; (word = ggs_metadata_command(facts, i)) != NULL; i++) ggs_json_string(&json, NULL, word);
     ggs_json_end(&json);
     ggs_json_finish(&json);
 }
@@ -154,7 +154,7 @@ static int produce_experiment(const struct ggs_sink * sink, struct ggs_error * e
     struct ggs_export * export    = sink->export;
     struct ggs_text       command = {0}, notes = {0};
     struct experiment_row row = {.id      = export->id,
-                                 .prompt  = ggs_facts_prompt(export->facts),
+                                 .prompt  = ggs_metadata_prompt(export->facts),
                                  .warning = export->warning[0] == '\0' ? NULL : export->warning};
     command_of(export->facts, &command);
     notes_of(export->directory, &notes);

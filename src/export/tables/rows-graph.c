@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "export/tables/tables.h"
 
-// Calls `see` for each graph with its base resolved.
+// Calls `visit` for each graph with its base resolved.
 static int each_graph(const struct ggs_sink * sink,
-                      int (*see)(const struct ggs_sink * sink, const struct ggs_graph * graph, void * state,
-                                 struct ggs_error * error),
+                      int (*visit)(const struct ggs_sink * sink, const struct ggs_graph * graph, void * state,
+                                   struct ggs_error * error),
                       void * state, struct ggs_error * error) {
     struct ggs_cursor *  cursor = NULL;
     struct ggs_graph_row row;
@@ -17,7 +17,7 @@ static int each_graph(const struct ggs_sink * sink,
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
         const struct ggs_graph * graph;
         status = ggs_trace_graph(&sink->export->trace, row.graph, &graph, error);
-        if (status == 0) status = see(sink, graph, state, error);
+        if (status == 0) status = visit(sink, graph, state, error);
     }
     ggs_cursor_close(cursor);
     return status;

@@ -88,8 +88,7 @@ const struct ggs_flat_table ggs_table_off_cpu = {
 static const struct ggs_table_field block_requests[] = {
     {"block_request", GGS_CELL_INTEGER, NUMBER, "number, from 0, in order of time"},
     {"begin_ns", GGS_CELL_INTEGER, REQUEST(begin_ns), "issued to the disk"},
-    {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns),
-     "until it was completed; 0 if the kernel did not tell of that"},
+    {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns), "until completion; 0 if that was not seen"},
     {"device", GGS_CELL_TEXT, {.from = GGS_FROM_CHARS, .part = 2}, "the disk, as major:minor"},
     {"sector", GGS_CELL_INTEGER, REQUEST(sector), "on the disk, of 512 bytes"},
     {"bytes", GGS_CELL_INTEGER, REQUEST(bytes), "asked for; a request over several pieces of files has a row for each"},
@@ -198,7 +197,7 @@ static const struct ggs_table_field streamed[] = {
     {"hits", GGS_CELL_INTEGER, STREAMED(hits), "experts that were in memory when they were chosen"},
     {"misses", GGS_CELL_INTEGER, STREAMED(misses), "experts that were not"},
     {"predicted", GGS_CELL_INTEGER, STREAMED(predicted), "experts that were read early"},
-    {"predicted_used", GGS_CELL_INTEGER, STREAMED(predicted_used), "hits that are owed to that"},
+    {"predicted_used", GGS_CELL_INTEGER, STREAMED(predicted_used), "hits among these"},
     {"wait_ns", GGS_CELL_INTEGER, STREAMED(wait_ns), "how long the op waited for the disk"},
 };
 

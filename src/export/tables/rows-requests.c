@@ -49,8 +49,8 @@ static const struct ggs_table_field requests[] = {
     {"duration_ns", GGS_CELL_INTEGER, REQUEST(duration_ns), "begin to end"},
     {"time_to_first_ns", GGS_CELL_INTEGER, REQUEST_NONE(time_to_first_ns), "begin to first output"},
     {"ns_per_token", GGS_CELL_INTEGER, REQUEST_NONE(ns_per_token), "of generated tokens after the first"},
-    {"compute_ns", GGS_CELL_INTEGER, REQUEST(compute_ns), "of the decodes that it took part in"},
-    {"wait_ns", GGS_CELL_INTEGER, REQUEST(wait_ns), "between these decodes"},
+    {"compute_ns", GGS_CELL_INTEGER, REQUEST(compute_ns), "time of the decodes that it took part in"},
+    {"wait_ns", GGS_CELL_INTEGER, REQUEST(wait_ns), "time between these decodes"},
     {"prompt_tokens", GGS_CELL_INTEGER, REQUEST(prompt_tokens), "prompt tokens that were computed"},
     {"cached_tokens", GGS_CELL_INTEGER, REQUEST(cached_tokens), "tokens before them that were in the memory already"},
     {"generated_tokens", GGS_CELL_INTEGER, REQUEST(generated_tokens), "tokens that were sampled from its outputs"},
@@ -60,8 +60,7 @@ static const struct ggs_table_field requests[] = {
      "decoded tokens whose output the program never read; null if reading was not seen"},
     {"accepted_tokens", GGS_CELL_INTEGER, REQUEST(accepted_tokens), "drafted tokens that stayed"},
     {"rejected_tokens", GGS_CELL_INTEGER, REQUEST(rejected_tokens), "drafted tokens that were taken back"},
-    {"unsettled_tokens", GGS_CELL_INTEGER, REQUEST(unsettled_tokens),
-     "drafted tokens of which it was not seen what became of them"},
+    {"unsettled_tokens", GGS_CELL_INTEGER, REQUEST(unsettled_tokens), "drafted tokens whose fate was not seen"},
     {"steps", GGS_CELL_INTEGER, REQUEST(steps), "token steps that it took part in"},
     {"decodes", GGS_CELL_INTEGER, REQUEST(decodes), "llama_decode calls that it took part in"},
     {"cells_peak", GGS_CELL_INTEGER, REQUEST(cells_peak), "cells of the memory that its sequence had at once"},
@@ -158,7 +157,7 @@ static void settle(void * owner, const struct ggs_verify * verify, const struct 
 
 static int produce_request_steps(const struct ggs_sink * sink, struct ggs_error * error) {
     struct producing           p       = {.sink = sink};
-    struct ggs_request_visitor visitor = {.see = add_step, .settle = settle, .owner = &p};
+    struct ggs_request_visitor visitor = {.step = add_step, .settle = settle, .owner = &p};
     int                        status  = ggs_requests_walk(&sink->export->trace, &visitor, error);
     if (status == 0 && p.status < 0) {
         if (error != NULL) *error = p.error;
@@ -222,7 +221,7 @@ static int count_cells(void * owner, const struct ggs_memory_change * change, co
     return 0;
 }
 
-static int see_nothing(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
+static int skip_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     (void) owner, (void) step, (void) error;
     return 0;
 }
@@ -230,7 +229,7 @@ static int see_nothing(void * owner, const struct ggs_request_step * step, struc
 static int produce_memory_changes(const struct ggs_sink * sink, struct ggs_error * error) {
     struct ggs_trace *         trace   = &sink->export->trace;
     struct counts              counts  = {.n = ggs_reader_rows(trace->reader, GGS_TABLE_MEMORY_CHANGES)};
-    struct ggs_request_visitor visitor = {.see = see_nothing, .change = count_cells, .owner = &counts};
+    struct ggs_request_visitor visitor = {.step = skip_step, .change = count_cells, .owner = &counts};
     struct ggs_cursor *        cursor  = NULL;
     struct ggs_memory_change   change;
     counts.cells = calloc(counts.n + 1, sizeof(*counts.cells));

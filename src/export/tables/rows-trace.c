@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "export/facts.h"
+#include "export/metadata.h"
 #include "export/tables/tables.h"
 #include "gguf/gguf-name.h"
 
@@ -106,7 +106,8 @@ static const char * text_of_step(const struct ggs_export * export, struct ggs_cu
     bool             known = false;
     ggs_text_clear(text);
     ggs_cursor_range(cursor, step->first_token, step->tokens);
-    while (ggs_cursor_next(cursor, &token, NULL) > 0) known |= ggs_facts_token(export->facts, token.token, text) != 0;
+    while (ggs_cursor_next(cursor, &token, NULL) > 0)
+        known |= ggs_metadata_token(export->facts, token.token, text) != 0;
     ggs_text_make_valid(text);
     return known ? ggs_text_string(text) : NULL;
 }
@@ -188,7 +189,7 @@ static int put_inputs(struct inputs * in, struct ggs_error * error) {
     for (uint64_t i = 0; status == 0 && i < in->n; i++) {
         int64_t cell = in->cells ? in->numbers.cell[i] : -1;
         ggs_text_clear(&in->text);
-        int known = ggs_facts_token(in->sink->export->facts, in->tokens[i].token, &in->text);
+        int known = ggs_metadata_token(in->sink->export->facts, in->tokens[i].token, &in->text);
         ggs_text_make_valid(&in->text);
         const char * words = known ? ggs_text_string(&in->text) : NULL;
         status             = in->text.failed ? ggs_fail_memory(error)
@@ -275,7 +276,7 @@ static const struct ggs_table_field tensors[] = {
     {"view", GGS_CELL_INTEGER, TENSOR_0(view), "the tensor that it is a view of"},
     {"view_offset", GGS_CELL_INTEGER, TENSOR_WITH(view_offset, view), "where it begins in that tensor"},
     {"packed_bytes", GGS_CELL_INTEGER, TENSOR_0(packed_bytes),
-     "what it takes in a layout of the buffer's own (AMX); null: as many bytes as its type and shape say"},
+     "its size in a layout of the buffer's own (AMX); null: as its type and shape say"},
 };
 
 static int produce_tensors(const struct ggs_sink * sink, struct ggs_error * error) {

@@ -2,17 +2,17 @@
 #include "analyze/experts/choices.h"
 #include "export/tables/tables.h"
 
-// Calls `see` for each run of the walk.
+// Calls `visit` for each run of the walk.
 static int each_run(const struct ggs_sink * sink,
-                    int (*see)(const struct ggs_sink * sink, struct ggs_walk * walk, void * state,
-                               struct ggs_error * error),
+                    int (*visit)(const struct ggs_sink * sink, struct ggs_walk * walk, void * state,
+                                 struct ggs_error * error),
                     void * state, struct ggs_error * error) {
     struct ggs_walk * walk;
     int               status = ggs_export_walk(sink->export, &walk, error);
     if (status < 0) return status;
     walk->with_opaque = true;
     while ((status = ggs_walk_run(walk, error)) > 0) {
-        status = see(sink, walk, state, error);
+        status = visit(sink, walk, state, error);
         if (status < 0) break;
         ggs_export_step(sink->export);
     }
@@ -63,7 +63,7 @@ static const struct ggs_table_field ops[] = {
     {"bytes_read", GGS_CELL_INTEGER, OP(bytes_read),
      "all operands that it reads: exact rows and experts if it is sparse"},
     {"bytes_written", GGS_CELL_INTEGER, OP(bytes_written), "of its result"},
-    {"bytes_disk", GGS_CELL_INTEGER, OP(bytes_disk), "how much of both lies in mapped files"},
+    {"bytes_disk", GGS_CELL_INTEGER, OP(bytes_disk), "part of both that lies in mapped files"},
     {"cut", GGS_CELL_BOOLEAN, OP(cut), "some thread's end was not seen"},
 };
 
@@ -160,7 +160,8 @@ static const struct ggs_table_field op_runs[] = {
     {"fused", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_FUSED), "computed together with nodes that follow"},
     {"extra", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_EXTRA),
      "computed by an extra buffer type (repacked weights, AMX)"},
-    {"end_bound", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_END_BOUND), "the end was not seen: it is this or before"},
+    {"end_bound", GGS_CELL_BOOLEAN, OP_RUN_IS(GGS_OP_RUN_END_BOUND),
+     "the end was not seen: it is at this time or earlier"},
     {"submit_ns", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(1, struct ggs_op_run, submit_ns),
      "when the host handed it to the device; null on the CPU"},
 };

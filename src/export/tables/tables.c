@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "export/facts.h"
+#include "export/metadata.h"
 #include "export/workers.h"
 
 static const struct ggs_flat_table * const tables[] = {
@@ -140,13 +140,13 @@ static void fill(struct ggs_export * export, const struct ggs_table_field * fiel
             break;
         case GGS_FROM_FACT:
             if (field->type == GGS_CELL_TEXT) {
-                set_text(cell, ggs_facts_text(export->facts, value->fact));
+                set_text(cell, ggs_metadata_text(export->facts, value->fact));
             } else if (field->type == GGS_CELL_REAL) {
-                cell->null = !ggs_facts_real(export->facts, value->fact, &cell->real);
+                cell->null = !ggs_metadata_real(export->facts, value->fact, &cell->real);
             } else if (field->type == GGS_CELL_BOOLEAN) {
-                cell->null = !ggs_facts_boolean(export->facts, value->fact, &cell->integer);
+                cell->null = !ggs_metadata_boolean(export->facts, value->fact, &cell->integer);
             } else {
-                cell->null = !ggs_facts_number(export->facts, value->fact, &cell->integer);
+                cell->null = !ggs_metadata_number(export->facts, value->fact, &cell->integer);
             }
             break;
     }

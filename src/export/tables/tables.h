@@ -6,8 +6,7 @@
 //
 //     static const struct ggs_table_field fields[] = {
 //         {"run", INTEGER, GGS_MEMBER(0, struct ggs_run, run), "graph run, from 1"},
-//         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step:
-//             tokens.token"},
+//         {"token", INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_run, step), "token step"},
 //     };
 //     ggs_sink_put(sink, (const void *[]){&run}, error);
 //

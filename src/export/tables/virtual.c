@@ -121,7 +121,7 @@ static int hand_over(struct cursor * cursor) {
     return stop ? STOPPED : 0;
 }
 
-static int take_row(void * context, const struct ggs_cell * cells, struct ggs_error * error) {
+static int add_row(void * context, const struct ggs_cell * cells, struct ggs_error * error) {
     struct cursor * cursor = context;
     if (!rows_add(&cursor->scan.made, table_of(cursor)->table, cursor->columns, cells)) return ggs_fail_memory(error);
     return cursor->scan.made.n == BATCH_ROWS ? hand_over(cursor) : 0;
@@ -130,7 +130,7 @@ static int take_row(void * context, const struct ggs_cell * cells, struct ggs_er
 static void * scan_thread(void * context) {
     struct cursor * cursor = context;
     struct scan *   scan   = &cursor->scan;
-    struct ggs_sink sink   = {take_row, cursor, &cursor->export, table_of(cursor)->table, cursor->columns};
+    struct ggs_sink sink   = {add_row, cursor, &cursor->export, table_of(cursor)->table, cursor->columns};
     int             status = ggs_sink_fill(&sink, &cursor->error);
     if (status == 0 && scan->made.n > 0) status = hand_over(cursor);
     pthread_mutex_lock(&scan->lock);
@@ -158,7 +158,7 @@ static void stop_scan(struct cursor * cursor) {
 }
 
 // Receives the next batch, none at the end.
-static int take_batch(struct cursor * cursor) {
+static int receive_batch(struct cursor * cursor) {
     struct scan * scan = &cursor->scan;
     pthread_mutex_lock(&scan->lock);
     while (!scan->full && !scan->ended) pthread_cond_wait(&scan->changed, &scan->lock);
@@ -187,7 +187,7 @@ static int start_scan(struct cursor * cursor) {
     }
     cursor->scanning = true;
     cursor->rows     = &cursor->own;
-    return take_batch(cursor);
+    return receive_batch(cursor);
 }
 
 // ---- kept rows ----
@@ -339,7 +339,7 @@ static int next(sqlite3_vtab_cursor * base) {
     struct cursor * cursor = (struct cursor *) base;
     cursor->number++;
     cursor->at++;
-    return cursor->at == cursor->end && cursor->scanning ? take_batch(cursor) : SQLITE_OK;
+    return cursor->at == cursor->end && cursor->scanning ? receive_batch(cursor) : SQLITE_OK;
 }
 
 static int at_end(sqlite3_vtab_cursor * base) {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-static int own_folder(char folder[PATH_MAX], struct ggs_error * error) {
+static int program_folder(char folder[PATH_MAX], struct ggs_error * error) {
     ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
     if (length <= 0) return ggs_fail_errno(error, "cannot find out where ggscope itself is (/proc/self/exe)");
     folder[length]        = '\0';
@@ -76,7 +76,7 @@ static int find_library(char path[PATH_MAX], const char * name, struct ggs_error
                                           "../lib/aarch64-linux-gnu/ggscope",
                                           "."};
     char                      folder[PATH_MAX], candidate[PATH_MAX];
-    int                       status = own_folder(folder, error);
+    int                       status = program_folder(folder, error);
     if (status != 0) return status;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         if (snprintf(candidate, sizeof(candidate), "%s/%s/%s", folder, places[i], name) >= (int) sizeof(candidate))
@@ -98,7 +98,7 @@ int ggs_stream_library_find(char path[PATH_MAX], struct ggs_error * error) {
 
 int ggs_sibling_find(char path[PATH_MAX], const char * name, struct ggs_error * error) {
     char folder[PATH_MAX];
-    int  status = own_folder(folder, error);
+    int  status = program_folder(folder, error);
     if (status != 0) return status;
     if (snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX || access(path, X_OK) != 0)
         return ggs_fail(error, GGS_ABSENT, "%s is missing: it should be in %s; build or install ggscope again", name,

@@ -54,6 +54,7 @@ static bool file_offset(const struct ggs_elf * elf, const Elf64_Ehdr * header, u
 }
 
 static void read_segments(struct ggs_elf * elf, const Elf64_Ehdr * header) {
+    enum { CODE = PF_R | PF_X }; // a process cannot read the code of --execute-only
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
         if (!program_header(elf, header, i, &segment)) return;
@@ -63,7 +64,7 @@ static void read_segments(struct ggs_elf * elf, const Elf64_Ehdr * header) {
         } else if (segment.p_type == PT_DYNAMIC) {
             elf->dynamic         = true;
             elf->dynamic_entries = place;
-        } else if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && place.size > elf->code.size) {
+        } else if (segment.p_type == PT_LOAD && (segment.p_flags & CODE) == CODE && place.size > elf->code.size) {
             elf->code         = place;
             elf->code_address = segment.p_vaddr;
         } else if (segment.p_type == PT_GNU_EH_FRAME) {

@@ -7,7 +7,7 @@
 
 #include "base/code/patch-plan.h"
 #include "base/text.h"
-#include "record/inspect/findings.h"
+#include "record/inspect/doctor-findings.h"
 #include "record/inspect/libraries.h"
 
 // What is lost without a hook, and what remains. Other hooks are found by their prefix.
@@ -38,6 +38,8 @@ static const struct loss losses[] = {
     {"llama_get_embeddings", GGS_FINDING_WARN, "tokens",
      "a request for embeddings of one token looks like a completion"},
     {"llama_", GGS_FINDING_WARN, "tokens", "token steps are found from the graphs alone"},
+    {"ggml_graph_next_uid", GGS_FINDING_WARN, "graphs", "every graph is compared node by node, which takes microseconds"},
+    {"ggml_backend_free", GGS_FINDING_WARN, "graphs", "a backend at the address of a freed one is taken for that one"},
     {"ggml_", GGS_FINDING_WARN, "engine", "less is seen"},
 };
 
@@ -84,6 +86,13 @@ static bool called_elsewhere(const struct ggs_libraries * engine, const char * f
     return false;
 }
 
+static bool has_cpu_backend(const struct ggs_libraries * engine) {
+    for (size_t i = 0; i < engine->count; i++) {
+        if (ggs_elf_defines(&engine->items[i].elf, "ggml_backend_cpu_reg") != GGS_ELF_UNDEFINED) return true;
+    }
+    return false;
+}
+
 static void check_hook(struct ggs_findings * report, const struct ggs_libraries * engine, const char * function) {
     const struct loss * loss = loss_of(function);
     if (loss == NULL) return; // not a function of the engine
@@ -119,9 +128,13 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
     } else {
         // Releases differ: what a release lacks it does in another way, which has a hook of its
         // own.
-        bool needed = loss->level == GGS_FINDING_FAIL;
+        bool needed = loss->level == GGS_FINDING_FAIL, no_cpu = needed && !has_cpu_backend(engine);
         ggs_findings_add(report, needed ? GGS_FINDING_FAIL : GGS_FINDING_OK, loss->topic,
-                         needed ? "use a llama.cpp of 2025 or later" : NULL, "%s: not in this release%s%s", function,
+                         no_cpu   ? "add ggml's CPU backend (libggml-cpu*.so)"
+                         : needed ? "use a llama.cpp of 2025 or later"
+                                  : NULL,
+                         "%s: %s%s%s", function,
+                         no_cpu ? "not there, as ggml's CPU backend is not" : "not in this release",
                          needed ? ": " : "", needed ? loss->lost : "");
     }
     ggs_text_release(&defined.text);

@@ -15,22 +15,25 @@ bool ggs_library_is_engine(const char * name) {
     return strncmp(name, "libggml", 7) == 0 || strncmp(name, "libllama", 8) == 0;
 }
 
-int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
-    char real[PATH_MAX];
-    if (realpath(path, real) == NULL) return 0;
+int ggs_libraries_add_file(struct ggs_libraries * libraries, const char * path, const char * file) {
     for (size_t i = 0; i < libraries->count; i++) {
-        if (strcmp(libraries->items[i].path, real) == 0) return 0;
+        if (strcmp(libraries->items[i].path, path) == 0) return 0;
     }
     if (!ggs_array_reserve(libraries->items, libraries->capacity, libraries->count + 1)) return GGS_MEMORY;
     struct ggs_library * library = &libraries->items[libraries->count];
-    if (ggs_elf_open(&library->elf, real, NULL) != 0) return 0;
-    library->path = strdup(real);
+    if (ggs_elf_open(&library->elf, file, NULL) != 0) return 0;
+    library->path = strdup(path);
     if (library->path == NULL) {
         ggs_elf_close(&library->elf);
         return GGS_MEMORY;
     }
     libraries->count++;
     return 0;
+}
+
+int ggs_libraries_add(struct ggs_libraries * libraries, const char * path) {
+    char real[PATH_MAX];
+    return realpath(path, real) == NULL ? 0 : ggs_libraries_add_file(libraries, real, real);
 }
 
 static int add_folder(struct ggs_libraries * libraries, const char * folder, const char * prefix) {
@@ -98,32 +101,62 @@ static bool try_folders(char path[PATH_MAX], const char * folders, const char * 
     return false;
 }
 
+// Searches the folders that the file names, and its own, which launchers put into LD_LIBRARY_PATH.
+static bool find_near(char path[PATH_MAX], const struct ggs_elf * elf, const char * origin, const char * name) {
+    return try_folders(path, getenv("LD_LIBRARY_PATH"), origin, name) ||
+           try_folders(path, elf->runpath, origin, name) || try_folders(path, "$ORIGIN", origin, name);
+}
+
 static bool find(char path[PATH_MAX], const struct ggs_elf * elf, const char * origin, const char * name) {
-    if (try_folders(path, getenv("LD_LIBRARY_PATH"), origin, name)) return true;
-    if (try_folders(path, elf->runpath, origin, name)) return true;
-    return try_folders(path,
+    return find_near(path, elf, origin, name) ||
+           try_folders(path,
                        "/usr/local/lib:/usr/local/lib/x86_64-linux-gnu:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
                        "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib",
                        origin, name);
 }
 
-static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * origin) {
+const char * ggs_libraries_missing(const struct ggs_elf * elf, const char * origin) {
+    const char * name;
+    char         path[PATH_MAX];
+    for (size_t i = 0; (name = ggs_elf_needs(elf, i)) != NULL; i++)
+        if (ggs_library_is_engine(name) && !find(path, elf, origin, name)) return name;
+    return NULL;
+}
+
+static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * origin,
+                      unsigned depth);
+
+// Adds what another library needs, such as libwhisper.so, through which programs use ggml.
+static int add_through(struct ggs_libraries * libraries, const char * path, unsigned depth) {
+    enum { DEEPEST = 3 };
+    struct ggs_elf elf;
+    if (depth == DEEPEST || ggs_elf_open(&elf, path, NULL) != 0) return 0;
+    int status = add_direct(libraries, &elf, path, depth + 1);
+    ggs_elf_close(&elf);
+    return status;
+}
+
+static int add_direct(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * origin,
+                      unsigned depth) {
     const char * name;
     int          status = 0;
     for (size_t i = 0; status == 0 && (name = ggs_elf_needs(elf, i)) != NULL; i++) {
         char path[PATH_MAX];
-        if (ggs_library_is_engine(name) && find(path, elf, origin, name)) status = ggs_libraries_add(libraries, path);
+        if (ggs_library_is_engine(name) && find(path, elf, origin, name))
+            status = ggs_libraries_add(libraries, path);
+        else if (!ggs_library_is_engine(name) && find_near(path, elf, origin, name))
+            status = add_through(libraries, path, depth);
     }
     return status;
 }
 
 int ggs_libraries_add_needed(struct ggs_libraries * libraries, const struct ggs_elf * elf, const char * path) {
     size_t first  = libraries->count;
-    int    status = add_direct(libraries, elf, path);
+    int    status = add_direct(libraries, elf, path, 0);
     // The list grows during the loop: what a library needs is appended.
     for (size_t i = first; status == 0 && i < libraries->count; i++) {
         struct ggs_library library = libraries->items[i]; // the array may move
-        status                     = add_direct(libraries, &library.elf, library.path);
+        status                     = add_direct(libraries, &library.elf, library.path, 0);
         if (status == 0 && strncmp(ggs_file_name(library.path), "libggml", 7) == 0) {
             char folder[PATH_MAX];
             snprintf(folder, sizeof(folder), "%.*s", (int) (ggs_file_name(library.path) - library.path), library.path);

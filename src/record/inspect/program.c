@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "record/inspect/capture-library.h"
+#include "record/inspect/doctor-findings.h"
 #include "record/inspect/elf.h"
-#include "record/inspect/findings.h"
 #include "record/inspect/libraries.h"
 
 // ---- finding it ----
@@ -244,7 +244,7 @@ static bool explain_inside(const struct ggs_elf * elf, const char * path, int wa
     struct ggs_libraries capture = {0};
     char                 library[PATH_MAX];
     if (ggs_capture_library_find(library, NULL) == 0) ggs_libraries_add(&capture, library);
-    bool   inside = ggs_findings_inside(&report, &capture, elf, path);
+    bool   inside = ggs_findings_inside(&report, &capture, elf, path, path);
     size_t i      = 0;
     while (i < report.count && report.findings[i].level != GGS_FINDING_FAIL) i++;
     if (i < report.count)

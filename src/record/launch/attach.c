@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/system/clock.h"
 #include "record/inspect/capture-library.h"
+#include "record/memory/limit-group.h"
 #include "trace/spool.h"
 
 static const uint64_t PATIENCE_NS = 20000000000;
@@ -42,6 +43,18 @@ static int check_state(const struct ggs_tracee * tracee, struct ggs_error * erro
     return 0;
 }
 
+// The library and its memory count as the process's own. Beyond its limit, the kernel kills it.
+static int check_room(const struct ggs_tracee * tracee, struct ggs_error * error) {
+    enum { NEEDED = 8 << 20 }; // 2 MiB were seen, with 2 threads
+    struct ggs_limit_place group;
+    uint64_t room = ggs_limit_group_of("", tracee->pid, &group) ? ggs_limit_group_room(&group) : UINT64_MAX;
+    if (room >= NEEDED) return 0;
+    return ggs_fail(error, GGS_USAGE,
+                    "cannot attach to process %d (%s): its memory limit leaves it %llu KiB, a recording needs %d MiB, "
+                    "and the kernel would kill it; raise the limit of %s",
+                    (int) tracee->pid, tracee->name, (unsigned long long) (room >> 10), NEEDED >> 20, group.folder);
+}
+
 // The library may be loaded from an earlier attach. It is the same if its first page, which has its
 // build id, is the same.
 static bool find_loaded(struct ggs_attach * attach) {
@@ -56,7 +69,8 @@ static bool find_loaded(struct ggs_attach * attach) {
             if (!ggs_tracee_read(&attach->tracee, image.base, theirs, sizeof(theirs)) ||
                 memcmp(own, theirs, sizeof(own)) != 0)
                 continue;
-            attach->entry = ggs_image_symbol(&image, "ggscope_attach");
+            attach->entry    = ggs_image_symbol(&image, "ggscope_attach");
+            attach->block_at = ggs_image_symbol(&image, "ggscope_attach_block");
             return attach->entry != 0;
         }
     }
@@ -66,6 +80,17 @@ static bool find_loaded(struct ggs_attach * attach) {
 // A process with other mounts may not see the file, and one of another user may not read it.
 static bool sees_library(const struct ggs_attach * attach) {
     return !attach->tracee.other_root && (attach->tracee.user == geteuid() || access(attach->library, R_OK) == 0);
+}
+
+// The library goes through a file without a name, which the dynamic linker opens below /proc.
+static int open_image(struct ggs_attach * attach, struct ggs_error * error) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/root/proc/stat", (int) attach->tracee.pid);
+    if (attach->tracee.other_root && access(path, F_OK) != 0)
+        return ggs_fail(error, GGS_UNSUPPORTED,
+                        "cannot attach to process %d (%s): it has no /proc, by which it would load the capture library",
+                        (int) attach->tracee.pid, attach->tracee.name);
+    return ggs_mapping_open(&attach->image, attach->library, error);
 }
 
 static int read_command(struct ggs_attach * attach, struct ggs_error * error) {
@@ -90,15 +115,16 @@ static int read_command(struct ggs_attach * attach, struct ggs_error * error) {
 int ggs_attach_open(struct ggs_attach * attach, const char * word, struct ggs_error * error) {
     pid_t pid;
     *attach    = GGS_ATTACH_NONE;
-    int status = ggs_capture_library_find(attach->library, error);
+    int status = ggs_bootstrap_check(error);
+    if (status == 0) status = ggs_capture_library_find(attach->library, error);
     if (status == 0) status = ggs_tracee_find(word, &pid, error);
     if (status == 0) status = ggs_tracee_open(&attach->tracee, pid, error);
     if (status == 0) status = check_state(&attach->tracee, error);
+    if (status == 0) status = check_room(&attach->tracee, error);
     if (status == 0) status = ggs_c_library_find(&attach->c_library, &attach->tracee, error);
     if (status == 0) status = ggs_filter_check(&attach->tracee, error);
     if (status == 0) status = read_command(attach, error);
-    if (status == 0 && !find_loaded(attach) && !sees_library(attach))
-        status = ggs_mapping_open(&attach->image, attach->library, error);
+    if (status == 0 && !find_loaded(attach) && !sees_library(attach)) status = open_image(attach, error);
     return status;
 }
 
@@ -200,8 +226,8 @@ static int change_code(struct ggs_attach * attach, struct ggs_error * error) {
     struct ggs_quiesced          result = {0};
     if (asked == state->done || (asked != GGS_ATTACH_CODE && asked != GGS_ATTACH_CODE_BACK)) return 0;
     if (n > GGS_CODE_PLACES_MOST || !ggs_tracee_read(&attach->tracee, state->places, places, n * sizeof(*places)))
-        status = ggs_fail(error, GGS_FORMAT, "process %d (%s) names no places of its code", (int) attach->tracee.pid,
-                          attach->tracee.name);
+        status = ggs_fail(error, GGS_FORMAT, "process %d (%s) asks for changes of its code and does not say where",
+                          (int) attach->tracee.pid, attach->tracee.name);
     if (status == 0) status = ggs_quiesce(&result, &attach->tracee, places, n, asked == GGS_ATTACH_CODE_BACK, error);
     if (result.stood_ns > attach->all_stood_ns) attach->all_stood_ns = result.stood_ns;
     state->stopped = status != 0;
@@ -232,6 +258,7 @@ int ggs_attach_start(struct ggs_attach * attach, const struct ggs_attach_setting
                                       .image      = attach->image.data,
                                       .image_size = attach->image.size,
                                       .entry      = attach->entry,
+                                      .block_at   = attach->block_at,
                                       .request    = request};
     int                  result = 0, status = write_request(attach, settings, request, sizeof(request), error);
     if (status == 0) status = make_state(attach, settings->folder, error);
@@ -261,10 +288,10 @@ static bool read_signal(int signals) {
 }
 
 enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, int signals) {
-    enum { LOOK_MS = 100 };
+    enum { CHECK_MS = 100 };
     for (;;) {
         struct pollfd fds[] = {{.fd = stop, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
-        poll(fds, 2, LOOK_MS);
+        poll(fds, 2, CHECK_MS);
         if ((fds[0].revents & POLLIN) != 0) return GGS_ATTACH_WANTED;
         if ((fds[1].revents & POLLIN) != 0 && read_signal(signals)) return GGS_ATTACH_SIGNAL;
         if (!is_there(attach)) return GGS_ATTACH_EXITED;
@@ -273,10 +300,10 @@ enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, 
 }
 
 int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, struct ggs_error * error) {
-    enum { LOOK_MS = 5 };
+    enum { CHECK_MS = 5 };
     const uint64_t noticed_ns = 2000000000;
     uint64_t       begin      = ggs_clock_now();
-    bool           told       = false;
+    bool           warned     = false;
     *pending                  = false;
     __atomic_store_n(&attach->state->wanted, GGS_ATTACH_DETACH, __ATOMIC_RELEASE);
     syscall(SYS_futex, &attach->state->wanted, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
@@ -284,13 +311,13 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
         struct ggs_error problem;
         if (change_code(attach, &problem) != 0) fprintf(stderr, "ggscope: %s\n", problem.text);
         struct pollfd fd = {.fd = signals, .events = POLLIN};
-        if (poll(&fd, 1, LOOK_MS) > 0 && read_signal(signals)) {
+        if (poll(&fd, 1, CHECK_MS) > 0 && read_signal(signals) && warned) {
             *pending = true;
             return 0;
         }
-        if (!told && ggs_clock_now() - begin > noticed_ns)
+        if (!warned && ggs_clock_now() - begin > noticed_ns)
             fprintf(stderr, "ggscope: waiting for the graph run under way to end; Ctrl-C leaves that to the process\n"),
-                told = true;
+                warned = true;
     }
     return state_of(attach) == GGS_ATTACH_FAILED ? fail_reason(attach, error) : 0;
 }

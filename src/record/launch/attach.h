@@ -18,6 +18,7 @@ struct ggs_attach {
     struct ggs_c_library      c_library;
     char                      library[PATH_MAX]; // the capture library, as this process sees it
     uint64_t                  entry;             // its ggscope_attach if it is loaded, else 0
+    uint64_t                  block_at;          // its ggscope_attach_block if it is loaded, else 0
     struct ggs_mapping        image;             // its contents if the process cannot open the file
     char **                   command;           // of the process, NULL at the end
     char *                    words;             // storage of `command`
@@ -63,8 +64,9 @@ enum ggs_attach_end {
 enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, int signals);
 
 // Ends the recording and waits until the process is restored; a graph run in progress continues to
-// its end. A signal ends the wait: `*pending` is set, and the library finishes by itself. Returns
-// GGS_IO with the reason if the recording had ended before.
+// its end. After two seconds it says so, and a signal ends the wait: `*pending` is set, and the
+// library finishes by itself. Earlier signals end nothing, because code of the process would stay
+// changed. Returns GGS_IO with the reason if the recording had ended before.
 int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, struct ggs_error * error);
 
 // If root attaches to a process of another user: gives that user the folder with its contents, and

@@ -21,12 +21,13 @@
 extern char ** environ;
 
 // Long enough to cost nothing, short compared to loading a model.
-enum { PERIOD_MS = 500 };
+enum { PERIOD_MS = 200 };
 
 struct child {
     pid_t    pid;
     unsigned round;    // of the last search that found it
     bool     engine;   // an engine is loaded
+    bool     waits;    // its parent has one too: until it calls exec, its libraries are its parent's
     bool     ours;     // our library is loaded: it records or is counted by itself
     pid_t    recorder; // the ggscope attached to it; 0 for none
 };
@@ -66,21 +67,23 @@ static void inspect(struct child * child) {
     ggs_maps_close(&maps);
 }
 
-static void visit(struct ggs_children * children, pid_t parent, unsigned depth);
+static void visit(struct ggs_children * children, pid_t parent, unsigned depth, bool engine);
 
-static void add(struct ggs_children * children, pid_t pid, unsigned depth) {
+static void add(struct ggs_children * children, pid_t pid, unsigned depth, bool engine) {
     struct child * child = find(children, pid);
-    if (child == NULL) {
+    bool           known = child != NULL;
+    if (!known) {
         if (!ggs_array_push(children->list, children->n, children->capacity, (struct child){.pid = pid})) return;
         child = &children->list[children->n - 1];
     }
     child->round = children->round;
+    child->waits = engine && !known;
     if (child->recorder == 0) inspect(child);
-    visit(children, pid, depth + 1);
+    visit(children, pid, depth + 1, child->engine && !child->ours);
 }
 
-// The children file of each thread has "11 12 13 ".
-static void visit(struct ggs_children * children, pid_t parent, unsigned depth) {
+// The children file of each thread has "11 12 13 ". `engine`: the parent has one without ours.
+static void visit(struct ggs_children * children, pid_t parent, unsigned depth, bool engine) {
     enum { DEEPEST = 8 };
     char                  path[64 + NAME_MAX], words[4096];
     const struct dirent * entry;
@@ -97,7 +100,7 @@ static void visit(struct ggs_children * children, pid_t parent, unsigned depth) 
         for (const char * at = words;; at = end) {
             long pid = strtol(at, &end, 10);
             if (end == at || pid <= 0) break;
-            add(children, (pid_t) pid, depth);
+            add(children, (pid_t) pid, depth, engine);
         }
     }
     if (folder != NULL) closedir(folder);
@@ -135,10 +138,8 @@ static pid_t attach_to(const struct ggs_children * children, pid_t pid) {
     return status == 0 ? recorder : 0;
 }
 
-// Judges a child on the second round: after a fork it has its parent's libraries until it calls
-// exec.
-static void judge(struct ggs_children * children, struct child * child, bool fresh) {
-    if (fresh || !child->engine || child->ours || child->recorder != 0) return;
+static void judge(struct ggs_children * children, struct child * child) {
+    if (child->waits || !child->engine || child->ours || child->recorder != 0) return;
     if (children->directory[0] != '\0') child->recorder = attach_to(children, child->pid);
     if (child->recorder != 0) return;
     child->recorder = -1; // counted
@@ -146,11 +147,11 @@ static void judge(struct ggs_children * children, struct child * child, bool fre
 }
 
 static void search(struct ggs_children * children) {
-    size_t known = children->n;
     children->round++;
-    visit(children, children->program, 0);
+    visit(children, children->program, 0, false);
     for (size_t i = 0; i < children->n; i++)
-        if (children->list[i].round == children->round) judge(children, &children->list[i], i >= known);
+        if (children->list[i].round == children->round) judge(children, &children->list[i]);
+    if (children->n > children->found.seen) children->found.seen = (unsigned) children->n;
 }
 
 static void * run(void * context) {

@@ -8,7 +8,8 @@
 struct ggs_children;
 
 struct ggs_children_found {
-    unsigned n;        // that ran an engine without being recorded
+    unsigned seen;     // programs and forks, with an engine or without
+    unsigned n;        // of these, that ran an engine without being recorded
     pid_t    first;    // one of them
     char     name[32]; // its name
 };

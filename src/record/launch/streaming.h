@@ -8,7 +8,7 @@
 #include "base/options/options.h"
 #include "record/memory/memory-size.h"
 
-struct ggs_environment;
+struct ggs_child_environment;
 struct ggs_error;
 
 struct ggs_streaming {
@@ -27,5 +27,5 @@ extern const struct ggs_option ggs_streaming_options[]; // of the members above
 
 // Adds the library and its settings to the environment, after what is preloaded there: the capture
 // library must see an op before its sources are exchanged.
-int ggs_streaming_prepare(const struct ggs_streaming * streaming, struct ggs_environment * environment,
+int ggs_streaming_prepare(const struct ggs_streaming * streaming, struct ggs_child_environment * environment,
                           struct ggs_error * error);

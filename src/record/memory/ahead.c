@@ -114,7 +114,7 @@ int ggs_ahead_start(struct ggs_ahead * ahead, const char * folder, unsigned segm
     if (result == 0) return 0;
     close_both(ahead);
     errno = result;
-    return ggs_fail_errno(error, "cannot keep room for the recording ready in %s", folder);
+    return ggs_fail_errno(error, "cannot make space for the recording in %s", folder);
 }
 
 void ggs_ahead_stop(struct ggs_ahead * ahead) {

@@ -216,3 +216,29 @@ void ggs_limit_group_read(const char * root, const char * group, int version, st
 uint64_t ggs_limit_group_shared(const char * group) {
     return number_in(group, "memory.stat", "shmem");
 }
+
+// The room in one group. Pages of files can be dropped, so they are no obstacle.
+static uint64_t room_in(const char * group, int version) {
+    bool     first = version == 1;
+    uint64_t limit = number_in(group, first ? "memory.limit_in_bytes" : "memory.max", NULL); // "max" is 0
+    uint64_t used  = number_in(group, first ? "memory.usage_in_bytes" : "memory.current", NULL);
+    uint64_t files = number_in(group, "memory.stat", first ? "total_active_file" : "active_file") +
+                     number_in(group, "memory.stat", first ? "total_inactive_file" : "inactive_file");
+    used = used < files ? 0 : used - files;
+    return limit == 0 ? UINT64_MAX : used > limit ? 0 : limit - used;
+}
+
+uint64_t ggs_limit_group_room(const struct ggs_limit_place * place) {
+    char     group[PATH_MAX], path[PATH_MAX];
+    uint64_t least = UINT64_MAX;
+    snprintf(group, sizeof(group), "%s", place->folder);
+    for (char * end = group + strlen(group); end != NULL && end != group; end = strrchr(group, '/')) {
+        *end = '\0';
+        if (!path_in(path, group, place->version == 1 ? "memory.usage_in_bytes" : "memory.current") ||
+            access(path, R_OK) != 0)
+            break;
+        uint64_t room = room_in(group, place->version);
+        if (room < least) least = room;
+    }
+    return least;
+}

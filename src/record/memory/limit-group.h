@@ -37,6 +37,9 @@ int ggs_limit_group_join(const char * group, pid_t process);
 void ggs_limit_group_read(const char * root, const char * group, int version, struct ggs_limit_use * use);
 // Pages of shared memory that members touched first. Reads memory.stat: call it at the end.
 uint64_t ggs_limit_group_shared(const char * group);
+// Bytes that its members can take ahead of a limit, of this group or one above it; UINT64_MAX: none
+// is known. Reads memory.stat.
+uint64_t ggs_limit_group_room(const struct ggs_limit_place * place);
 
 // Finds the group that accounts the memory of a process, below the root folder; false if none does.
 bool ggs_limit_group_of(const char * root, pid_t process, struct ggs_limit_place * place);

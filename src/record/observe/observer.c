@@ -26,9 +26,9 @@ struct ggs_observer {
     struct ggs_block_requests requests;
     struct ggs_events         events;
     struct ggs_outbox         outbox;
-    uint64_t                  pass_ns; // begin of the last pass over the rings
-    uint64_t                  told_ns; // earlier begins are in the spool
-    int                       stop;    // eventfd
+    uint64_t                  pass_ns;     // begin of the last pass over the rings
+    uint64_t                  complete_ns; // earlier begins are in the spool
+    int                       stop;        // eventfd
     pthread_t                 thread;
     bool                      running;
     struct pollfd *           fds;
@@ -113,7 +113,7 @@ static void pass(struct ggs_observer * watch) {
     uint64_t open  = sooner(ggs_faults_oldest(&watch->faults), ggs_block_requests_oldest(&watch->requests));
     uint64_t floor = sooner(open, watch->pass_ns);
     ggs_outbox_flush(&watch->outbox, floor);
-    __atomic_store_n(&watch->told_ns, floor, __ATOMIC_RELEASE);
+    __atomic_store_n(&watch->complete_ns, floor, __ATOMIC_RELEASE);
     watch->pass_ns = begin;
 }
 
@@ -131,7 +131,7 @@ static void * follow(void * context) {
 }
 
 uint64_t ggs_observer_complete_until(const struct ggs_observer * watch) {
-    return __atomic_load_n(&watch->told_ns, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&watch->complete_ns, __ATOMIC_ACQUIRE);
 }
 
 int ggs_observer_begin(struct ggs_observer * watch, struct ggs_error * error) {

@@ -6,7 +6,7 @@
 //     ggs_observer_requests(observer, &error);
 //     ggs_observer_begin(observer, &error);
 //     ... the program runs ...
-//     ggs_observer_end(observer);                         // what was lost is told to the spool
+//     ggs_observer_end(observer);                         // writes what was lost to the spool
 #pragma once
 
 #include <stdbool.h>

@@ -61,9 +61,9 @@ static void sweep(const char * parent) {
             snprintf(path, sizeof(path), "%s/%s", parent, entry->d_name) >= (int) sizeof(path) ||
             lstat(path, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid())
             continue;
-        int lock = ggs_lock_acquire(path);
+        int lock = ggs_lock_exclude(path);
         if (lock >= 0 && !has_segments(path)) ggs_spool_remove(path, NULL);
-        ggs_lock_release(&lock);
+        if (lock >= 0) close(lock);
     }
     if (folder != NULL) closedir(folder);
 }

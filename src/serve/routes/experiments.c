@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "answer/notes.h"
-#include "answer/server.h"
+#include "answer/server-answers.h"
 #include "answer/summary.h"
 #include "base/error.h"
 #include "serve/routes/routes.h"

@@ -107,7 +107,7 @@ static int draw_all(struct recordings * all, struct ggs_question * request, stru
     status = ggs_query_ops(&first, &first.ops, error);
     if (status == 0) status = read_query(&first, &options, &output, error);
     if (status == 0 && all->n > options.kind->most)
-        status = ggs_fail(error, GGS_USAGE, "a figure of this kind is not of %u recordings", all->n);
+        status = ggs_fail(error, GGS_USAGE, "a figure of this kind cannot show %u recordings", all->n);
     if (status < 0) return status;
     if (!ggs_op_filter_is_all(&first.ops)) all->traces[0].filter = &first.ops;
     return draw(&first, all->traces, all->n, output, &options, error);

@@ -6,13 +6,23 @@
 int ggs_route_requests(struct ggs_question * request, struct ggs_error * error) {
     struct ggs_requests_answer answer;
     struct ggs_json            json;
-    uint64_t                   cells = 0, batches = 0, only = 0;
+    uint64_t                   cells = 0, batches = 0, only = 0, from = 0, count = 0, down = 0;
     int                        status = ggs_query_u64(&request->query, "cells", 0, 1, &cells, error);
     if (status == 0) status = ggs_query_u64(&request->query, "batches", 0, 1, &batches, error);
     if (status == 0) status = ggs_query_u64(&request->query, "request", 1, UINT64_MAX, &only, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "from", 0, INT64_MAX, &from, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "count", 1, INT64_MAX, &count, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "desc", 0, 1, &down, error);
+    const char * sort = ggs_query_text(&request->query, "sort");
     if (status == 0) status = ggs_query_finish(&request->query, error);
-    struct ggs_requests_options options = {
-        .cells = cells != 0, .batches = batches != 0, .request = only, .most = GGS_MOMENTS_MOST};
+    struct ggs_requests_options options = {.cells      = cells != 0,
+                                           .batches    = batches != 0,
+                                           .most       = GGS_MOMENTS_MOST,
+                                           .request    = only,
+                                           .sort       = sort,
+                                           .descending = down != 0,
+                                           .from       = from,
+                                           .count      = count};
     if (status == 0) status = ggs_requests_answer_compute(&answer, &request->trace, &options, error);
     if (status != 0) return status;
     ggs_reply_open(request->answer, &json);

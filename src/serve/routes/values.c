@@ -1,6 +1,6 @@
-// /api/x/N/values: what `ggscope values --json` prints, in brief. /api/x/N/values-map: the same as
-// a picture. /api/values-diff and /api/values-diff-map: what `ggscope diff --values --json` prints,
-// and a picture of it.
+// /api/x/N/values: a short form of `ggscope values --json`. /api/x/N/values-map: the same as a
+// picture. /api/values-diff and /api/values-diff-map: `ggscope diff --values --json`, and a picture
+// of it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ int ggs_route_values(struct ggs_question * request, struct ggs_error * error) {
 
 // ---- the picture ----
 
-// Takes what the grid is about, and nothing else.
+// Reads the parameters of the grid; refuses others.
 static int read_grid(struct ggs_query * query, struct ggs_value_grid * grid, struct ggs_error * error) {
     const char *by = ggs_query_text(query, "by"), *of = ggs_query_text(query, "of");
     grid->by_layer = by != NULL && strcmp(by, "layer") == 0;
@@ -77,7 +77,7 @@ int ggs_route_values_map(struct ggs_question * request, struct ggs_error * error
 #ifndef __wasm__ // a report has one recording
 // ---- two recordings ----
 
-// Acquires A, which the caller releases, and B: the request is about that one.
+// Acquires A, which the caller releases. The request is then about B.
 static int read_two(struct ggs_question * request, struct ggs_snapshot ** a, struct ggs_error * error) {
     uint64_t index[2] = {0, 1};
     *a                = NULL;

@@ -21,6 +21,7 @@ struct ggs_disk_read {
     uint64_t offset;
     size_t   bytes, needed; // the first `needed` bytes must exist: a file may end within the last block
     char *   to;
+    bool     buffered; // read into a small buffer and copied from there
     // Called once, by any thread, without a lock of the disk. If `ok` is false, nothing at `to` may
     // be used.
     void (*done)(struct ggs_disk_read * read, bool ok);

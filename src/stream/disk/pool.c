@@ -5,11 +5,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "stream/turns.h"
 
-enum { MOST_PARTS = 16, MOST_INTERRUPTIONS = 100 };
+enum { MOST_PARTS = 16, MOST_INTERRUPTIONS = 100, HUGE_PAGE = 2 << 20 };
 
 struct ggs_pool {
     struct ggs_disk         disk; // must be first: a pool is cast to its disk
@@ -20,7 +21,10 @@ struct ggs_pool {
         struct ggs_disk_read *first, *last;
     } queues[GGS_URGENCIES]; // reads with a piece left to begin, in order of submission
     size_t    piece;
+    char *    buffers; // GGS_READ_PIECE bytes for each thread, once a read needs one; NULL: none
+    size_t    buffers_bytes;
     uint32_t  n_threads, most_threads;
+    uint32_t  n_working; // threads that have begun
     bool      ending;
     pthread_t threads[];
 };
@@ -102,6 +106,7 @@ struct request {
     size_t                 needed;             // over all parts
     int                    n, fd;
     uint64_t               offset;
+    char *                 buffer; // where it is read first, NULL: in place
 };
 
 // Adds the next piece of a read, whose first `shared` bytes are already in the request.
@@ -131,7 +136,22 @@ static struct ggs_disk_read * find_neighbour(struct ggs_pool * pool, const struc
     return near ? next : NULL;
 }
 
-static bool take_request(struct ggs_pool * pool, struct request * r) {
+// Returns the buffer of a thread; NULL if memory is out.
+static char * buffer_of(struct ggs_pool * pool, uint32_t thread) {
+    if (pool->buffers == NULL) {
+        size_t bytes = (size_t) pool->most_threads * GGS_READ_PIECE + HUGE_PAGE;
+        void * at    = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED) return NULL;
+        madvise(at, bytes, MADV_HUGEPAGE);
+        madvise(at, bytes, MADV_DONTFORK);
+        pool->buffers       = at;
+        pool->buffers_bytes = bytes;
+    }
+    uintptr_t first = ((uintptr_t) pool->buffers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    return (char *) first + (size_t) thread * GGS_READ_PIECE;
+}
+
+static bool take_request(struct ggs_pool * pool, struct request * r, uint32_t thread) {
     int urgency = GGS_URGENCIES - 1;
     while (urgency >= 0 && pool->queues[urgency].first == NULL) urgency--;
     if (urgency < 0) return false;
@@ -145,12 +165,23 @@ static bool take_request(struct ggs_pool * pool, struct request * r) {
         size_t shared = (size_t) (end - next->offset);
         size += add_piece(pool, r, next, shared, next->bytes) - shared;
     }
+    if (read->buffered) r->buffer = buffer_of(pool, thread);
     return true;
 }
 
-// Lists the parts behind the first `bytes` of the request.
+static size_t bytes_of(const struct request * r) {
+    size_t bytes = 0;
+    for (int i = 0; i < r->n; i++) bytes += r->parts[i].iov_len;
+    return bytes;
+}
+
+// Lists where to read what is behind the first `bytes` of the request.
 static int rest_of(const struct request * r, size_t bytes, struct iovec * rest) {
     int n = 0;
+    if (r->buffer != NULL) {
+        rest[0] = (struct iovec){r->buffer + bytes, bytes_of(r) - bytes};
+        return 1;
+    }
     for (int i = 0; i < r->n; i++) {
         size_t skip = bytes < r->parts[i].iov_len ? bytes : r->parts[i].iov_len;
         bytes -= skip;
@@ -158,6 +189,17 @@ static int rest_of(const struct request * r, size_t bytes, struct iovec * rest) 
         rest[n++] = (struct iovec){(char *) r->parts[i].iov_base + skip, r->parts[i].iov_len - skip};
     }
     return n;
+}
+
+// Copies the first `bytes` of the request from the buffer to their places.
+static void unload(const struct request * r, size_t bytes) {
+    const char * from = r->buffer;
+    for (int i = 0; i < r->n && bytes > 0; i++) {
+        size_t some = bytes < r->parts[i].iov_len ? bytes : r->parts[i].iov_len;
+        memcpy(r->parts[i].iov_base, from, some);
+        from += some;
+        bytes -= some;
+    }
 }
 
 // Reads everything, even if the kernel returns short reads. A direct read continues at a block
@@ -180,6 +222,7 @@ static bool carry_out(const struct ggs_pool * pool, const struct request * r) {
         if (aligned > done - (size_t) got) done = aligned;
         if (done % 512 != 0) return false; // the kernel would refuse it
     }
+    if (r->buffer != NULL) unload(r, r->needed);
     // Bytes shared by two parts were read once, into the first.
     for (int i = 1; i < r->n; i++) {
         const char * end = (const char *) r->parts[i - 1].iov_base + r->parts[i - 1].iov_len;
@@ -213,8 +256,9 @@ static void * work(void * argument) {
     struct request    request;
     ggs_turns_short();
     pthread_mutex_lock(&pool->lock);
+    uint32_t thread = pool->n_working++;
     while (!pool->ending) {
-        if (!take_request(pool, &request)) {
+        if (!take_request(pool, &request, thread)) {
             pthread_cond_wait(&pool->asked, &pool->lock);
             continue;
         }
@@ -275,6 +319,7 @@ void ggs_pool_destroy(struct ggs_pool * pool) {
     }
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->asked);
+    if (pool->buffers != NULL) munmap(pool->buffers, pool->buffers_bytes);
     free(pool);
 }
 
@@ -284,6 +329,6 @@ struct ggs_disk * ggs_pool_disk(struct ggs_pool * pool) {
 
 void ggs_pool_set_piece(struct ggs_pool * pool, uint32_t bytes) {
     pthread_mutex_lock(&pool->lock);
-    pool->piece = bytes;
+    pool->piece = bytes < GGS_READ_PIECE ? bytes : GGS_READ_PIECE;
     pthread_mutex_unlock(&pool->lock);
 }

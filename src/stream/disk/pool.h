@@ -4,6 +4,9 @@
 // read is split into pieces for several threads; what an op waits for has priority. Adjacent reads
 // become one request. Offsets, sizes and addresses are multiples of GGS_READ_ALIGNMENT or of the
 // file's alignment, because files are opened with O_DIRECT.
+//
+// A buffered read goes into a buffer of the thread, which stays in the processor's caches, and is
+// copied. A virtual disk whose host copies what it reads can be twice as fast this way.
 #pragma once
 
 #include <sys/types.h>
@@ -30,5 +33,5 @@ void ggs_pool_destroy(struct ggs_pool * pool);
 
 struct ggs_disk * ggs_pool_disk(struct ggs_pool * pool);
 
-// Sets the maximum bytes of one request, GGS_READ_PIECE at first.
+// Sets the maximum bytes of one request, GGS_READ_PIECE at first and at most.
 void ggs_pool_set_piece(struct ggs_pool * pool, uint32_t bytes);

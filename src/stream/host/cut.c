@@ -7,8 +7,8 @@
 
 // The previous handler, or the default, gets the signal when the op touches the page again.
 static void handle(int number, siginfo_t * info, void * context) {
-    static const char sentence[] = "ggscope: the model file was cut while it is in use, and an op needs bytes of it "
-                                   "that are gone: the program ends here\n";
+    static const char sentence[] = "ggscope: the model file was truncated while in use, and an op needs bytes that "
+                                   "are gone: the program ends here\n";
     struct ggs_stream_library * library = ggs_stream_library_now();
     (void) context;
     if (library != NULL && ggs_stream_may_touch(library->stream, info->si_addr) &&

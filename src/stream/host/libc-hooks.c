@@ -1,9 +1,11 @@
-// Hooks of libc functions with which a program maps its model and requests readahead. What would
-// fill memory with weights is suppressed if the model does not fit.
+// Hooks of libc functions with which a program maps its model, changes the mapping, and requests
+// readahead. What would fill memory with weights is suppressed if the model does not fit. A range
+// is followed only as long as it equals the file.
 #undef _FORTIFY_SOURCE
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,11 +17,24 @@
 
 enum { SMALL_MAPPING = 64 << 10 };
 
-#define HOOKS(X) X(mmap) X(mmap64) X(munmap) X(madvise) X(posix_madvise) X(posix_fadvise) X(posix_fadvise64) X(mlock)
+#define HOOKS(X) \
+    X(mmap)      \
+    X(mmap64)    \
+    X(munmap) X(mremap) X(mprotect) X(madvise) X(posix_madvise) X(posix_fadvise) X(posix_fadvise64) X(mlock)
 GGS_LIBC(HOOKS)
+
+// Waits until no graph uses weights of this range, which is about to change.
+static void leave_range(const void * address, size_t length) {
+    struct ggs_stream * stream = ggs_stream_of_library();
+    if (LIKELY(stream == NULL || !ggs_stream_touches(stream, address, length))) return;
+    int reason = errno;
+    ggs_stream_unmap(stream, address, length);
+    errno = reason;
+}
 
 static void * map(void * (*real)(void *, size_t, int, int, int, off_t), void * address, size_t length, int protection,
                   int flags, int fd, off_t offset) {
+    if ((flags & MAP_FIXED) != 0) leave_range(address, length);
     if (LIKELY(fd < 0 || length < SMALL_MAPPING || (protection & (PROT_WRITE | PROT_EXEC)) != 0))
         return real(address, length, protection, flags, fd, offset);
     struct ggs_stream * stream = ggs_stream_of_library();
@@ -51,13 +66,25 @@ EXPORT void * mmap64(void * address, size_t length, int protection, int flags, i
 
 EXPORT int munmap(void * address, size_t length) {
     NEXT(munmap)
-    struct ggs_stream * stream = ggs_stream_of_library();
-    if (stream != NULL && ggs_stream_touches(stream, address, length)) {
-        int reason = errno;
-        ggs_stream_unmap(stream, address, length);
-        errno = reason;
-    }
+    leave_range(address, length);
     return real != NULL ? real(address, length) : (int) syscall(SYS_munmap, address, length);
+}
+
+EXPORT void * mremap(void * old, size_t length, size_t new_length, int flags, ...) {
+    NEXT(mremap)
+    va_list arguments;
+    va_start(arguments, flags);
+    void * to = va_arg(arguments, void *); // used by the kernel if MREMAP_FIXED is set
+    va_end(arguments);
+    leave_range(old, length);
+    return real != NULL ? real(old, length, new_length, flags, to)
+                        : (void *) syscall(SYS_mremap, old, length, new_length, flags, to);
+}
+
+EXPORT int mprotect(void * address, size_t length, int protection) {
+    NEXT(mprotect)
+    if ((protection & PROT_WRITE) != 0) leave_range(address, length);
+    return real != NULL ? real(address, length, protection) : (int) syscall(SYS_mprotect, address, length, protection);
 }
 
 // Advice to read a model that does not fit is ignored until it turns out to fit. Other advice

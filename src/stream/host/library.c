@@ -14,7 +14,7 @@
 #include "preload/resolve.h"
 #include "stream/disk/pool.h"
 #include "stream/host/cut.h"
-#include "stream/memory/kernel.h"
+#include "stream/memory/machine-memory.h"
 
 enum { ASLEEP, WAKING, AWAKE, UNFIT };
 
@@ -29,7 +29,7 @@ __attribute__((format(printf, 1, 2))) static void message(const char * format, .
     va_end(arguments);
 }
 
-static void say(const char * line) {
+static void print_line(const char * line) {
     message("%s", line);
 }
 
@@ -42,12 +42,13 @@ static bool start_thread(pthread_t * thread, void * (*work)(void *), void * argu
     return ok;
 }
 
-static bool measure(struct ggs_stream_world * world, int fd, uint64_t size, struct ggs_speed * speed) {
-    struct ggs_memory * m      = world->memory;
-    char *              memory = m->reserve(m, GGS_SPEED_MEMORY);
-    bool                ok     = memory != NULL && m->commit(m, memory, GGS_SPEED_MEMORY, true) &&
-              ggs_speed_know(speed, world->disk, fd, size, memory);
-    if (memory != NULL) m->release(m, memory, GGS_SPEED_MEMORY);
+static bool measure(struct ggs_stream_world * world, int fd, uint64_t size, uint64_t room, struct ggs_speed * speed) {
+    struct ggs_memory *    m      = world->memory;
+    size_t                 bytes  = room < GGS_SPEED_PLACES ? GGS_SPEED_MEMORY : GGS_SPEED_PLACES;
+    char *                 memory = m->reserve(m, bytes);
+    struct ggs_speed_bench bench  = {world->disk, world->clock, fd, size, memory, bytes};
+    bool                   ok = memory != NULL && m->commit(m, memory, bytes, true) && ggs_speed_know(speed, &bench);
+    if (memory != NULL) m->release(m, memory, bytes);
     if (ok) ggs_pool_set_piece(ggs_stream_library_now()->pool, speed->piece);
     return ok;
 }
@@ -89,13 +90,13 @@ static struct ggs_stream_library * create(void) {
                                      .memory       = ggs_kernel_memory_face(l->machine),
                                      .clock        = ggs_clock_now,
                                      .start_thread = start_thread,
-                                     .say          = say,
+                                     .print        = print_line,
                                      .measure      = measure};
     // Exported by the capture library, if loaded.
-    *(void **) &world.note = dlsym(RTLD_DEFAULT, "ggscope_note_streamed");
-    l->stream              = ggs_stream_create(&settings, &world);
-    l->process             = getpid();
-    l->quiet               = settings.quiet;
+    *(void **) &world.record_uses = dlsym(RTLD_DEFAULT, "ggscope_note_streamed");
+    l->stream                     = ggs_stream_create(&settings, &world);
+    l->process                    = getpid();
+    l->quiet                      = settings.quiet;
     snprintf(l->report, sizeof(l->report), "%s", report == NULL ? "" : report);
     return l->stream == NULL ? NULL : l;
 }
@@ -109,17 +110,16 @@ static void after_fork(void) {
 }
 
 static void in_child(void) {
-    if (ggs_stream_library != NULL) ggs_stream_in_child(ggs_stream_library->stream);
-    __atomic_store_n(&ggs_stream_library, NULL, __ATOMIC_RELAXED);
+    struct ggs_stream_library * l = ggs_stream_library;
+    if (l == NULL) return;
+    l->process = getpid();
+    if (!ggs_stream_in_child(l->stream)) __atomic_store_n(&ggs_stream_library, NULL, __ATOMIC_RELAXED);
 }
 
 __attribute__((constructor)) static void constructor(void) {
     if (getenv("GGSCOPE_STREAM") == NULL) return;
     __atomic_store_n(&ggs_stream_library, create(), __ATOMIC_RELEASE);
     pthread_atfork(before_fork, after_fork, in_child);
-    // A program that links the engine streams, and its children do not. A wrapper script passes the
-    // library on.
-    if (ggs_resolve_has_engine()) forget_environment();
 }
 
 // Nothing is unmapped, because workers may still run.
@@ -147,6 +147,8 @@ bool ggs_stream_library_wake(const void * caller) {
         ggs_stream_give_up(l->stream, "this ggml (%s) is not laid out as expected (%s): nothing is streamed",
                            ggs_abi_version(), problem);
     } else {
+        // Children of a program that computes are not streamed. A wrapper script passes the library
+        // on, and so does a server that starts one of its kind for each model.
         forget_environment();
         ggs_cut_watch();
         ggs_stream_set_engine(l->stream, &ggs_engine);

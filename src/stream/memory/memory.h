@@ -1,6 +1,6 @@
 // The core's interface to memory: limits, pressure, and pages to read into.
 //
-// memory/kernel.h asks the kernel; tests take memory away at will.
+// memory/machine-memory.h asks the kernel; tests take memory away at will.
 #pragma once
 
 #include <stdbool.h>
@@ -21,9 +21,9 @@ struct ggs_memory {
     // Makes `wait` return early when less than `margin` is left, if the kernel reports it.
     void (*watch)(struct ggs_memory * memory, uint64_t margin);
     bool (*wait)(struct ggs_memory * memory, int ms); // true: the kernel reported pressure
-    // Like `left`, including the machine's free memory. `told`: `wait` will return in time, so
+    // Like `left`, including the machine's free memory. `notified`: `wait` will return in time, so
     // frequent checks are unnecessary.
-    uint64_t (*left_now)(struct ggs_memory * memory, bool * told);
+    uint64_t (*left_now)(struct ggs_memory * memory, bool * notified);
 
     // ---- pages ----
     // Reserves addresses at a multiple of GGS_HUGE_PAGE, without memory. NULL if there are none.

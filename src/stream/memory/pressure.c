@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "stream/memory/limits.h"
+#include "stream/memory/available-memory.h"
 
 static int open_in(const char * folder, const char * name, int flags) {
     char path[PATH_MAX];
@@ -69,6 +69,8 @@ static void open_group(const char * folder, bool version_2, bool own, void * con
     unsigned i             = p->n_groups++;
     p->groups[i].usage     = open_in(folder, version_2 ? "memory.current" : "memory.usage_in_bytes", O_RDONLY);
     p->groups[i].stat      = open_in(folder, "memory.stat", O_RDONLY);
+    p->groups[i].limits[0] = open_in(folder, version_2 ? "memory.max" : "memory.limit_in_bytes", O_RDONLY);
+    p->groups[i].limits[1] = version_2 ? open_in(folder, "memory.high", O_RDONLY) : -1;
     p->groups[i].limit     = limit;
     p->groups[i].version_2 = version_2;
     if (version_2) {
@@ -92,12 +94,13 @@ void ggs_pressure_close(struct ggs_pressure * p) {
     for (unsigned i = 0; i < p->n_groups; i++) {
         close_one(p->groups[i].usage);
         close_one(p->groups[i].stat);
+        for (int k = 0; k < 2; k++) close_one(p->groups[i].limits[k]);
     }
     close_one(p->meminfo);
 }
 
 bool ggs_pressure_wait(struct ggs_pressure * p, int ms) {
-    bool told = false;
+    bool notified = false;
     if (poll(p->events, p->n_events, ms) <= 0) return false;
     for (unsigned i = 0; i < p->n_events; i++) {
         short came = p->events[i].revents;
@@ -107,14 +110,14 @@ bool ggs_pressure_wait(struct ggs_pressure * p, int ms) {
             p->events[i].fd = -1; // the group was removed
             continue;
         }
-        told |= (came & p->events[i].events) != 0;
+        notified |= (came & p->events[i].events) != 0;
         if (p->events[i].events == POLLIN) {
             syscall(SYS_read, p->events[i].fd, text, 8);
         } else {
             syscall(SYS_pread64, p->events[i].fd, text, sizeof(text), 0);
         }
     }
-    return told;
+    return notified;
 }
 
 static bool text_of(int fd, char * text, size_t size) {
@@ -124,14 +127,28 @@ static bool text_of(int fd, char * text, size_t size) {
     return true;
 }
 
-uint64_t ggs_pressure_left(struct ggs_pressure * p, bool * told) {
+// The limit of a group as it is now, UINT64_MAX if it has none.
+static uint64_t limit_of(const struct ggs_pressure * p, unsigned group) {
+    uint64_t least = UINT64_MAX;
+    char     text[64];
+    for (int k = 0; k < 2; k++) {
+        if (!text_of(p->groups[group].limits[k], text, sizeof(text)) || text[0] < '0' || text[0] > '9') continue;
+        uint64_t limit = strtoull(text, NULL, 10);
+        if (limit < least) least = limit;
+    }
+    return least;
+}
+
+uint64_t ggs_pressure_left(struct ggs_pressure * p, bool * notified) {
     char     text[8192];
     uint64_t least = text_of(p->meminfo, text, sizeof(text)) ? ggs_memory_available_in(text) : UINT64_MAX;
-    *told          = p->n_groups > 0 && p->n_thresholds == p->n_groups;
+    *notified      = p->n_groups > 0 && p->n_thresholds == p->n_groups;
     for (unsigned i = 0; i < p->n_groups; i++) {
         if (!text_of(p->groups[i].usage, text, sizeof(text))) continue;
-        uint64_t used = strtoull(text, NULL, 10), limit = p->groups[i].limit, cache = 0;
-        if (used + p->margin > limit) *told = false; // already beyond the threshold, perhaps only by page cache
+        uint64_t used = strtoull(text, NULL, 10), limit = limit_of(p, i), cache = 0;
+        // Already beyond the threshold, perhaps only by page cache, or the threshold is for another
+        // limit.
+        if (used + p->margin > limit || limit != p->groups[i].limit) *notified = false;
         if (text_of(p->groups[i].stat, text, sizeof(text)))
             cache = ggs_memory_group_cache(text, p->groups[i].version_2);
         used -= cache < used ? cache : used;

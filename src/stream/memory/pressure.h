@@ -14,8 +14,8 @@ enum { GGS_PRESSURE_GROUPS = 8, GGS_PRESSURE_EVENTS = 2 * GGS_PRESSURE_GROUPS };
 
 struct ggs_pressure {
     struct {
-        int      usage, stat;
-        uint64_t limit;
+        int      usage, stat, limits[2];
+        uint64_t limit; // at first, which thresholds are for
         bool     version_2;
     } groups[GGS_PRESSURE_GROUPS];
     unsigned      n_groups;
@@ -34,6 +34,7 @@ void ggs_pressure_close(struct ggs_pressure * pressure);
 // Waits for a signal, at most `ms`. Returns true if there was one.
 bool ggs_pressure_wait(struct ggs_pressure * pressure, int ms);
 
-// Bytes left in the tightest group and on the machine, counting page cache as left. `told`: a
-// threshold will signal when they fall below the margin; otherwise the caller must check.
-uint64_t ggs_pressure_left(struct ggs_pressure * pressure, bool * told);
+// Bytes left in the tightest group and on the machine, counting page cache as left. `notified`: a
+// threshold will signal when they fall below the margin; otherwise the caller must check. Limits
+// may change meanwhile; of groups without a limit none is seen.
+uint64_t ggs_pressure_left(struct ggs_pressure * pressure, bool * notified);

@@ -6,7 +6,7 @@
 #include "base/stream-plan.h"
 #include "stream/core.h"
 
-enum { SMALL_CHUNK = 64 << 10, CHUNKS = 16 };
+enum { SMALL_CHUNK = 64 << 10, MOST_CHUNKS = 16 };
 
 static uint64_t stride_of(const struct ggs_weight * w) {
     uint64_t block = w->file->alignment; // room for a partial block at each end
@@ -192,13 +192,31 @@ static uint64_t count_slots(const struct ggs_weight_table * all, const struct gg
     return most;
 }
 
+// Returns the size of chunks of which a weight needs 8 to 16, with the least memory left unused.
+static uint64_t chunk_for(uint64_t bytes, uint64_t granule) {
+    uint64_t chunk = 0, least = UINT64_MAX;
+    for (uint64_t n = MOST_CHUNKS / 2; n <= MOST_CHUNKS; n++) {
+        uint64_t size = (bytes + n * granule - 1) / (n * granule) * granule;
+        if (n * size < least) {
+            least = n * size;
+            chunk = size;
+        }
+    }
+    return chunk;
+}
+
 static bool place_slots(struct ggs_stream * s, const struct ggs_stream_plan * plan, uint64_t memory) {
     uint64_t least = count_slots(&s->weights, plan, memory), spare = plan->spare + (plan->slots == 0 ? memory : 0);
-    if (spare < least) spare = least;
-    bool     huge    = spare >= CHUNKS / 2 * GGS_HUGE_PAGE;
-    uint64_t granule = huge ? GGS_HUGE_PAGE : SMALL_CHUNK;
-    uint64_t chunk   = (spare / CHUNKS + granule) / granule * granule;
-    uint64_t n       = (spare < least + chunk ? least + chunk - 1 : spare) / chunk;
+    bool     huge    = spare >= MOST_CHUNKS / 2 * GGS_HUGE_PAGE;
+    uint64_t granule = huge ? GGS_HUGE_PAGE : SMALL_CHUNK, chunk = 0, n = 0;
+    // Spare memory for two weights must not fall short of a chunk for the second: slots give it up.
+    for (int i = 0; i < 2 && least > 0; i++) {
+        chunk         = chunk_for(least, granule);
+        uint64_t each = (least + chunk - 1) / chunk, all = spare + spare / 8 >= 2 * least ? 2 * each : each;
+        n             = spare / chunk < all ? all : spare / chunk;
+        uint64_t more = n * chunk > spare ? n * chunk - spare : 0;
+        if (plan->slots > 0) least = count_slots(&s->weights, plan, memory > more ? memory - more : 0);
+    }
     if (least > 0 && !ggs_spares_resize(s, chunk, (uint32_t) n, huge)) return false;
     for (size_t i = 0; i < s->weights.n_groups; i++) place_slots_of(s, s->weights.groups[i], granule);
     return true;
@@ -208,7 +226,7 @@ static bool place_slots(struct ggs_stream * s, const struct ggs_stream_plan * pl
 
 void ggs_divide_undo(struct ggs_stream * s) {
     ggs_stream_assert_locked(s);
-    assert(s->reading == 0);
+    assert(s->reading == 0 && !s->predictor.busy);
     s->given = 0;
     for (size_t i = 0; i < s->weights.n_groups; i++) release_windows(s, s->weights.groups[i]);
     ggs_spares_resize(s, 0, 0, false);

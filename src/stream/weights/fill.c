@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "stream/core.h"
-#include "stream/weights/experts.h"
+#include "stream/weights/expert-slots.h"
 
 enum { AT_A_TIME = 2 }; // experts
 
@@ -30,6 +30,6 @@ void ggs_fill_idle(struct ggs_stream * s) {
     for (size_t i = 0; i < n && s->filling < AT_A_TIME * GGS_GROUP_WEIGHTS; i++) {
         struct ggs_expert_group * g      = s->weights.groups[s->fill_at++ % n];
         int32_t                   expert = has_empty_slot(g) ? likeliest(g) : -1;
-        if (expert >= 0) ggs_experts_read_early(s, g, &expert, 1, GGS_READ_IDLE);
+        if (expert >= 0) ggs_expert_slots_read_early(s, g, &expert, 1, GGS_READ_IDLE, false);
     }
 }

@@ -174,11 +174,11 @@ void ggs_weight_ring_fill(struct ggs_stream * s) {
 
 bool ggs_weight_ring_load(struct ggs_stream * s, struct ggs_weight * w) {
     if (w->where != GGS_WEIGHT_KEPT) return false;
-    if (w->arrival.state == GGS_ARRIVAL_READY) return true;
     if (w->arrival.state == GGS_ARRIVAL_EMPTY) load(s, w, GGS_READ_NOW);
     bool ok = ggs_stream_await(s, &w->arrival);
     ok      = ok && ggs_stream_verify(s, w->file, w->offset, w->kept + ggs_weight_span(w).delta, w->bytes);
-    if (!ok) w->where = GGS_WEIGHT_MAPPED;
+    // If its memory was given back meanwhile, it is streamed from here on.
+    if (!ok && w->where == GGS_WEIGHT_KEPT) w->where = GGS_WEIGHT_MAPPED;
     return ok;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "stream/core.h"
-#include "stream/weights/experts.h"
+#include "stream/weights/expert-slots.h"
 
 bool ggs_spares_resize(struct ggs_stream * s, uint64_t chunk, uint32_t n, bool huge) {
     struct ggs_spares * p = &s->spares;
@@ -75,7 +75,7 @@ static void serve(struct ggs_stream * s) {
     while (p->n_wanted > 0 && move_chunks(s, p->wanted[0])) {
         struct ggs_weight * w = p->wanted[0];
         forget_wanted(p, w);
-        ggs_experts_read_overflow(s, w, GGS_READ_SOON);
+        ggs_expert_slots_read_overflow(s, w, GGS_READ_SOON);
     }
 }
 

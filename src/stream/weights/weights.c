@@ -4,16 +4,18 @@
 
 #include "base/array.h"
 
+// Other places may have the same key.
 static struct ggs_map_key key_of(const struct ggs_stream_file * file, uint64_t offset, uint64_t bytes) {
     return (struct ggs_map_key){offset, bytes << 16 ^ (uint64_t) file};
 }
 
 struct ggs_weight * ggs_weight_table_at(struct ggs_weight_table * all, const struct ggs_stream_file * file,
                                         uint64_t offset, uint64_t bytes) {
-    uint64_t number = ggs_map_get(&all->by_place, key_of(file, offset, bytes));
-    if (number > 0) return all->weights[number - 1];
-    struct ggs_weight * w     = calloc(1, sizeof(*w));
-    uint64_t *          place = w == NULL ? NULL : ggs_map_put(&all->by_place, key_of(file, offset, bytes));
+    uint64_t            number = ggs_map_get(&all->by_place, key_of(file, offset, bytes));
+    struct ggs_weight * w      = number == 0 ? NULL : all->weights[number - 1];
+    if (w != NULL) return w->file == file && w->bytes == bytes ? w : NULL;
+    w                = calloc(1, sizeof(*w));
+    uint64_t * place = w == NULL ? NULL : ggs_map_put(&all->by_place, key_of(file, offset, bytes));
     if (place == NULL || !ggs_array_push(all->weights, all->n, all->capacity, w)) {
         if (place != NULL) ggs_map_remove(&all->by_place, key_of(file, offset, bytes));
         free(w);

@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "stream/arrival.h"
-#include "stream/disk/files.h"
+#include "stream/disk/mapped-files.h"
 
 enum { GGS_GROUP_WEIGHTS = 4, GGS_HISTORY_EXPERTS = 1024 };
 
@@ -69,7 +69,8 @@ struct ggs_expert_group {
     double *                 score;      // by expert: how often it was chosen, with older choices counting less
     uint64_t *               chosen;     // by expert: how often it was chosen
     double                   weight;     // of the next choice
-    uint64_t                 clock;      // counts choices; slots of the current choice have this value
+    uint64_t                 choices;    // number of choices so far
+    uint64_t                 clock;      // counts choices and predictions; slots of the current choice have this value
     int                      layer;      // from the weights' names, -1: unknown
     uint64_t                 n_inputs;   // of an expert
     uint32_t                 predicted;  // experts read early since the last choice
@@ -89,7 +90,8 @@ struct ggs_weight_table {
 
 void ggs_weight_table_release(struct ggs_weight_table * weights);
 
-// Returns the weight at this place, made if new. NULL if memory is out.
+// Returns the weight at this place, made if new. NULL if memory is out. NULL also if another place
+// has the same key, which is rare: the weight is then left to the mapping.
 struct ggs_weight * ggs_weight_table_at(struct ggs_weight_table * weights, const struct ggs_stream_file * file,
                                         uint64_t offset, uint64_t bytes);
 

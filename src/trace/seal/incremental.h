@@ -3,9 +3,9 @@
 //
 // It is pass 2 over a growing journal, with a writer that keeps only op runs. The trace is the same
 // as if everything were sealed at the end, because nothing that is written depends on later
-// records: times use anchors that stay (clock.h), levels of detail the first chunk (lods.h), and a
-// graph run is written when the journal has its end. What needs the whole journal (warm-ups, steps)
-// is left to the end, which reads the journal twice and no op run.
+// records: times use anchors that stay (tick-clock.h), levels of detail the first chunk (lods.h),
+// and a graph run is written when the journal has its end. What needs the whole journal (warm-ups,
+// steps) is left to the end, which reads the journal twice and no op run.
 #pragma once
 
 #include <stdint.h>

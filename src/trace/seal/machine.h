@@ -2,8 +2,8 @@
 // sealing.
 #pragma once
 
-#include "trace/seal/clock.h"
 #include "trace/seal/places.h"
+#include "trace/seal/tick-clock.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
 

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/clock.h"
 #include "trace/seal/part.h"
 #include "trace/seal/places.h"
+#include "trace/seal/tick-clock.h"
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
 

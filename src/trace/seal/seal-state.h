@@ -3,10 +3,10 @@
 // and the machine's records are read once, in pass 2.
 #pragma once
 
-#include "trace/seal/facts.h"
 #include "trace/seal/machine.h"
 #include "trace/seal/runs/runs.h"
 #include "trace/seal/seal.h"
+#include "trace/seal/spool-facts.h"
 
 struct ggs_open_load {
     struct ggs_load row;

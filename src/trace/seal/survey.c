@@ -6,35 +6,42 @@
 
 #include "base/array.h"
 
-enum { PROBE_TOKENS = 2 };
+enum { PROBE_TOKENS = 2, WARM_DECODES = 32, WARM_LIVES = 8 };
 
 // A context since its memory was last cleared, or since it was made. A single decode with at most
 // one output, followed by clearing the memory and more decodes, is a warm-up if only warm-ups came
 // before it. Unless it is the context's first decode it must be as short as a probe: servers try
 // out a context's abilities, and programs that score text clear the memory between pieces. A
-// program with many such decodes and no others does not warm up.
+// program with many such decodes and no others does not warm up. A benchmark warms up with a whole
+// prompt, in pieces, and one token more: the first decodes of a context of which nothing is ever
+// read.
 struct ggs_life {
     uint64_t context, memory;
-    uint64_t newest;     // decode
-    uint64_t decodes;    // llama_decode calls since the clearing
-    uint64_t records[4]; // of all calls, including llama_encode
+    uint64_t newest;                // decode
+    uint64_t decodes;               // llama_decode calls since the clearing
+    uint64_t records[WARM_DECODES]; // of all calls, including llama_encode
     uint64_t n_records;
     uint64_t tokens, outputs;
+    uint64_t fed_back; // decodes of one token after others
     bool     cleared;
     bool     first; // only warm-ups came before
     bool     over;  // something else was computed
     // Since the context was made:
-    uint64_t              warm[8]; // decodes that count as warm-ups
-    uint64_t              n_warm;
+    uint64_t              warm[WARM_DECODES + WARM_LIVES]; // decodes that count as warm-ups
+    uint64_t              n_warm, warm_lives;
+    uint64_t              n_long; // the first of these, a benchmark's
     uint64_t              first_decode;
     bool                  read;  // outputs are read
+    bool                  used;  // outputs or embeddings are
     struct ggs_seal_batch batch; // of the newest decode
 };
 
-// An open decode. Its tokens count once one of its graph runs begins, or it succeeds.
+// An open decode. Its tokens count at its end, if it succeeds; those of one that computed and
+// failed if they are in the memory.
 struct ggs_pending {
     struct ggs_journal_decode decode;
     struct ggs_seal_batch     batch;
+    bool                      ran;
 };
 
 void ggs_survey_release(struct ggs_survey * survey) {
@@ -46,6 +53,7 @@ void ggs_survey_release(struct ggs_survey * survey) {
     ggs_map_release(&survey->warmups);
     ggs_map_release(&survey->embeddings);
     ggs_map_release(&survey->verifies);
+    ggs_map_release(&survey->failed);
     ggs_map_release(&survey->readers);
     ggs_sequences_release(&survey->sequences);
     *survey = (struct ggs_survey){0};
@@ -70,7 +78,9 @@ static bool mark(struct ggs_map * map, uint64_t decode, bool on) {
 }
 
 static bool may_warm_up(const struct ggs_life * life) {
-    return !life->over && life->decodes == 1 && life->outputs <= 1 && (life->first || life->tokens <= PROBE_TOKENS);
+    if (life->over || life->decodes == 0) return false;
+    if (life->decodes > 1) return life->first && !life->used && life->fed_back <= 1 && life->outputs <= life->decodes;
+    return life->outputs <= 1 && (life->first || life->tokens <= PROBE_TOKENS);
 }
 
 bool ggs_survey_is_warm(const struct ggs_survey * survey, uint64_t context) {
@@ -80,11 +90,13 @@ bool ggs_survey_is_warm(const struct ggs_survey * survey, uint64_t context) {
 
 static bool end_life(struct ggs_survey * survey, struct ggs_life * life) {
     bool warm = may_warm_up(life);
-    if (warm && life->n_warm + life->n_records > sizeof(life->warm) / sizeof(life->warm[0])) {
+    if (warm && (life->warm_lives++ >= WARM_LIVES ||
+                 life->n_warm + life->n_records > sizeof(life->warm) / sizeof(life->warm[0]))) {
         for (uint64_t i = 0; i < life->n_warm; i++)
             if (!mark(&survey->warmups, life->warm[i], false)) return false;
         warm = false;
     }
+    if (warm && life->decodes > 1) life->n_long = life->n_records;
     for (uint64_t i = 0; warm && i < life->n_records; i++) {
         if (!mark(&survey->warmups, life->records[i], true)) return false;
         life->warm[life->n_warm++] = life->records[i];
@@ -100,8 +112,8 @@ static bool end_life(struct ggs_survey * survey, struct ggs_life * life) {
 // ---- decodes ----
 
 static bool begin_decode(struct ggs_survey * survey, const struct ggs_record * record) {
-    struct ggs_pending pending;
-    int                status = ggs_seal_batch_read(&pending.batch, &pending.decode, record->body, record->length);
+    struct ggs_pending pending = {.ran = false};
+    int                status  = ggs_seal_batch_read(&pending.batch, &pending.decode, record->body, record->length);
     if (status == GGS_FORMAT) return true; // pass 2 counts it
     if (status == 0 && ggs_array_push(survey->pending, survey->n_pending, survey->pending_capacity, pending))
         return true;
@@ -119,6 +131,7 @@ static bool feed(struct ggs_survey * survey, struct ggs_life * life, const struc
     if (!ggs_sequences_batch(&survey->sequences, decode->context, &fed, &phase)) return false;
     survey->decode = life->newest = decode->decode;
     if (life->first_decode == 0) life->first_decode = decode->decode;
+    life->fed_back += life->decodes > 0 && batch->n == 1;
     life->tokens += batch->n;
     for (uint64_t i = 0; i < batch->n; i++) life->outputs += batch->output[i];
     if (!decode->encode) life->decodes++;
@@ -139,13 +152,18 @@ static struct ggs_pending * find_pending(const struct ggs_survey * survey, uint6
     return NULL;
 }
 
-// Its tokens are fed, or never will be.
-static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed) {
-    struct ggs_pending * found = find_pending(survey, number);
-    if (found == NULL) return true;
+static void begin_run(struct ggs_survey * survey, uint64_t decode) {
+    struct ggs_pending * found = find_pending(survey, decode);
+    if (found != NULL) found->ran = true;
+}
+
+// Removes the decode, and counts its first `n` tokens.
+static bool settle_decode(struct ggs_survey * survey, struct ggs_pending * found, uint64_t n) {
     struct ggs_pending pending = *found;
     struct ggs_life *  life    = find_life(survey, pending.decode.context);
+    bool               fed     = n > 0;
     *found                     = survey->pending[--survey->n_pending];
+    ggs_seal_batch_cut(&pending.batch, n);
     if (fed && life == NULL) life = add_life(survey, pending.decode.context, 0);
     bool good = !fed || (life != NULL && feed(survey, life, &pending.decode, &pending.batch));
     if (fed && life != NULL) {
@@ -157,12 +175,25 @@ static bool settle_decode(struct ggs_survey * survey, uint64_t number, bool fed)
     return good;
 }
 
+static bool end_decode(struct ggs_survey * survey, const struct ggs_journal_number * number) {
+    struct ggs_pending * found = find_pending(survey, number->value[0]);
+    if (found == NULL) return true;
+    bool     failed = number->value[1] != 0;
+    uint64_t kept   = !failed ? UINT64_MAX : !found->ran ? 0 : number->value[2];
+    if (failed && found->ran) {
+        uint64_t * value = ggs_map_put(&survey->failed, ggs_map_key_number(found->decode.decode));
+        if (value == NULL) return false;
+        *value = (kept < found->batch.n ? kept : found->batch.n) + 1;
+    }
+    return settle_decode(survey, found, kept);
+}
+
 static void add_output_read(struct ggs_survey * survey, uint64_t context, int64_t index) {
     struct ggs_life * life = find_life(survey, context);
     if (life == NULL) return;
     const struct ggs_seal_batch * batch   = &life->batch;
     uint64_t                      outputs = 0, k = 0;
-    life->read = true;
+    life->read = life->used = true;
     for (uint64_t i = 0; i < batch->n; i++) outputs += batch->output[i] != 0;
     for (uint64_t i = 0; i < batch->n; i++) {
         if (batch->output[i] == 0) continue;
@@ -205,8 +236,10 @@ static bool add_context(struct ggs_survey * survey, uint64_t context, uint64_t m
 }
 
 static bool add_embeddings(struct ggs_survey * survey, uint64_t context) {
-    const struct ggs_life * life = find_life(survey, context);
-    return life == NULL || life->newest == 0 || mark(&survey->embeddings, life->newest, true);
+    struct ggs_life * life = find_life(survey, context);
+    if (life == NULL || life->newest == 0) return true;
+    life->used = true;
+    return mark(&survey->embeddings, life->newest, true);
 }
 
 static bool is_verify(void * owner, uint64_t decode) {
@@ -234,9 +267,10 @@ bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record
         case GGS_JOURNAL_DECODE:
             return begin_decode(survey, record);
         case GGS_JOURNAL_RUN:
-            return settle_decode(survey, ((const struct ggs_journal_run *) record->body)->decode, true);
+            begin_run(survey, ((const struct ggs_journal_run *) record->body)->decode);
+            return true;
         case GGS_JOURNAL_DECODE_END:
-            return settle_decode(survey, number->value[0], number->value[1] == 0);
+            return end_decode(survey, number);
         default:
             return true;
     }
@@ -244,9 +278,14 @@ bool ggs_survey_add(struct ggs_survey * survey, const struct ggs_record * record
 
 bool ggs_survey_finish(struct ggs_survey * survey) {
     bool good = true;
+    // The program was killed in these.
+    while (good && survey->n_pending > 0)
+        good = settle_decode(survey, survey->pending, survey->pending->ran ? UINT64_MAX : 0);
     for (size_t i = 0; good && i < survey->n_lives; i++) {
         struct ggs_life * life = &survey->lives[i];
         if (life->read) good = mark(&survey->readers, life->first_decode, true);
+        for (uint64_t k = 0; good && life->used && k < life->n_long; k++)
+            good = mark(&survey->warmups, life->warm[k], false);
         // A context with nothing but a probe.
         if (good && life->cleared && life->tokens <= PROBE_TOKENS) good = end_life(survey, life);
     }

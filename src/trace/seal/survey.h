@@ -18,6 +18,7 @@ struct ggs_survey {
     struct ggs_map       warmups;    // warm-ups
     struct ggs_map       embeddings; // embeddings were read
     struct ggs_map       verifies;   // drafted tokens are checked with a prompt's last token
+    struct ggs_map       failed;     // decodes that computed and failed: the number of fed tokens + 1
     struct ggs_map       readers;    // first decodes of contexts whose outputs are read
     struct ggs_draft *   drafts;     // once finished
     size_t               n_drafts, drafts_capacity;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "trace/seal/clock.h"
+#include "trace/seal/tick-clock.h"
 #include "trace/spool-reader.h"
 #include "trace/writer.h"
 

@@ -1,6 +1,7 @@
-// Generates greedily with node-llama-cpp and prints one line of JSON: what was fed, what came out.
+// Generates greedily with node-llama-cpp and prints one line of JSON: input and output.
 //     node generate.mjs PACKAGES MODEL THREADS TOKENS [PROMPT [endless]]
-// PACKAGES is a folder with node_modules; the package's name cannot be imported from here, where it is not installed.
+// PACKAGES is a folder with node_modules. The package cannot be imported by name, because it is not
+// installed here.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 

@@ -1,4 +1,5 @@
-// What the tests on other engines share: releases of node-llama-cpp from npm, and what must hold of a recording of any engine.
+// Shared by the tests on other engines: releases of node-llama-cpp from npm, and what holds for a
+// recording of any engine.
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,12 +9,12 @@ import { build, ggscope, installed, output, root, run, scratch } from "../../lib
 const here = dirname(fileURLToPath(import.meta.url));
 export const generateScript = join(here, "generate.mjs");
 export const newest = "3.22.1";
-export const promptTokens = [1, 9038, 2501, 263, 931]; // what ggscope-engine makes of "Once upon a time" with the synthetic models
+export const promptTokens = [1, 9038, 2501, 263, 931]; // "Once upon a time" in the synthetic models' vocabulary
 
 // The tests choose the engine, not the environment that they are started from.
 export const environment = { ...process.env, GGSCOPE_ENGINE: "" };
 
-// The folder of a release that is installed below build/, by lock file; the source tree stays as it is.
+// The folder of a release, installed below build/ by lock file. The source tree stays unchanged.
 export function release(version) {
     const lock = version === newest ? here : join(root, "tests", "full", "releases", version);
     return installed(lock, `matrix/${version}`, "--omit=optional");
@@ -21,7 +22,7 @@ export function release(version) {
 export const libraries = (folder) => join(folder, "node_modules", "@node-llama-cpp", "linux-x64", "bins", "linux-x64");
 export const sourceBundle = (folder) => join(folder, "node_modules", "node-llama-cpp", "llama", "gitRelease.bundle");
 
-// The release's llama.cpp source, or the paths of it that are named, checked out once into `folder`.
+// The release's llama.cpp source, or these paths of it, checked out once into `folder`.
 export function checkout(bundle, folder, paths) {
     if (existsSync(join(folder, "checked-out"))) return;
     output("rm", ["-rf", folder]);
@@ -31,7 +32,8 @@ export function checkout(bundle, folder, paths) {
     writeFileSync(join(folder, "checked-out"), "");
 }
 
-// Runs a program by itself and recorded, and asserts that it wrote the same: returns its stdout and the experiment.
+// Runs a program alone and recorded, and asserts equal output. Returns its stdout and the
+// experiment.
 let counter = 0;
 export function recordTwin(command, { compare = (text) => text, env = environment } = {}) {
     const [program, ...args] = command;
@@ -47,11 +49,12 @@ export const stats = (directory) => JSON.parse(output(ggscope, ["stats", "--json
 export const rows = (directory, table) =>
     output(join(build, "tests", "trace-dump"), [directory, table]).split("\n").filter(Boolean).map((line) => JSON.parse(line));
 
-// Every node of every graph run is accounted for, every promise of `ggscope check` holds.
+// Every node of every graph run is accounted for, and every check of `ggscope check` passes.
 export function assertWhole(directory) {
     const answer = run(ggscope, ["check", "--json", directory]);
     const failed = JSON.parse(answer.stdout).checks.filter((check) => check.result !== "ok");
-    // How much of the time of graph runs is in ops depends on what else the machine does: a thread that waits for a core is in none.
+    // The share of ops in the time of graph runs depends on the machine's load: a thread that waits
+    // for a core is in no op.
     assert.deepEqual(failed.filter((check) => check.result !== "skipped" && !(check.name === "time in ops" && check.result === "warning")), []);
     assert.equal(answer.status, 0);
     const totals = stats(directory);
@@ -61,7 +64,7 @@ export function assertWhole(directory) {
     return totals;
 }
 
-// An op is a node that is computed, once; each of the run's threads has one op run of it.
+// An op is a node computed once; each thread of the run has one op run of it.
 export function assertOpRuns(directory, threads) {
     const totals = stats(directory);
     assert.equal(totals.threads, threads);
@@ -77,7 +80,7 @@ export function assertOpRuns(directory, threads) {
             assert.equal(lanes.get(`run ${number} thread ${thread}`)?.size, executed, `run ${number} thread ${thread}`);
 }
 
-// Step 0 is the prompt; each token but the last is fed again, by itself.
+// Step 0 is the prompt; each token except the last is fed again alone.
 export function assertSteps(directory, prompt, generated) {
     const PROMPT = 1, GENERATE = 2;
     const steps = rows(directory, "steps").filter((step) => step.step >= 0);

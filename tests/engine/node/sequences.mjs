@@ -1,5 +1,5 @@
-// Two sequences at once with node-llama-cpp, then one of them cleared and used again. Prints one line of JSON: for each request how many tokens
-// were fed as prompt and how many came out.
+// Two concurrent sequences with node-llama-cpp, one of which is then cleared and reused. Prints one
+// line of JSON: prompt tokens and generated tokens of each request.
 //     node sequences.mjs PACKAGES MODEL
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,16 +1,17 @@
-// One line that screen readers speak when it changes: what is selected now, what a key did.
+// A live region: screen readers speak its text when it changes, for a new selection or the effect
+// of a key.
 import { signal } from "@preact/signals";
 
-const said = signal("");
+const announced = signal("");
 
 export function announce(text: string): void {
-    said.value = text;
+    announced.value = text;
 }
 
 export function Announcer() {
     return (
         <div class="unseen" role="status" aria-live="polite" id="announcer">
-            {said.value}
+            {announced.value}
         </div>
     );
 }

@@ -1,11 +1,12 @@
-// A canvas that knows its size, draws in device pixels, and is drawn again when its owner renders or the theme changes.
+// A canvas in device pixels. It redraws when its owner renders, when its size changes and when the
+// theme changes.
 import type { HTMLAttributes } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { density, theme, type Theme } from "../colours";
 
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number, colours: Theme) => void;
 
-// The width, or the height, of the element that the ref is put on, whenever that comes into being.
+// The width or height of the element that gets the ref, also if the element appears later.
 export const useWidth = () => useSize("clientWidth");
 export const useHeight = () => useSize("clientHeight");
 
@@ -29,7 +30,7 @@ function useSize(of: "clientWidth" | "clientHeight"): [{ current: HTMLDivElement
     return [box, size];
 }
 
-// Sets the canvas up for `width` x `height` CSS pixels and draws.
+// Sizes the canvas to `width` x `height` CSS pixels and draws.
 export function paintOn(canvas: HTMLCanvasElement, width: number, height: number, draw: Draw): void {
     const ratio = density();
     const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
@@ -47,7 +48,7 @@ type Rest = Omit<HTMLAttributes<HTMLCanvasElement>, "width" | "height" | "label"
 
 export function Canvas({ width, height, draw, label, ...rest }: { width: number; height: number; draw: Draw; label: string } & Rest) {
     const canvas = useRef<HTMLCanvasElement>(null);
-    theme(); // draw again when it changes
+    theme(); // redraws when the theme changes
     useLayoutEffect(() => {
         if (canvas.current && width > 0) {
             canvas.current.style.height = `${height}px`;
@@ -104,14 +105,16 @@ export function dots(context: CanvasRenderingContext2D, colour: string): CanvasP
 
 export const canvasFont = (size: number, weight = 400) => `${weight} ${size}px system-ui, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif`;
 
-// Writes text that is cut in its middle where it would be wider than `room`: names often differ at their ends.
+// Writes text; if it is wider than `room`, cuts its middle, because names often differ at their
+// ends.
 export function endsWithin(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
     let shown = text;
     for (let left = text.length - 1; left > 3 && context.measureText(shown).width > room; left--) shown = `${text.slice(0, Math.floor(left / 2))}…${text.slice(text.length - Math.ceil(left / 2))}`;
     context.fillText(shown, x, y);
 }
 
-// Writes text that is cut with an ellipsis where it would be wider than `room`; nothing where not even two letters fit.
+// Writes text; if it is wider than `room`, cuts its end with an ellipsis. Writes nothing if fewer
+// than two letters fit.
 export function textWithin(context: CanvasRenderingContext2D, text: string, x: number, y: number, room: number): void {
     if (room < 12) return;
     let shown = text;

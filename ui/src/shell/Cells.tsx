@@ -1,4 +1,5 @@
-// Cells on a canvas: the pointer and the arrow keys go from one to another, a press or Enter takes one, and what it says stands beside it.
+// Cells on a canvas. The pointer and the arrow keys move between cells, a click or Enter selects
+// one, and a tooltip describes it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme, type Theme } from "../colours";
 import { announce } from "./Announce";
@@ -13,12 +14,12 @@ export interface CellsProps {
     label: string;
     lines: number;
     columns: number;
-    high: number; // of a line
-    below: number; // room below the lines
-    shape(width: number): { gutter: number; each: number }; // where the first column begins, and how wide each is
-    // at: where the arrow keys are; drag: columns that are dragged over.
+    high: number; // height of a line
+    below: number; // space below the lines
+    shape(width: number): { gutter: number; each: number }; // offset of the first column, width of each
+    // at: the cell of the arrow keys; drag: the columns of the current drag.
     draw(context: CanvasRenderingContext2D, width: number, at: Place | null, drag: [number, number] | null, colours: Theme): void;
-    said(place: Place): string[]; // the first is its title
+    describe(place: Place): string[]; // the first is the title
     take(place: Place): void;
     onDrag?(from: number, to: number): void; // over columns, both included
     data?: Record<`data-${string}`, number>;
@@ -26,7 +27,7 @@ export interface CellsProps {
 
 const within = (value: number, most: number) => Math.max(0, Math.min(most - 1, value));
 
-export function Cells({ label, lines, columns, high, below, shape, draw, said, take, onDrag, data }: CellsProps) {
+export function Cells({ label, lines, columns, high, below, shape, draw, describe, take, onDrag, data }: CellsProps) {
     const [box, width] = useWidth();
     const canvas = useRef<HTMLCanvasElement>(null);
     const [place, setPlace] = useState<Place | null>(null);
@@ -53,7 +54,7 @@ export function Cells({ label, lines, columns, high, below, shape, draw, said, t
         const next = place && by ? { line: within(place.line + by[0]!, lines), column: within(place.column + by[1]!, columns) } : (place ?? { line: 0, column: 0 });
         setByKeys(true);
         setPlace(next);
-        if (by) announce(said(next).join(", "));
+        if (by) announce(describe(next).join(", "));
         else take(next);
     };
     const shown = place && place.line < lines && place.column < columns ? place : null;
@@ -87,7 +88,7 @@ export function Cells({ label, lines, columns, high, below, shape, draw, said, t
             />
             {shown && (
                 <div class="chart-tip" role="tooltip" style={{ ...(x > width / 2 ? { right: `${width - x + 12}px` } : { left: `${x + 12}px` }), top: `${Math.max(0, Math.min(shown.line * high, lines * high + below - 60))}px` }}>
-                    {said(shown).map((text, i) => (i === 0 ? <b>{text}</b> : <div>{text}</div>))}
+                    {describe(shown).map((text, i) => (i === 0 ? <b>{text}</b> : <div>{text}</div>))}
                 </div>
             )}
         </div>

@@ -1,8 +1,10 @@
-// A chart over one axis: bars, lines, steps and points, with the values of what is pointed at. An SVG, so that it leaves as one.
+// A chart with one x axis: bars, lines, steps and points, and a tooltip with values. An SVG, so
+// that it can be saved as one.
 import { useState } from "preact/hooks";
 import { bytes } from "../format";
 import { announce } from "./Announce";
 import { useWidth } from "./Canvas";
+import { Terms } from "./Terms";
 
 type Scale = "left" | "right";
 
@@ -10,7 +12,7 @@ export interface Series {
     name: string;
     colour: string; // any CSS colour
     kind: "bar" | "line" | "step" | "point"; // step: a value holds until the next one
-    points: { x: number; y: number | null; low?: number; high?: number }[]; // null: not seen; low and high: its range
+    points: { x: number; y: number | null; low?: number; high?: number }[]; // null: not recorded; low and high: the range
     text(y: number): string; // with its unit
     scale?: Scale;
 }
@@ -19,18 +21,20 @@ export interface ChartProps {
     label: string;
     height?: number;
     series: Series[];
-    x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string; tip?(x: number): string; step?: number }; // tip: where one points; step: from one bar to the next, 1 unless told
-    y: { left: string; right?: string; also?(left: number): string; most?: number }; // what the axes are about; also: what values of the left one mean, written at the right; most: where the left one ends, points above it stand at the top with their value
-    lines?: { x: number; text: string }[]; // of things that lie at one place
-    at?: number | null; // what is chosen: a line
+    // tip: text of the tooltip; step: distance between bars, 1 by default.
+    x: { from: number; to: number; ticks: number[]; text(x: number): string; name: string; tip?(x: number): string; step?: number };
+    // Titles of the axes. also: the meaning of a left value, written at the right; most: end of the
+    // left axis; points above it are drawn at the top with their value.
+    y: { left: string; right?: string; also?(left: number): string; most?: number };
+    lines?: { x: number; text: string; short: string }[]; // markers; short: for narrow charts
+    at?: number | null; // selected x, drawn as a line
     onPick?(x: number): void;
 }
 
 const left = 64;
-const top = 24;
 const bottom = 34;
 
-// Round steps up to `most`; of bytes they are round in their own unit.
+// Round ticks up to `most`; ticks of bytes are round in their unit.
 export function steps(most: number, about = 4, isBytes = false): number[] {
     if (!(most > 0)) return [0, 1];
     const unit = isBytes ? 1024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1024))) : 1;
@@ -41,7 +45,18 @@ export function steps(most: number, about = 4, isBytes = false): number[] {
     return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
-// What a series says at x: the point that is there; of steps the last one before.
+// The entries whose texts, centred at pixel `at`, do not overlap.
+export function apart<T>(all: readonly T[], at: (one: T) => number, text: (one: T) => string): T[] {
+    let end = -Infinity;
+    return all.filter((one) => {
+        const half = 3.3 * text(one).length + 3;
+        const fits = at(one) - half >= end;
+        if (fits) end = at(one) + half;
+        return fits;
+    });
+}
+
+// The point of a series at x; for steps the last one at or before x.
 export function valueAt(series: Series, x: number): Series["points"][number] | undefined {
     if (series.kind !== "step") return series.points.find((point) => point.x === x);
     return series.points.findLast((point) => point.x <= x);
@@ -63,6 +78,7 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
     const [hover, setHover] = useState<number | null>(null);
     const right = y.also || series.some((one) => one.scale === "right") ? 64 : 16;
     const inner = Math.max(10, width - left - right);
+    const top = lines.length > 0 ? 38 : 24; // room for marker texts above the plot
     const plot = height - top - bottom;
     const most = (scale: Scale) => Math.max(0, ...series.filter((one) => (one.scale ?? "left") === scale).flatMap((one) => one.points.map((p) => Math.max(p.y ?? 0, p.high ?? 0))));
     const tops = { left: Math.min(most("left"), y.most ?? Infinity) || 1, right: most("right") || 1 };
@@ -78,13 +94,16 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
         const frame = (event.currentTarget as Element).getBoundingClientRect();
         return x.from + ((event.clientX - frame.left) / frame.width) * (x.to - x.from);
     };
+    // Points above the left axis are drawn at its top, with their value if there is room.
+    const above = series.flatMap((one) => one.points.flatMap((point) => ((one.scale ?? "left") === "left" && (point.y ?? 0) > tops.left ? [{ point, text: one.text(point.y!) }] : [])));
+    const named = new Set(apart(above, ({ point }) => px(point.x), ({ text }) => text).map(({ point }) => point));
     const first = (scale: Scale) => series.find((one) => (one.scale ?? "left") === scale);
     const axis = (scale: Scale) =>
         first(scale) &&
-        steps(tops[scale], 4, first(scale)!.text === bytes).map((value) => (
+        (most(scale) > 0 ? steps(tops[scale], 4, first(scale)!.text === bytes) : [0]).map((value, i, all) => (
             <g>
                 {scale === "left" && <line class="grid" x1={left} x2={left + inner} y1={py(value)} y2={py(value)} />}
-                {scale === "left" && y.also && (
+                {scale === "left" && y.also && (i === 0 || y.also(value) !== y.also(all[i - 1]!)) && (
                     <text class="also" x={left + inner + 6} y={py(value) + 4}>
                         {y.also(value)}
                     </text>
@@ -94,7 +113,7 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                 </text>
             </g>
         ));
-    const said = (where: number) =>
+    const tipLines = (where: number) =>
         series.flatMap((one) => {
             const p = valueAt(one, where);
             if (!p) return [];
@@ -109,7 +128,7 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
             const now = from === null ? (by > 0 ? -1 : places.length) : places.indexOf(nearest(from));
             const next = places[Math.max(0, Math.min(places.length - 1, now + by))]!;
             setHover(next);
-            announce([title(next), ...said(next)].join(", "));
+            announce([title(next), ...tipLines(next)].join(", "));
         } else return;
         event.preventDefault();
     };
@@ -127,7 +146,8 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                             {y.right}
                         </text>
                     )}
-                    {x.ticks.map((tick) => (
+                    {[at, hover].map((where) => where !== null && where !== undefined && <line class="at" x1={px(where)} x2={px(where)} y1={top} y2={top + plot} />)}
+                    {apart(x.ticks, px, x.text).map((tick) => (
                         <text x={px(tick)} y={height - bottom + 14} text-anchor="middle">
                             {x.text(tick)}
                         </text>
@@ -161,9 +181,16 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                                                 <line x1={px(p.x)} x2={px(p.x)} y1={py(p.low, one.scale)} y2={py(p.high, one.scale)} stroke={one.colour} stroke-width={5} opacity={0.35} />
                                             )}
                                             {p.y > tops[one.scale ?? "left"] ? (
-                                                <text class="above" x={px(p.x)} y={top + 12} text-anchor="middle">
-                                                    <tspan fill={one.colour}>▲</tspan> {one.text(p.y)}
-                                                </text>
+                                                <>
+                                                    <text x={px(p.x)} y={top + 9} text-anchor="middle">
+                                                        <tspan fill={one.colour}>▲</tspan>
+                                                    </text>
+                                                    {named.has(p) && (
+                                                        <text x={px(p.x)} y={top + 21} text-anchor="middle">
+                                                            {one.text(p.y)}
+                                                        </text>
+                                                    )}
+                                                </>
                                             ) : (
                                                 <circle cx={px(p.x)} cy={py(p.y, one.scale)} r={3} fill={one.colour} />
                                             )}
@@ -171,15 +198,14 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                                     ),
                             ),
                         )}
-                    {lines.map(({ x: where, text }) => (
+                    {lines.map(({ x: where, text, short }) => (
                         <g class="chart-line" data-line={text}>
-                            <line x1={px(where)} x2={px(where)} y1={top} y2={top + plot} />
-                            <text x={px(where) + (px(where) > left + inner * 0.7 ? -5 : 5)} y={top + 11} text-anchor={px(where) > left + inner * 0.7 ? "end" : "start"}>
-                                {text}
+                            <line x1={px(where)} x2={px(where)} y1={top - 3} y2={top + plot} />
+                            <text x={px(where) + (px(where) > left + inner * 0.7 ? -5 : 5)} y={top - 5} text-anchor={px(where) > left + inner * 0.7 ? "end" : "start"}>
+                                {inner < 300 ? short : text}
                             </text>
                         </g>
                     ))}
-                    {[at, hover].map((where) => where !== null && where !== undefined && <line class="at" x1={px(where)} x2={px(where)} y1={top} y2={top + plot} />)}
                     <rect
                         class="plot"
                         x={left}
@@ -195,7 +221,7 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
             {hover !== null && (
                 <div class="chart-tip" role="tooltip" style={px(hover) > width / 2 ? { right: `${width - px(hover) + 8}px` } : { left: `${px(hover) + 8}px` }}>
                     <b>{title(hover)}</b>
-                    {said(hover).map((line) => (
+                    {tipLines(hover).map((line) => (
                         <div>{line}</div>
                     ))}
                 </div>
@@ -204,7 +230,9 @@ export function Chart({ label, height = 200, series, x, y, lines = [], at, onPic
                 {series.map((one) => (
                     <span>
                         <i class="swatch" style={{ "--swatch": one.colour }} />
-                        {one.name}
+                        <span>
+                            <Terms text={one.name} />
+                        </span>
                     </span>
                 ))}
             </div>

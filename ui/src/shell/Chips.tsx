@@ -1,4 +1,4 @@
-// The selection, in words that can be taken back one by one.
+// The selection in words; each part can be removed.
 import type { OpAnswer } from "../api";
 import { applied } from "../applied";
 import { useAsk } from "../ask";
@@ -32,7 +32,7 @@ export function Chips() {
     return (
         <div class="chips" role="region" aria-label="Selection">
             {chips.map(([part, text]) => (
-                <span class={isUsed(part) ? "chip" : "chip unused"} key={part} title={isUsed(part) ? text : `${text}: what is shown here does not depend on it`}>
+                <span class={`chip${isUsed(part) ? "" : " unused"}${text.length > 14 ? " long" : ""}`} key={part} title={isUsed(part) ? text : `${text}: what is shown here does not depend on it`}>
                     {isUsed(part) ? <span>{text}</span> : <s aria-description="not taken into account here">{text}</s>}
                     <button type="button" aria-label={`Deselect ${text}`} onClick={() => select(part === "request" ? { request: null, time: null } : { [part]: null })}>
                         ×

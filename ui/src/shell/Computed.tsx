@@ -1,14 +1,17 @@
-// How a picture's numbers come about, in one sentence, and the command that gives the same in a terminal.
+// Explains how a picture's numbers are computed: one sentence, and the command that prints the same
+// numbers.
 import type { ComponentChildren } from "preact";
-import { experiment } from "../state";
+import { experiment, summary } from "../state";
 
-// A word for a shell.
+// Quotes a word for a shell.
 export const quoted = (text: string) => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+// The command that was recorded, as a shell takes it.
+export const recordedCommand = () => (summary.value?.command ?? ["PROGRAM"]).map(quoted).join(" ");
 
-// The directory stands where the command says DIR, else at its end.
+// Inserts the directory at " DIR", else at the end.
 const withDirectory = (command: string, directory: string) => (command.includes(" DIR") ? command.replace(" DIR", () => ` ${directory}`) : `${command} ${directory}`);
 
-// `of`: about another directory than that of the experiment that is shown.
+// `of`: another directory than that of the shown experiment.
 export function Computed({ command, of, open, children }: { command: string; of?: string; open?: boolean; children: ComponentChildren }) {
     return (
         <details class="computed" open={open ?? false}>

@@ -1,4 +1,4 @@
-// Findings as a list; a press on one leads to its evidence.
+// A list of findings; a click shows the evidence.
 import type { Finding } from "./recording-findings";
 
 export function Findings({ findings }: { findings: readonly Finding[] }) {

@@ -1,4 +1,4 @@
-// The first lines: what was recorded, and what matters in it.
+// The first lines of the page: the recording and its findings.
 import type { Summary } from "../api";
 import { bytes, count } from "../format";
 import { current, experiment, experiments, library, missing, show, summary } from "../state";
@@ -12,7 +12,7 @@ function Badges({ about }: { about: Summary }) {
         <>
             {about.live && <span class="badge live">recording</span>}
             {about.times_distorted && (
-                <span class="badge" title="Recorded with page truth: protecting pages made everything slower, so times are not those of a plain run.">
+                <span class="badge" title="Recorded with --prove, which slows everything: times are not those of a plain run.">
                     times distorted
                 </span>
             )}

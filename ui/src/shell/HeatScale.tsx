@@ -1,7 +1,7 @@
-// What the colours of heat mean, from the least to the most.
+// The legend of the heat scale.
 import { heatGradient, theme } from "../colours";
 
 export function HeatScale() {
-    theme(); // the scale is another one on a dark page
+    theme(); // a dark page has another scale
     return <i class="heat-scale" style={{ background: heatGradient() }} />;
 }

@@ -1,7 +1,8 @@
-// The two bars that are always there: DISK (the model file by offset) and BUFFER (live allocations), heat of the selected tokens on top.
+// The two bars above every view: DISK (the model file by offset) and BUFFER (live allocations),
+// with the heat of the selected tokens.
 import { useMemo, useRef } from "preact/hooks";
 import { bytes, middleCut, share } from "../format";
-import { chosenSteps, select, selection, view } from "../state";
+import { chosenSteps, select, view } from "../state";
 import { csvOf } from "../views/memory/csv";
 import { useMemory } from "../views/memory/data";
 import type { Unit } from "../views/memory/layout";
@@ -22,7 +23,7 @@ export function pick(row: RowPlan, unit: Unit): void {
     else if (entry.kind === "tensor") select({ tensor: entry.name, expert: unit.expert < 0 ? null : unit.expert, op: null, buffer: null });
 }
 
-// A stretch of the common axis as bytes of one file: what reaches into the next file is cut.
+// Selects a range of the common axis as bytes of one file. The part in the next file is cut off.
 export function selectRegion(row: RowPlan, bases: Map<number, number>, begin: number, end: number): void {
     if (row.track.place === "buffer") {
         const unit = row.track.units.find((candidate) => candidate.end > begin);
@@ -73,7 +74,6 @@ export function MemoryBars() {
     const common = { width, gutter: 0, zoom: 1, pan: 0, trueScale: false, marks: useMarks(), onPick: pick, onEnter: enter };
     const modelBytes = map?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
     const size = (row: RowPlan) => row.track.units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
-    const isPart = selection.value.tokens !== null;
     return (
         <section class="tracks painted" aria-label="Memory" data-picture="memory-bars" ref={whole}>
             <div class="track">
@@ -83,10 +83,10 @@ export function MemoryBars() {
                     root={() => whole.current}
                     figure={() => ({ kind: "memory-map", ...chosenSteps() })}
                     command="ggscope stats --by tensor --json"
-                    computed="The model's files by offset and the live buffers, coloured by how many ops of the selected tokens touch each tensor."
+                    computed="The model's files by offset and the live buffers, coloured by how often ops of the selected tokens touch each tensor."
                     csv={() => csvOf([...diskRows, ...liveRows])}
                 />
-                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} detail={heat ? `${share(heat.model.bytes_touched, heat.model.bytes)}${isPart ? " here" : ""}` : ""} paint={diskPaint} more="Dots: copied at load" />
+                <Side title="DISK" line={modelBytes ? bytes(modelBytes) : "no model file"} detail={heat && modelBytes ? share(heat.model.bytes_touched, heat.model.bytes) : ""} paint={modelBytes ? diskPaint : null} more="Dots: copied at load" />
                 <div class="picture" ref={box}>
                     {memory.problem && <p class="problem">{memory.problem}</p>}
                     {width > 0 && diskRows.length > 0 && (
@@ -109,7 +109,7 @@ export function MemoryBars() {
             )}
             {liveRows.map((row, i) => (
                 <div class="track" key={row.track.key}>
-                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : middleCut(row.track.title, 14)} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
+                    <Side title={i === 0 ? "BUFFER" : liveRows.length === 2 ? "VRAM" : middleCut(row.track.title, 8)} line={size(row) ? bytes(size(row)) : "nothing allocated"} paint={livePaint} more="" />
                     <div class="picture">
                         {width > 0 && size(row) > 0 && (
                             <Tracks

@@ -1,4 +1,4 @@
-// The frame around a picture: its title, what leaves as a file (PNG, SVG, PDF, CSV), and how it was computed.
+// The frame of a picture: title, files to save (PNG, SVG, PDF, CSV), and how it was computed.
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { Computed } from "./Computed";
@@ -7,7 +7,7 @@ import { SaveButtons, type Saved, usePicture } from "./Saves";
 export interface PictureProps extends Saved {
     command: string;
     tools?: ComponentChildren;
-    children: ComponentChildren; // holds one svg, or canvases, or elements
+    children: ComponentChildren; // one svg, or canvases, or elements
 }
 
 export function Picture({ title, file, csv, command, computed, tools, figure, of, children }: PictureProps) {

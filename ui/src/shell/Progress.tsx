@@ -1,4 +1,4 @@
-// A job of the server under way.
+// The progress of a job on the server.
 export function Progress({ what, progress }: { what: string; progress: number | null }) {
     return (
         <p class="quiet progress" role="status">

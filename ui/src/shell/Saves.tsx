@@ -1,32 +1,32 @@
-// What every picture has: it leaves as PNG, SVG and CSV, and as PDF where `ggscope figure` has it, and says how it was computed.
+// The buttons of every picture: save it as PNG, SVG, PDF or CSV, and show how it was computed.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { askFile } from "../ask";
 import { asked as path, experiment, here, type Parameters, summary } from "../state";
 import { type Cell, download, toCsv } from "../views/statistics/csv";
-import { Computed } from "./Computed";
+import { Computed, recordedCommand } from "./Computed";
 import { announce } from "./Announce";
-import { type Figure, pngOf, svgOf } from "./save";
+import { type Figure, pdfOf, pngOf, svgOf } from "./save";
 import "./picture.css";
 
 export interface Saved {
     title: string;
-    file: string; // name of what is saved, without its ending
+    file: string; // file name without extension
     csv(): { columns: string[]; rows: Cell[][] };
-    command: string | (() => string); // that gives the same numbers
+    command: string | (() => string); // prints the same numbers
     computed: ComponentChildren;
-    figure?: (() => Parameters) | undefined; // what `ggscope figure` is asked for, where it draws this picture
-    of?: string | undefined; // the directory that the command is about, if it is not that of the experiment that is shown
+    figure?: (() => Parameters) | undefined; // parameters for `ggscope figure`, if it draws this picture
+    of?: string | undefined; // the command's directory, if it is not the shown experiment's
 }
 
 const nameOf = (file: string, ending: string) => `${experiment.value?.name ?? "ggscope"}-${file}.${ending}`;
 
-// What stands on a picture that is saved: of which model, and of which recording, command and date.
+// The texts of a saved picture: model, recording, command and date.
 function figure(title: string): Figure {
     const about = summary.value;
-    const from = about?.command.join(" ") ?? "";
+    const from = about ? recordedCommand() : "";
     const parts = [experiment.value?.name, from.length > 300 ? `${from.slice(0, 300)}…` : from, about?.start_utc?.replace("T", " ").replace(/\.\d+/, ""), "ggscope"];
-    return { title: about?.model ? `${title}: ${about.model.name}` : title, caption: parts.filter(Boolean).join(" · ") };
+    return { title: about?.model ? `${title}${title.endsWith("?") ? "" : ":"} ${about.model.name}` : title, caption: parts.filter(Boolean).join(" · ") };
 }
 
 function link(name: string, url: string): void {
@@ -36,14 +36,16 @@ function link(name: string, url: string): void {
     anchor.click();
 }
 
-export type Kind = "png" | "png4" | "svg" | "pdf";
+const kinds = ["png", "png4", "svg", "pdf"] as const;
+type Kind = (typeof kinds)[number];
+const types = { svg: "image/svg+xml", pdf: "application/pdf" };
 
-// A figure of `ggscope figure`, in its own words, with title and caption.
+// Saves a figure drawn by `ggscope figure`, with title and caption.
 export async function saveFigure(format: "svg" | "pdf", file: string, asked: Parameters): Promise<void> {
     try {
         const words = { ...asked, format, caption: 1 };
         const body = await askFile(asked["of"] ? path("/api/figure", words) : here("figure", words));
-        download(nameOf(file, format), body, format === "pdf" ? "application/pdf" : "image/svg+xml");
+        download(nameOf(file, format), body, types[format]);
     } catch (problem) {
         announce(problem instanceof Error ? problem.message : String(problem));
     }
@@ -51,23 +53,35 @@ export async function saveFigure(format: "svg" | "pdf", file: string, asked: Par
 
 async function save(kind: Kind, { title, file, figure: asked }: Pick<Saved, "title" | "file" | "figure">, from: Element | null): Promise<void> {
     if (!from) return;
-    if (kind === "pdf" || (kind === "svg" && asked)) await saveFigure(kind, file, asked!());
-    else if (kind === "svg") download(nameOf(file, "svg"), await svgOf(from, figure(title)), "image/svg+xml");
+    if (asked && (kind === "pdf" || kind === "svg")) await saveFigure(kind, file, asked());
+    else if (kind === "svg") download(nameOf(file, kind), await svgOf(from, figure(title)), types.svg);
+    else if (kind === "pdf") download(nameOf(file, kind), await pdfOf(from, figure(title)), types.pdf);
     else if (kind === "png4") link(nameOf(`${file}-4x`, "png"), await pngOf(from, figure(title), 4));
     else link(nameOf(file, "png"), await pngOf(from, figure(title), 2));
 }
 
 // The pictures that the page has, by the names of their files.
-export const pictures = new Map<string, { title: string; kinds(): readonly Kind[]; isShown(): boolean; save(kind: Kind): Promise<void> }>();
-const kindsOf = (saved: Pick<Saved, "figure">): readonly Kind[] => (saved.figure ? ["png", "png4", "svg", "pdf"] : ["png", "png4", "svg"]);
-export const kindNames: Record<Kind, string> = { png: "PNG", png4: "4×", svg: "SVG", pdf: "PDF" };
+export const pictures = new Map<string, { title: string; isShown(): boolean; save(kind: Kind): Promise<void> }>();
+const names: Record<Kind, string> = { png: "PNG", png4: "4×", svg: "SVG", pdf: "PDF" };
+
+export function KindButtons<K extends Kind>({ only = kinds as readonly Kind[] as readonly K[], of, save: take }: { only?: readonly K[]; of: string; save(kind: K): void }) {
+    return (
+        <>
+            {only.map((kind) => (
+                <button type="button" class="quiet" onClick={() => take(kind)} aria-label={`${of} as ${kind === "png4" ? "PNG, 4×" : names[kind]}`} title={kind === "png4" ? "For print" : undefined}>
+                    {names[kind]}
+                </button>
+            ))}
+        </>
+    );
+}
 
 export function usePicture(saved: Pick<Saved, "title" | "file" | "figure">, root: () => Element | null): void {
     const { title, file } = saved;
     const latest = useRef(saved);
     latest.current = saved;
     useEffect(() => {
-        const one = { title, kinds: () => kindsOf(latest.current), isShown: () => (root()?.getClientRects().length ?? 0) > 0, save: (kind: Kind) => save(kind, latest.current, root()) };
+        const one = { title, isShown: () => (root()?.getClientRects().length ?? 0) > 0, save: (kind: Kind) => save(kind, latest.current, root()) };
         pictures.set(file, one);
         return () => {
             if (pictures.get(file) === one) pictures.delete(file);
@@ -76,27 +90,13 @@ export function usePicture(saved: Pick<Saved, "title" | "file" | "figure">, root
 }
 
 export function SaveButtons({ title, file, csv, figure: asked, root }: Pick<Saved, "title" | "file" | "csv" | "figure"> & { root(): Element | null }) {
-    const as = (kind: Kind) => () => void save(kind, { title, file, figure: asked }, root());
     const data = () => {
         const { columns, rows } = csv();
         download(nameOf(file, "csv"), toCsv(columns, rows));
     };
     return (
         <span class="save-buttons">
-            <button type="button" class="quiet" onClick={as("png")} aria-label={`Save "${title}" as PNG`} title="Twice as fine as the page">
-                PNG
-            </button>
-            <button type="button" class="quiet" onClick={as("png4")} aria-label={`Save "${title}" as PNG, 4×`} title="Four times as fine as the page: for print">
-                4×
-            </button>
-            <button type="button" class="quiet" onClick={as("svg")} aria-label={`Save "${title}" as SVG`}>
-                SVG
-            </button>
-            {asked && (
-                <button type="button" class="quiet" onClick={as("pdf")} aria-label={`Save "${title}" as PDF`}>
-                    PDF
-                </button>
-            )}
+            <KindButtons<Kind> of={`Save "${title}"`} save={(kind) => void save(kind, { title, file, figure: asked }, root())} />
             <button type="button" class="quiet" onClick={data} aria-label={`Save "${title}" as CSV`}>
                 CSV
             </button>

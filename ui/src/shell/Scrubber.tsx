@@ -1,8 +1,9 @@
-// The tokens as a strip: one bar each, as high as it took long. Click takes one, dragging takes several, arrow keys step.
+// The tokens as a strip of bars; the height is the duration. A click selects one token, dragging
+// several, arrow keys step.
 import { useEffect, useState } from "preact/hooks";
 import { phases } from "../api";
 import { type Columns, useAsk } from "../ask";
-import { opFamily, type Theme } from "../colours";
+import { phaseColour, type Theme } from "../colours";
 import { time, tokenText } from "../format";
 import { registerKeys } from "../keys";
 import { here, select, selection, summary } from "../state";
@@ -43,11 +44,11 @@ export function stepsOf(columns: Columns): Steps {
 export function stepName(steps: Steps, i: number): string {
     if (steps.first[i] !== steps.last[i]) return stepRange([steps.first[i]!, steps.last[i]!]);
     const text = steps.texts[i];
-    const phase = phases[steps.phase[i]!] ?? "";
-    return `${stepWord()} ${steps.first[i]}${phase === "PROMPT" ? ", prompt" : phase === "WARMUP" ? ", warm-up" : ""}${text ? ` “${tokenText(text)}”` : ""}`;
+    const phase: string = phases[steps.phase[i]!] ?? "";
+    return `${stepWord()} ${steps.first[i]}${{ PROMPT: ", prompt", WARMUP: ", warm-up", MIXED: ", with a prompt" }[phase] ?? ""}${text ? ` “${tokenText(text)}”` : ""}`;
 }
 
-// One step on; the ends stand still.
+// Selects the next or previous token; stops at the ends.
 export function stepToken(by: number): void {
     const last = (summary.value?.tokens ?? 0) - 1;
     if (last < 0) return;
@@ -62,10 +63,10 @@ function drawStep(context: CanvasRenderingContext2D, steps: Steps, i: number, x:
     const phase = phases[steps.phase[i]!];
     const room = height - textHeight;
     const bar = Math.max(2, Math.min(1, part) * room);
-    context.fillStyle = phase === "PROMPT" ? opFamily("ROPE").colour : phase === "MIXED" ? opFamily("ARGSORT").colour : phase === "WARMUP" ? colours.hatch : opFamily("ADD").colour;
+    context.fillStyle = phaseColour(phase!);
     context.fillRect(x, room - bar, Math.max(1, width - (width > 3 ? 1 : 0)), bar);
     if (part > 1) {
-        // Longer than the scale: the bar is cut, and looks it.
+        // A bar that exceeds the scale is cut, with a visible gap.
         context.fillStyle = colours.surface;
         context.fillRect(x, 4, width, 2);
         context.fillRect(x, 8, width, 2);
@@ -76,7 +77,7 @@ function drawStep(context: CanvasRenderingContext2D, steps: Steps, i: number, x:
     context.fillStyle = colours.ink;
     const text = steps.texts[i];
     const label = phase === "PROMPT" ? `prompt ${text ? tokenText(text) : ""}` : text ? tokenText(text) : String(steps.first[i]);
-    textWithin(context, label, x + 2, height - textHeight / 2 + 0.5, width - 5);
+    textWithin(context, label, x + 2, height - textHeight / 2 - 0.5, width - 5);
 }
 
 export function Scrubber() {
@@ -105,7 +106,7 @@ export function Scrubber() {
         const frame = (event.currentTarget as HTMLElement).getBoundingClientRect();
         return steps ? Math.max(0, Math.min(steps.rows - 1, Math.floor(((event.clientX - frame.left) / frame.width) * steps.rows))) : 0;
     };
-    const take = (a: number, b: number) => {
+    const selectSteps = (a: number, b: number) => {
         if (!steps || steps.rows === 0) return;
         const [low, high] = [Math.min(a, b), Math.max(a, b)];
         select({ tokens: [steps.first[low]!, steps.last[high]!] });
@@ -113,10 +114,12 @@ export function Scrubber() {
     const draw = (context: CanvasRenderingContext2D, w: number, _h: number, colours: Theme) => {
         if (!steps || steps.rows === 0) return;
         const lengths = Array.from({ length: steps.rows }, (_, i) => (steps.end[i]! - steps.begin[i]!) / (steps.last[i]! - steps.first[i]! + 1));
-        // The prompt takes far longer than a token: the scale is made for the tokens, and the prompt's bar is cut at the top.
+        // The prompt takes far longer than a token. The scale fits the tokens, and the prompt's bar
+        // is cut.
         const usual = lengths.filter((_, i) => phases[steps.phase[i]!] === "GENERATE");
         const most = Math.max(1, ...(usual.length ? usual : lengths));
-        // The same token as in the timeline and in the terminal, also where several are one bar.
+        // Marks the token that the timeline and the terminal call slowest, also if one bar holds
+        // several tokens.
         const token = usual.length > 1 ? (summary.value?.slowest_token?.token ?? -1) : -1;
         const slowest = token < 0 ? -1 : Array.from({ length: steps.rows }, (_, i) => i).findIndex((i) => steps.first[i]! <= token && token <= steps.last[i]!);
         const each = w / steps.rows;
@@ -174,7 +177,7 @@ export function Scrubber() {
                     figure={() => ({ kind: "tokens" })}
                     root={() => box.current}
                     command="ggscope stats --by token --json"
-                    computed={`One bar for each ${stepWord()}, as high as it took long: from the begin of its first graph run to the end of its last. Where there are more than pixels, neighbours share a bar.`}
+                    computed={`One bar for each ${stepWord()}: its time from the begin of its first graph run to the end of its last. If they are many, neighbours share a bar.`}
                     csv={() => ({
                         columns: ["first_token", "last_token", "phase", "begin_ns", "end_ns", "text"],
                         rows: Array.from({ length: steps?.rows ?? 0 }, (_, i) => [steps!.first[i]!, steps!.last[i]!, phases[steps!.phase[i]!] ?? "", steps!.begin[i]!, steps!.end[i]!, steps!.texts[i] ?? null]),
@@ -195,7 +198,7 @@ export function Scrubber() {
                     onPointerMove={(event) => {
                         const i = at(event);
                         setHover(i);
-                        if (from !== null) take(from, i);
+                        if (from !== null) selectSteps(from, i);
                     }}
                     onPointerLeave={() => setHover(null)}
                     onPointerDown={(event) => {
@@ -204,7 +207,7 @@ export function Scrubber() {
                         stopPlayback();
                         const i = at(event);
                         setFrom(i);
-                        take(i, i);
+                        selectSteps(i, i);
                     }}
                     onPointerUp={() => setFrom(null)}
                 />
@@ -220,7 +223,7 @@ function drawSlowest(context: CanvasRenderingContext2D, x: number, width: number
     context.textBaseline = "top";
     const label = "slowest";
     const wide = context.measureText(label).width;
-    // The arrow stands over the bar, the word beside it where there is room.
+    // The arrow is above the bar, the label beside it if there is room.
     const left = x + 8 + wide <= width ? x + 7 : x - 7 - wide;
     context.fillStyle = colours.surface;
     context.globalAlpha = 0.85;

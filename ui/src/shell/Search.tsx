@@ -1,11 +1,13 @@
-// Ctrl+K or /: finds ops, tensors, layers, tokens and experts by their names, from anywhere, and selects them.
+// The search (Ctrl+K or /): finds ops, tensors, layers, tokens and experts by name and selects
+// them.
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { GraphAnswer, ModelMap } from "../api";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { GraphAnswer, ModelMap, Stats } from "../api";
 import { type Columns, useAsk } from "../ask";
 import { count } from "../format";
 import { here, select, selection, statsPath, summary } from "../state";
 import { announce } from "./Announce";
+import { Dialog } from "./Dialog";
 import { stepsOf } from "./Scrubber";
 import { find, type Found, itemsOf } from "./search-items";
 
@@ -24,7 +26,7 @@ function useItems(): Found[] {
     const steps = useAsk<Columns>(here("tokens", { bins: 1000 }));
     const map = useAsk<ModelMap>(about?.model ? here("map") : null);
     const graph = useAsk<GraphAnswer>(about && about.ops > 0 ? here("graph", { token }) : null);
-    const stats = useAsk<{ by_op: { op: string | null }[] }>(about && about.ops > 0 ? statsPath() : null);
+    const stats = useAsk<Stats>(about && about.ops > 0 ? statsPath() : null);
     return useMemo(
         () =>
             itemsOf({
@@ -94,24 +96,10 @@ function Palette({ close }: { close(): void }) {
 }
 
 export function Search() {
-    const dialog = useRef<HTMLDialogElement>(null);
-    // A dialog tells of its end later, when it may have been opened again: only an end that did not come from here closes the search.
-    const own = useRef(0);
-    const isOpen = searching.value;
-    useEffect(() => {
-        if (isOpen && !dialog.current!.open) dialog.current!.showModal();
-        if (!isOpen && dialog.current!.open) {
-            own.current++;
-            dialog.current!.close();
-        }
-    }, [isOpen]);
-    const closed = () => {
-        if (own.current > 0) own.current--;
-        else searching.value = false;
-    };
+    const close = () => (searching.value = false);
     return (
-        <dialog ref={dialog} class="search" aria-label="Search" onClose={closed} onClick={(event) => event.target === dialog.current && (searching.value = false)}>
-            {isOpen && <Palette close={() => (searching.value = false)} />}
-        </dialog>
+        <Dialog class="search" aria-label="Search" isOpen={searching.value} close={close}>
+            <Palette close={close} />
+        </Dialog>
     );
 }

@@ -1,17 +1,21 @@
-// Three ways to show somebody what is on the screen: a link to this recording alone, a report that opens here, a figure.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Three ways to share what is on the screen: a link to this recording alone, a report that opens
+// here, a figure.
+import { useRef, useState } from "preact/hooks";
 import type { Link } from "../api";
 import { useAsk } from "../ask";
 import { chosenSteps, experiment, here, summary } from "../state";
 import { announce } from "./Announce";
-import { kindNames, pictures, saveFigure } from "./Saves";
+import { quoted } from "./Computed";
+import { TitledDialog } from "./Dialog";
+import { KindButtons, pictures, saveFigure } from "./Saves";
 
 declare const REPORT: boolean; // set by the build
 
 function Copy({ text, label }: { text: string; label: string }) {
     const [done, setDone] = useState(false);
     const field = useRef<HTMLInputElement>(null);
-    // Without a secure context a page may not write to the clipboard: what is selected can be copied by hand.
+    // Without a secure context a page cannot write to the clipboard. The text is selected for
+    // copying by hand.
     const copy = async () => {
         field.current!.select();
         try {
@@ -39,7 +43,7 @@ function LinkPart() {
     return (
         <section aria-labelledby="share-link">
             <h3 id="share-link">A link to this place</h3>
-            <p class="quiet">Opens this recording and no other one, for as long as the server runs.</p>
+            <p class="quiet">Opens this recording alone, while the server runs.</p>
             {data && <Copy text={address} label="Link" />}
             {data?.loopback && (
                 <p class="share-loopback">
@@ -49,8 +53,6 @@ function LinkPart() {
         </section>
     );
 }
-
-const quoted = (text: string) => (/^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 function ReportPart() {
     const one = experiment.value;
@@ -66,14 +68,14 @@ function ReportPart() {
     return (
         <section aria-labelledby="share-report">
             <h3 id="share-report">A report that opens here</h3>
-            <p class="quiet">One file with this page and its data, for people without the recording. Behind its address, this leads to what you see.</p>
+            <p class="quiet">One file with this page and its data. Behind its address, the second line leads to what you see.</p>
             <Copy text={`ggscope report ${quoted(one?.directory ?? "DIR")} -o ${quoted(file)}`} label="Command" />
             <Copy text={`${file}${location.hash}`} label="File and place" />
         </section>
     );
 }
 
-// Those of `ggscope figure` that no view shows as they are; whether they are of experts.
+// Figures of `ggscope figure` that no view shows, and whether they need experts.
 const figures = [
     ["heat-over-offset", "Accesses over file offset", false],
     ["heat-rows", "Reads of each token over file offset", false],
@@ -85,17 +87,13 @@ function FigurePart() {
     return (
         <section aria-labelledby="share-figure">
             <h3 id="share-figure">A figure</h3>
-            <p class="quiet">Light on white, with title, legend, axes and a line that says of what it is.</p>
+            <p class="quiet">With title, legend, axes and a caption.</p>
             {there.length === 0 && <p class="quiet">This view has no picture: its tables leave as CSV.</p>}
             <ul class="share-figures">
-                {there.map(({ title, kinds, save }) => (
+                {there.map(({ title, save }) => (
                     <li>
                         <span>{title}</span>
-                        {kinds().map((kind) => (
-                            <button type="button" class="quiet" onClick={() => void save(kind)} aria-label={`${title} as ${kind === "png4" ? "PNG, 4×" : kindNames[kind]}`}>
-                                {kindNames[kind]}
-                            </button>
-                        ))}
+                        <KindButtons of={title} save={(kind) => void save(kind)} />
                     </li>
                 ))}
             </ul>
@@ -107,11 +105,7 @@ function FigurePart() {
                         .map(([kind, title]) => (
                             <li>
                                 <span>{title}</span>
-                                {(["svg", "pdf"] as const).map((format) => (
-                                    <button type="button" class="quiet" onClick={() => void saveFigure(format, kind, { kind, ...chosenSteps() })} aria-label={`${title} as ${kindNames[format]}`}>
-                                        {kindNames[format]}
-                                    </button>
-                                ))}
+                                <KindButtons only={["svg", "pdf"]} of={title} save={(format) => void saveFigure(format, kind, { kind, ...chosenSteps() })} />
                             </li>
                         ))}
                 </ul>
@@ -122,30 +116,16 @@ function FigurePart() {
 
 export function Share() {
     const [isOpen, setOpen] = useState(false);
-    const dialog = useRef<HTMLDialogElement>(null);
-    useEffect(() => {
-        if (isOpen && !dialog.current!.open) dialog.current!.showModal();
-    }, [isOpen]);
     return (
         <>
             <button type="button" aria-haspopup="dialog" onClick={() => setOpen(true)} title="A link, a report or a figure of what you see">
                 Share
             </button>
-            <dialog ref={dialog} class="share" aria-labelledby="share-title" onClose={() => setOpen(false)} onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
-                {isOpen && (
-                    <div>
-                        <h2 id="share-title">Share what you see</h2>
-                        {!REPORT && <LinkPart />}
-                        <ReportPart />
-                        <FigurePart />
-                        <form method="dialog">
-                            <p class="buttons">
-                                <button>Close</button>
-                            </p>
-                        </form>
-                    </div>
-                )}
-            </dialog>
+            <TitledDialog class="share" title="Share what you see" isOpen={isOpen} close={() => setOpen(false)}>
+                {!REPORT && <LinkPart />}
+                <ReportPart />
+                <FigurePart />
+            </TitledDialog>
         </>
     );
 }

@@ -1,4 +1,4 @@
-// The page around the views: what matters, tabs and selection, memory bars, tokens, the view, details.
+// The page around the views: findings, tabs and selection, memory bars, tokens, view, details.
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentType } from "preact";
 import type { OpAnswer } from "../api";
@@ -11,8 +11,9 @@ import { isBusy } from "../under-way";
 import { Announcer, announce } from "./Announce";
 import { Library } from "../views/library";
 import { Chips } from "./Chips";
-import { Details, toggleDetails } from "./details/Details";
-import { isOpen as areDetailsOpen, side } from "./details/dock";
+import { areShown, Details, toggleDetails } from "./details/Details";
+import { side } from "./details/dock";
+import { stepTabs } from "./SubTabs";
 import { Header } from "./Header";
 import { Help } from "./Help";
 import { loadSummary } from "./live";
@@ -28,7 +29,7 @@ declare const REPORT: boolean; // set by the build: a report has no list of reco
 
 const opSaid = (op: OpAnswer) => [`${op.op} ${op.name}`, op.layer !== null && op.layer >= 0 && `layer ${op.layer}`, op.duration_ns === null ? "time not seen" : time(op.duration_ns)].filter(Boolean).join(", ");
 
-// From the selected op to one beside it.
+// Selects a neighbour of the selected op.
 async function walk(to: (op: OpAnswer) => { run: number; node: number } | null | undefined): Promise<void> {
     const from = selection.value.op;
     if (!from) return announce("Select an op first.");
@@ -91,7 +92,7 @@ function Tabs() {
                     <option>{name}</option>
                 ))}
             </select>
-            <div role="tablist" aria-label="Views" class="tablist">
+            <div role="tablist" aria-label="Views" class="tablist" onKeyDown={stepTabs}>
                 {views.map((name, i) => (
                     <button
                         type="button"
@@ -101,14 +102,6 @@ function Tabs() {
                         aria-controls="view"
                         tabIndex={view.value === name ? 0 : -1}
                         onClick={() => go(name)}
-                        onKeyDown={(event) => {
-                            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
-                            if (!step) return;
-                            event.preventDefault();
-                            const next = views[(i + step + views.length) % views.length]!;
-                            go(next);
-                            document.getElementById(`tab-${next}`)?.focus();
-                        }}
                     >
                         <span data-name={name}>{name}</span>
                         <kbd aria-hidden="true">{i + 1}</kbd>
@@ -133,7 +126,7 @@ function Tabs() {
                     Search
                 </button>
                 <Share />
-                <button type="button" aria-pressed={areDetailsOpen.value} onClick={toggleDetails} title="What is selected, in full (I)">
+                <button type="button" aria-pressed={areShown.value} onClick={toggleDetails} title="What is selected, in full (I)">
                     Details
                 </button>
             </span>
@@ -143,7 +136,8 @@ function Tabs() {
 
 export function Shell({ components }: { components: Record<View, ComponentType> }) {
     const [isHelpOpen, setHelpOpen] = useState(false);
-    const [isFramed, setFramed] = useState(false); // the view comes in a task of its own, after the first paint of what is around it
+    // The view renders in a separate task, after the first paint of the page around it.
+    const [isFramed, setFramed] = useState(false);
     useEffect(() => setFramed(true), []);
     useEffect(() => registerKeys("*", keysOfThePage(() => setHelpOpen((open) => !open))), []);
     const index = current.value;

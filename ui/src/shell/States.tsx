@@ -1,4 +1,4 @@
-// What the page says when there is nothing to show, or not all of it.
+// Messages for missing or incomplete data.
 import { refresh, server } from "../ask";
 import { plural } from "../format";
 import { experiments, missing, show, summary } from "../state";
@@ -23,7 +23,7 @@ export function EmptyRecording() {
     return (
         <main class="centre">
             <h1>This recording holds no ops</h1>
-            <p>The program ran, but no ggml graph was computed while it was recorded. What can be recorded on this machine, and how to fix the rest, is said by:</p>
+            <p>The program computed no ggml graph while it was recorded. This says what can be recorded here, and how to fix the rest:</p>
             <pre>ggscope doctor</pre>
         </main>
     );
@@ -41,7 +41,7 @@ export function Refused({ sentence }: { sentence: string }) {
     );
 }
 
-// A link to what is not here: nothing else is put in its place.
+// A link to something that this page does not have. Nothing else is shown instead.
 export function Unknown() {
     return (
         <main class="centre">
@@ -71,7 +71,7 @@ export function Notices() {
                     <span>
                         {server.value === "gone"
                             ? "The server does not answer. What you see stays; the page asks again by itself."
-                            : "The server was started again and does not know this page. What you see stays; for more, open the address that it printed when it started."}
+                            : "The server was started again and does not know this page. What you see stays; for more, open the address that it printed."}
                     </span>
                     <button type="button" onClick={refresh}>
                         Try now
@@ -90,7 +90,7 @@ export function Notices() {
             )}
             {about && about.runs_of_first_thread > 0 && (
                 <div class="notice" role="status">
-                    <span>Only the first thread was seen: this engine has no symbols. An op lasts from the end of the one before it; waits are not seen.</span>
+                    <span>Only the first thread was seen: this engine's functions are not found. An op lasts from the end of the one before it; waits are not seen.</span>
                 </div>
             )}
             {about && about.runs_without_waits > about.runs_of_first_thread && (

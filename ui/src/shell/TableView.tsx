@@ -1,23 +1,15 @@
-// A canvas and, one switch away, the same as a table: for readers of screens, for copying, for being sure.
+// A canvas, and a switch that shows its data as a table: for screen readers and for copying.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { count } from "../format";
 import { asSet, kept } from "../state";
+import { matching } from "./details/dock";
 import { type Saved, Saves } from "./Saves";
 
 // On a phone, or magnified four times, the picture comes before what explains it.
-function useSmall(): boolean {
-    const [query] = useState(() => matchMedia("(max-width: 480px), (max-height: 420px)"));
-    const [is, setIs] = useState(query.matches);
-    useEffect(() => {
-        const change = () => setIs(query.matches);
-        query.addEventListener("change", change);
-        return () => query.removeEventListener("change", change);
-    }, []);
-    return is;
-}
+const isSmall = matching("(max-width: 480px), (max-height: 420px)");
 
-// Which pictures are shown as tables, in the address.
+// The pictures that are shown as tables, in the address.
 const tables = kept<ReadonlySet<string>>("tables", new Set(), asSet);
 
 export function useAsTable(file: string): [boolean, () => void] {
@@ -37,20 +29,20 @@ export interface Table {
     caption: string;
     columns: string[];
     rows: (string | number)[][];
-    more?: number; // rows that are left out
+    more?: number; // number of omitted rows
 }
 
-// `table` is called only when the table is shown. `tools` are put beside the switch.
-// `saved`: it is a picture by itself, with what every picture has. The CSV is made of the same rows as the table, but of all of them and as numbers.
+// `table` is called only if the table is shown. `tools` are placed beside the switch. `saved`: the
+// canvas is a picture with the usual buttons. Its CSV has the rows of the table, but all of them,
+// and as numbers.
 export function TableView(properties: { label: string; file: string; table: () => Table; tools?: ComponentChildren; saved?: Saved; children: ComponentChildren }) {
     const [asTable, toggle] = useAsTable(properties.file);
     const box = useRef<HTMLElement>(null);
-    const isSmall = useSmall();
     const { saved } = properties;
     return (
         <section class="table-view painted" aria-label={properties.label} ref={box} {...(saved ? { "data-picture": saved.file } : {})}>
             <div class="tools">
-                {isSmall ? (
+                {isSmall.value ? (
                     <details class="tools-left tools-fold">
                         <summary>Colours and switches</summary>
                         <div class="tools-left">{properties.tools}</div>
@@ -66,7 +58,7 @@ export function TableView(properties: { label: string; file: string; table: () =
     );
 }
 
-// A long table grows as one scrolls: a thousand rows at once would keep the page from answering.
+// A long table grows while scrolling, because a thousand rows at once would block the page.
 const slice = 150;
 
 export function DataTable({ caption, columns, rows, more }: Table) {

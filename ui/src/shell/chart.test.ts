@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { steps } from "./Chart";
+import { apart, steps } from "./Chart";
+
+test("texts are left out where they would lie over others", () => {
+    expect(apart([0, 10, 40, 45, 80], (x) => x, () => "12 MiB")).toEqual([0, 80]);
+    expect(apart([0, 60, 120], (x) => x, () => "12 MiB")).toEqual([0, 60, 120]);
+});
 
 test("steps of an axis are round, those of bytes in their own unit", () => {
     expect(steps(10)).toEqual([0, 5, 10]);

@@ -1,4 +1,4 @@
-// A report shows any trace that is dropped on it, beside its own.
+// A report opens any trace that is dropped on it, in addition to its own.
 import { openTrace } from "../data-report";
 import { experiments, show } from "../state";
 import { announce } from "./Announce";
@@ -7,8 +7,8 @@ import { loadExperiments } from "./live";
 declare const REPORT: boolean; // set by build.mjs
 
 async function open(file: File): Promise<void> {
-    const taken = experiments.value.filter((one) => one.name.startsWith(file.name)).length;
-    const name = taken === 0 ? file.name : `${file.name} (${taken + 1})`;
+    const sameName = experiments.value.filter((one) => one.name.startsWith(file.name)).length;
+    const name = sameName === 0 ? file.name : `${file.name} (${sameName + 1})`;
     const index = await openTrace(name, await file.arrayBuffer());
     await loadExperiments();
     show(index);

@@ -1,4 +1,4 @@
-// News from the server: a recording goes on, a directory is gone. One stream per page.
+// Events from the server: a recording continues, a directory is gone. One stream per browser.
 import { signal } from "@preact/signals";
 import type { Experiment, Summary } from "../api";
 import { ask, askJob, AskError, refresh, server } from "../ask";
@@ -12,11 +12,11 @@ interface News {
     tokens: number;
 }
 
-// Grows with every change of any experiment, at most once a second: for the list of them.
+// Increases when an experiment changes, at most once a second. For the list of experiments.
 export const listNews = signal(0);
 let listLater = 0;
 
-function tellList(): void {
+function scheduleListUpdate(): void {
     if (listLater) return;
     listLater = window.setTimeout(() => {
         listLater = 0;
@@ -26,7 +26,7 @@ function tellList(): void {
 
 const retryPause = 2000;
 
-// A recording tells about itself many times a second; answers are asked for again at most once in this time.
+// A recording sends events many times a second; answers are refreshed at most once in this time.
 const refreshPause = 1000;
 let last = 0;
 let later = 0;
@@ -42,10 +42,10 @@ function refreshSoon(): void {
 }
 
 export async function loadExperiments(): Promise<void> {
-    experiments.value = await askJob<Experiment[]>("/api/experiments"); // never from what is kept
+    experiments.value = await askJob<Experiment[]>("/api/experiments"); // not from the cache
 }
 
-let asked = 0; // an answer that was overtaken by a later question does not count
+let asked = 0; // an answer to an older question is ignored
 
 export async function loadSummary(): Promise<void> {
     const mine = ++asked;
@@ -61,35 +61,36 @@ export async function loadSummary(): Promise<void> {
 type Message = { kind: "experiment" | "gone"; data: string } | { kind: "lost" | "open" };
 
 function hear(message: Message): void {
-    if (message.kind === "experiment" || message.kind === "gone") tellList();
+    if (message.kind === "experiment" || message.kind === "gone") scheduleListUpdate();
     if (message.kind === "experiment") {
         const news = JSON.parse(message.data) as News;
-        if (!experiments.value.some((one) => one.index === news.index)) void loadExperiments(); // a new one below a folder
+        if (!experiments.value.some((one) => one.index === news.index)) void loadExperiments(); // a new one in a served folder
         experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, state: news.state } : one));
         if (news.index === current.value) refreshSoon();
     } else if (message.kind === "gone") {
         const news = JSON.parse(message.data) as { index: number; error: string };
         experiments.value = experiments.value.map((one) => (one.index === news.index ? { ...one, error: news.error } : one));
     } else if (message.kind === "lost") {
-        loadExperiments().catch(() => undefined); // tells a server that is gone from one that refuses
+        loadExperiments().catch(() => undefined); // distinguishes a server that is gone from one that refuses
     } else if (server.value !== "answers") {
         server.value = "answers";
         refresh();
     }
 }
 
-function openStream(tell: (message: Message) => void): void {
+function openStream(broadcast: (message: Message) => void): void {
     const stream = new EventSource("./api/events");
-    for (const kind of ["experiment", "gone"] as const) stream.addEventListener(kind, (event) => tell({ kind, data: (event as MessageEvent<string>).data }));
-    stream.addEventListener("open", () => tell({ kind: "open" }));
+    for (const kind of ["experiment", "gone"] as const) stream.addEventListener(kind, (event) => broadcast({ kind, data: (event as MessageEvent<string>).data }));
+    stream.addEventListener("open", () => broadcast({ kind: "open" }));
     stream.addEventListener("error", () => {
-        tell({ kind: "lost" });
-        // A browser does not try again by itself where the answer was an error page.
-        if (stream.readyState === EventSource.CLOSED) setTimeout(() => openStream(tell), retryPause);
+        broadcast({ kind: "lost" });
+        // A browser does not reconnect after an error page.
+        if (stream.readyState === EventSource.CLOSED) setTimeout(() => openStream(broadcast), retryPause);
     });
 }
 
-// A server that was started again has another address. Who opens it tells the tabs that it refuses, which go on there.
+// A restarted server has another address. A tab that opens it tells the tabs that it refuses, which
+// then go there.
 function followAddress(): void {
     const channel = new BroadcastChannel("ggscope-address");
     channel.addEventListener("message", (event) => {
@@ -98,23 +99,24 @@ function followAddress(): void {
     channel.postMessage(location.pathname);
 }
 
-// Browsers allow six connections to a server, and a stream keeps one for good. So one tab listens and tells the others; when it closes, the
-// lock passes on. Where there are no locks (not a secure origin), each tab has its own stream.
+// Browsers allow six connections to a server, and a stream holds one. So one tab listens and
+// informs the others; when it closes, the lock passes on. Without locks (on an insecure origin)
+// each tab has its own stream.
 export function listenForNews(): void {
     if (REPORT) return;
     if (window.BroadcastChannel) followAddress();
     if (!navigator.locks || !window.BroadcastChannel) openStream(hear);
     else {
-        const name = `ggscope-news ${location.pathname}`; // a link to one experiment hears of no other
+        const name = `ggscope-news ${location.pathname}`; // a link to one experiment gets events of that one only
         const channel = new BroadcastChannel(name);
         channel.addEventListener("message", (event) => hear(event.data as Message));
-        const tell = (message: Message) => {
+        const broadcast = (message: Message) => {
             hear(message);
             channel.postMessage(message);
         };
         void navigator.locks.request(name, () => {
-            openStream(tell);
-            return new Promise(() => undefined); // kept until the page closes
+            openStream(broadcast);
+            return new Promise(() => undefined); // held until the page closes
         });
     }
     setInterval(() => {

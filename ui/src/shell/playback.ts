@@ -1,4 +1,5 @@
-// Playback: the tokens one after the other, or the ops inside a token and then those of the next. It moves the selection, so every view goes with it.
+// Playback: steps through tokens, or through the ops of each token. It moves the selection, so
+// every view follows.
 import { signal } from "@preact/signals";
 import type { LogAnswer, OpAnswer } from "../api";
 import { ask } from "../ask";
@@ -8,7 +9,7 @@ import { announce } from "./Announce";
 export const playing = signal(false);
 export const pace = signal<"tokens" | "ops">("tokens");
 export const speed = signal(1);
-// The op that playback has come to; null: it does not play ops.
+// The current op of playback; null: it does not play ops.
 export const played = signal<{ run: number; node: number } | null>(null);
 export const opShown = signal<string | null>(null);
 
@@ -16,7 +17,7 @@ const tokenPause = 700;
 const opPause = 60;
 const pageRows = 500;
 
-let turn = 0; // a new one ends the playback under way
+let turn = 0; // incremented to end the current playback
 
 export function togglePlayback(): void {
     if (playing.value) stopPlayback();
@@ -39,7 +40,7 @@ async function play(mine: number): Promise<void> {
     moving.value = pace.value === "ops";
     const chosen = selection.value.tokens;
     const isOne = chosen !== null && chosen[0] === chosen[1];
-    // A range is played within its bounds; one token is where to begin.
+    // A range is played within its bounds; a single token is the start.
     const end = chosen && !isOne ? Math.min(last, chosen[1]) : last;
     let token = chosen ? (isOne && chosen[0] >= last && pace.value === "tokens" ? 0 : chosen[0]) : 0;
     try {
@@ -62,7 +63,7 @@ async function playOps(token: number, mine: number): Promise<void> {
         for (const row of page.ops) {
             if (mine !== turn) return;
             if (row.fused_with !== null) continue;
-            // Its bytes, experts and all, are known before it is shown: views that ask for them find them answered.
+            // Prefetches the op's bytes and experts, so that views find them in the cache.
             await ask<OpAnswer>(here("op", { run: row.run, node: row.node })).catch(() => null);
             if (mine !== turn) return;
             const op = { run: row.run, node: row.node };

@@ -1,6 +1,7 @@
-// What matters in this recording, as sentences that lead to their evidence. They come from the numbers of stats and heat.
+// The findings of a recording as sentences with links to their evidence. They are derived from the
+// answers stats and heat.
 import { batch } from "@preact/signals";
-import type { Heat, ModelMap, Summary } from "../api";
+import type { Heat, ModelMap, Stats, Summary } from "../api";
 import { useAsk } from "../ask";
 import { bytes, count, plural, share, time } from "../format";
 import { here, select, statsPath, view, type View } from "../state";
@@ -9,24 +10,14 @@ import { copiedOf } from "../views/memory/data";
 
 export interface Finding {
     text: string;
-    title?: string; // all of it, where the text is short
+    title?: string; // the full text, if `text` is short
     isWarning?: boolean;
-    go?(): void; // to the evidence
-}
-
-interface Stats {
-    tokens: number;
-    requests: number;
-    by_op: { op: string | null; backend: string | null; wall_ns: number; busy_ns: number | null }[];
-    streamed?: { run_ns: number; wait_ns: number }; // absent: nothing was streamed
-    processes: { time: { wall_ns: number; client_compute_ns: number; server_compute_ns: number; wire_ns: number; idle_ns: number } } | null;
-    machine: { faults: { in_ops: { stalled_ns: number } } | null; block_requests: { by_phase: { phase: string; bytes: number }[] } | null; others_cpu_share: number | null; off_cpu: { run_ns: number; foreign_ns: number } | null; steal_share: number | null; busy: boolean };
-    model: { stray_weights: number; stray_bytes: number };
+    go?(): void; // shows the evidence
 }
 
 const speedOf = ({ tokens_per_second: rate }: Summary): string | null => (rate === null ? null : `${rate < 9.95 ? rate.toFixed(1) : count(rate)} tok/s`);
 
-// "606 of 670 MiB", the unit said once where both have the same.
+// "606 of 670 MiB": the unit is omitted once if both have the same.
 const ofBoth = (a: string, b: string) => {
     const unit = ` ${b.split(" ")[1]!}`;
     return `${a.endsWith(unit) ? a.slice(0, -unit.length) : a} of ${b}`;
@@ -40,19 +31,21 @@ const to = (shown: View, more?: () => void) => () =>
         more?.();
     });
 
-// What the time goes to: a disk or a wire that is waited for comes before the op that computes longest.
+// Where the time goes. Waiting for a disk or a network comes before the longest op.
 function ofTimes(stats: Stats): Finding[] {
     const { machine, streamed, processes, by_op: rows } = stats;
     const busy = rows.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const wall = rows.reduce((sum, row) => sum + row.wall_ns, 0);
+    const waited = rows.reduce((sum, row) => sum + (row.wait_ns ?? 0), 0);
     const stalled = machine.faults?.in_ops.stalled_ns ?? 0;
     const generated = machine.block_requests?.by_phase.find((row) => row.phase === "generate");
     const steps = stats.tokens - 1;
     const storage = to("storage");
     const found: Finding[] = [];
-    if (processes) found.push({ text: `${share(processes.time.wire_ns, processes.time.wall_ns)} of the time on the wire`, go: to("statistics") });
+    if (processes?.links.length) found.push({ text: `${share(processes.time.wire_ns, processes.time.wall_ns)} of the time on the wire`, go: to("statistics") });
     if (streamed) found.push({ text: `${ofTime(streamed.wait_ns, streamed.run_ns)} waiting for the disk`, go: storage });
     if (busy > 0 && stalled > 0.05 * busy) found.push({ text: `${ofTime(stalled, busy)} stalled by page faults`, go: storage });
+    if (waited > busy && found.length === 0) found.push({ text: `threads waited ${share(waited, busy + waited)} of their time`, go: to("timeline") });
     if (generated && steps > 0 && generated.bytes > 0) found.push({ text: `${bytes(generated.bytes / steps)} per token from the disk`, go: storage });
     const top = rows.reduce<Stats["by_op"][number] | null>((best, row) => (best && best.wall_ns >= row.wall_ns ? best : row), null);
     const of = processes ? "of computing" : "of time";
@@ -60,13 +53,13 @@ function ofTimes(stats: Stats): Finding[] {
     return found;
 }
 
-// Of a server a step is no token: each has one of several requests, or a piece of a prompt.
+// A step of a server is not one token: it holds tokens of several requests, or a piece of a prompt.
 function stepsOf(about: Summary, requests: number): string {
     const steps = `${count(about.tokens)} ${requests > 1 ? "steps" : about.tokens === 1 ? stepWord() : stepsWord()}`;
     return requests > 1 ? `${count(requests)} requests in ${steps}` : steps;
 }
 
-// What other programs cost: measured by context switches, if those were recorded.
+// CPU time lost to other programs: measured by context switches, if they were recorded.
 function lost(offCpu: Stats["machine"]["off_cpu"]): string {
     if (!offCpu || offCpu.run_ns === 0) return "times say little";
     return `${(100 * offCpu.foreign_ns / offCpu.run_ns).toFixed(1)} % of the time of graph runs was lost to them`;

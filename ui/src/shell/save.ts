@@ -1,10 +1,11 @@
-// Pictures as files, light on white, with title, legend and a line that says of what they are: an SVG as it is with its styles, canvases one
-// below the other, and what is made of elements as rectangles and texts.
+// Pictures as files, light on white, with title, legend and caption. An SVG is saved with its
+// styles, canvases are stacked, and other elements are drawn as rectangles and texts.
 import { signal } from "@preact/signals";
 import { inFigure } from "../colours";
 
-// An SVG outside of the page has none of its styles: what they say is written into the elements.
-const styled = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "font-size", "font-family", "font-weight", "text-anchor"];
+// An SVG outside of the page lacks the page's style sheet: these properties are written into its
+// elements.
+const styled = ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "opacity", "fill-opacity", "font-size", "font-family", "font-weight", "text-anchor"];
 
 const background = () => getComputedStyle(document.body).backgroundColor;
 
@@ -16,23 +17,25 @@ export function standalone(svg: SVGSVGElement): string {
         for (const name of styled) (to[i] as SVGElement).style.setProperty(name, style.getPropertyValue(name));
     });
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", String(svg.getBoundingClientRect().width)); // else it is as wide as the figure, margins included
     return new XMLSerializer().serializeToString(copy);
 }
 
 const escaped = (text: string) => text.replace(/[<>&"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const isClear = (colour: string) => colour === "transparent" || /^rgba\(.*,\s*0\)$|\/\s*0\)$/.test(colour);
 
-// What of a text lies inside its element, if that cuts it off.
+// The visible part of a text that its element clips.
 function shortened(text: string, wide: number, room: number): string {
     if (wide <= room + 1) return text;
     const letters = Math.floor((text.length * room) / wide) - 1;
     return letters < 2 ? "" : `${text.slice(0, letters)}…`;
 }
 
-// What the box of an element shows, and the texts in it. Nested SVGs keep their place.
-function drawElement(element: Element, left: number, top: number, out: string[]): void {
+// Draws the box of an element and its texts, which end where an element around them clips them.
+// Nested SVGs keep their position.
+function drawElement(element: Element, left: number, top: number, out: string[], clip = Infinity): void {
     const style = getComputedStyle(element);
-    if (style.display === "none" || style.visibility === "hidden" || element.matches(".unseen")) return;
+    if (style.display === "none" || style.visibility === "hidden" || element.matches(".unseen, .block-filter, .tools, .saves, .side .quiet")) return;
     const box = element.getBoundingClientRect();
     const [x, y] = [box.left - left, box.top - top];
     if (element instanceof SVGSVGElement) {
@@ -44,15 +47,17 @@ function drawElement(element: Element, left: number, top: number, out: string[])
         out.push(
             `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${box.width.toFixed(1)}" height="${box.height.toFixed(1)}" rx="${parseFloat(style.borderTopLeftRadius) || 0}" fill="${isClear(style.backgroundColor) ? "none" : escaped(style.backgroundColor)}"${edged ? ` stroke="${escaped(style.borderTopColor)}"` : ""} opacity="${style.opacity}"/>`,
         );
+    if (element instanceof HTMLCanvasElement) out.push(`<image x="${x}" y="${y}" width="${box.width}" height="${box.height}" href="${element.toDataURL("image/png")}"/>`);
+    const end = style.overflowX === "visible" ? clip : Math.min(clip, box.right);
     for (const node of element.childNodes) {
-        if (node instanceof Element) drawElement(node, left, top, out);
+        if (node instanceof Element) drawElement(node, left, top, out, end);
         else if (node instanceof Text && node.data.trim() !== "") {
             const range = document.createRange();
             range.selectNodeContents(node);
             const at = range.getBoundingClientRect();
-            const text = shortened(node.data.trim(), at.width, box.right - at.left);
+            const text = shortened(node.data.replace(/\s+/g, " "), at.width, Math.min(end, box.right) - at.left);
             if (at.width > 1 && text)
-                out.push(`<text x="${(at.left - left).toFixed(1)}" y="${(at.bottom - top - at.height * 0.25).toFixed(1)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" font-family="sans-serif" fill="${escaped(style.color)}">${escaped(text)}</text>`);
+                out.push(`<text xml:space="preserve" x="${(at.left - left).toFixed(1)}" y="${(at.bottom - top - at.height * 0.25).toFixed(1)}" font-size="${style.fontSize}" font-weight="${style.fontWeight}" font-family="sans-serif" fill="${escaped(style.color)}">${escaped(text)}</text>`);
         }
     }
 }
@@ -75,13 +80,13 @@ interface Part {
     height: number;
 }
 
-// What is drawn, without title and legend. Canvases stand one below the other, as fine as they are painted.
+// The picture without title and legend. Canvases are stacked at their own resolution.
 function bodyOf(root: Element): Part {
     const chart = chartOf(root);
     const { width, height } = (chart ?? root).getBoundingClientRect();
     if (chart) return { svg: standalone(chart), width, height };
     const canvases = canvasesOf(root);
-    if (canvases.length === 0) return { svg: ofElements(root), width, height };
+    if (canvases.length === 0 || root.querySelector(".compare-lane, .track")) return { svg: ofElements(root), width, height };
     let [y, wide] = [0, 0];
     const images = canvases.map((canvas) => {
         const box = canvas.getBoundingClientRect();
@@ -93,7 +98,7 @@ function bodyOf(root: Element): Part {
     return { svg: images.join(""), width: wide, height: y - 4 };
 }
 
-// ---- legends, as they stand beside the picture
+// ---- legends
 
 type Token = { text: string } | { swatch: string; pattern: string } | { stops: string[] } | "gap";
 
@@ -129,7 +134,7 @@ function legendOf(root: Element, width: number): Part | null {
     const of = root.closest<HTMLElement>("[data-picture-of]")?.dataset["pictureOf"];
     const holder = (of ? document.querySelector(`[data-picture="${of}"]`) : root.closest("[data-picture]")) ?? root;
     const tokens: Token[] = [];
-    for (const legend of holder.querySelectorAll(".legend, .chart-legend, .graph-legend, .expert-legend, .track-scale"))
+    for (const legend of holder.querySelectorAll(".legend, .chart-legend, .graph-legend, .track-scale, .side .quiet"))
         for (const child of legend.childNodes) {
             tokensOf(child, tokens);
             tokens.push("gap");
@@ -179,7 +184,7 @@ function wrapped(text: string, width: number, font: string): string[] {
 
 export interface Figure {
     title: string;
-    caption: string; // of what it is: recording, command, date
+    caption: string; // recording, command, date
 }
 
 const margin = 16;
@@ -213,30 +218,53 @@ function compose(root: Element, { title, caption }: Figure): Part {
     };
 }
 
-// Set while a picture is taken that is larger than the window: what is out of sight is drawn too.
-export const takesAll = signal(false);
+// True while a picture larger than the window is saved: parts outside of the window are drawn too.
+export const isSavingAll = signal(false);
 
-// As fine as asked for, and no finer than a browser can paint.
-async function taken(root: Element, figure: Figure, fine: number): Promise<Part & { fine: number }> {
+// At the requested resolution, or at the maximum of the browser.
+async function render(root: Element, figure: Figure, fine: number): Promise<Part & { fine: number }> {
     const box = (root.querySelector(".graph-size") ?? root).getBoundingClientRect();
     const most = Math.min(fine, Math.sqrt(64e6 / Math.max(1, box.width * box.height)), 16000 / Math.max(box.width, box.height, 1));
-    takesAll.value = true;
+    isSavingAll.value = true;
     try {
         return await inFigure(most, () => ({ ...compose(root, figure), fine: most }));
     } finally {
-        takesAll.value = false;
+        isSavingAll.value = false;
     }
 }
 
-export const svgOf = async (root: Element, figure: Figure): Promise<string> => (await taken(root, figure, 4)).svg;
+export const svgOf = async (root: Element, figure: Figure): Promise<string> => (await render(root, figure, 4)).svg;
 
-export async function pngOf(root: Element, figure: Figure, fine: number): Promise<string> {
-    const { svg, width, height, fine: got } = await taken(root, figure, fine);
+async function painted(root: Element, figure: Figure, fine: number): Promise<{ canvas: HTMLCanvasElement; width: number; height: number }> {
+    const { svg, width, height, fine: got } = await render(root, figure, fine);
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
     await image.decode();
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [Math.round(width * got), Math.round(height * got)];
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
-    return canvas.toDataURL("image/png");
+    return { canvas, width, height };
+}
+
+export const pngOf = async (root: Element, figure: Figure, fine: number): Promise<string> => (await painted(root, figure, fine)).canvas.toDataURL("image/png");
+
+// One page that an image fills: for what `ggscope figure` does not draw.
+export async function pdfOf(root: Element, figure: Figure): Promise<ArrayBuffer> {
+    const { canvas, ...size } = await painted(root, figure, 4);
+    const [width, height] = [size.width * 0.75, size.height * 0.75]; // points
+    const stream = (text: string, head = "") => `<<${head}/Length ${text.length}>>stream\n${text}\nendstream`;
+    const objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        `<</Type/Page/Parent 2 0 R/MediaBox[0 0 ${width} ${height}]/Contents 4 0 R/Resources<</XObject<</I 5 0 R>>>>>>`,
+        stream(`${width} 0 0 ${height} 0 0 cm/I Do`),
+        stream(atob(canvas.toDataURL("image/jpeg", 0.95).split(",")[1]!), `/Subtype/Image/Width ${canvas.width}/Height ${canvas.height}/ColorSpace/DeviceRGB/BitsPerComponent 8/Filter/DCTDecode`),
+    ];
+    let [text, index] = ["%PDF-1.4\n", `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`];
+    objects.forEach((object, i) => {
+        index += `${String(text.length).padStart(10, "0")} 00000 n \n`;
+        text += `${i + 1} 0 obj\n${object}\nendobj\n`;
+    });
+    text += `${index}trailer<</Size ${objects.length + 1}/Root 1 0 R>>\nstartxref\n${text.length}\n%%EOF\n`;
+    return Uint8Array.from(text, (sign) => sign.charCodeAt(0)).buffer;
 }

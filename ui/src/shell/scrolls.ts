@@ -1,11 +1,13 @@
-// Where views are scrolled to, in the address: a copied one shows the same part of them. (The log has a place of its own, by row.)
+// Scroll positions in the address: a copied address shows the same part of a view. (The log stores
+// its row instead.)
 import { effect } from "@preact/signals";
 import { kept, library, summary, view } from "../state";
 import { isBusy } from "../under-way";
 
 type Places = Record<string, readonly [left: number, top: number]>;
 
-// "statistics" is the view itself, "graph-blocks" a box in it. Only those of the view that is shown are written.
+// "statistics" is the view, "graph-blocks" a box in it. Only positions of the shown view are
+// written.
 const isShown = (name: string) => name.split("-")[0] === view.value;
 export const asPlaces = {
     write: (places: Places): string =>
@@ -28,8 +30,8 @@ function nameOf(target: EventTarget | null): string | null {
 
 const boxes = (): [string, Element][] => [...document.querySelectorAll("main, [data-scroll]")].map((box) => [nameOf(box)!, box]);
 
-// Until what was asked for is there, or the reader moves: answers come one by one, and the view grows with them. A view without a place
-// begins at its top.
+// Restores positions until they are reached or the reader scrolls: a view grows as its answers
+// arrive. A view without a stored position starts at its top.
 let isRestoring = false;
 function restore(): void {
     let frames = 0;
@@ -59,7 +61,8 @@ function restore(): void {
 export function listenForScrolls(): void {
     let [before, written] = ["", ""];
     effect(() => {
-        // Another view, or an address that the reader gave. What scrolling writes is where the boxes are already.
+        // Restores if the view changed or the reader entered another address. Positions written by
+        // scrolling are already reached.
         const now = library.value ? "" : `${view.value} ${asPlaces.write(places.value)}`;
         if (now === before) return;
         before = now;

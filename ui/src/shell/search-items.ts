@@ -1,4 +1,4 @@
-// What the search finds: everything that can be selected, by its name.
+// The items of the search: everything that can be selected, by name.
 import type { GraphAnswer, ModelMap } from "../api";
 import { shape, tokenText } from "../format";
 import type { Selection } from "../state";
@@ -45,10 +45,11 @@ export function itemsOf({ steps, map, graph, ops, layers, lanes }: Sources): Fou
     return items;
 }
 
-// The words that a name consists of: "blk.3.ffn_down.weight" has blk, 3, ffn, down and weight.
+// Splits a name into words: "blk.3.ffn_down.weight" has blk, 3, ffn, down and weight.
 const wordsOf = (name: string) => name.split(/[^a-z0-9]+|(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])/).filter(Boolean);
 
-// How well a word that was typed fits a name: one of its words, the beginning of one, somewhere in it, or only in what is said besides.
+// How well a typed word matches a name: as one of its words, as a prefix of one, anywhere, or only
+// in the description.
 function fitOf(word: string, name: string, parts: readonly string[]): number {
     if (parts.includes(word)) return 0;
     if (parts.some((part) => part.startsWith(word))) return 1;
@@ -57,7 +58,8 @@ function fitOf(word: string, name: string, parts: readonly string[]): number {
 
 const kindsInOrder: Found["kind"][] = ["layer", "tensor", "op", "token", "expert", "lane"];
 
-// All words must be there, in any order. The name itself comes first, then what begins with it, then names by how well the words fit them.
+// All words must match, in any order. Order of results: the exact name, names that begin with the
+// text, names by quality of the match.
 export function find(items: readonly Found[], text: string, most: number): { found: Found[]; total: number } {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return { found: items.slice(0, most), total: items.length };

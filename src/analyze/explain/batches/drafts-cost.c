@@ -21,7 +21,8 @@ bool ggs_find_drafts_cost(const struct ggs_explain_facts * f, struct ggs_reason 
     ggs_reason_evidence(out, "%llu of %llu accepted; drafting took %s", (unsigned long long) f->accepted,
                         (unsigned long long) drafted, ggs_format_nanoseconds(time, f->drafting_ns));
     ggs_reason_set(out, GGS_KNOB_DRAFT, "");
-    ggs_reason_advise(out, "a smaller draft model, or fewer drafted tokens (--draft-max)");
+    ggs_reason_advise(out, "a smaller draft model, or fewer drafted tokens%s",
+                      ggs_reason_is_llama(f) ? " (--draft-max)" : "");
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR --by context");
     return true;
 }

@@ -6,7 +6,7 @@
 
 bool ggs_find_prompt_outputs(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     char     time[GGS_NUMBER_LENGTH], whole[GGS_NUMBER_LENGTH];
-    uint64_t outputs = f->prompt.outputs, needed = f->requests == 0 ? 1 : f->requests;
+    uint64_t outputs = f->prompt.outputs, needed = f->outputs_needed == 0 ? 1 : f->outputs_needed;
     if (outputs < 8 || 2 * outputs < f->prompt.tokens || outputs <= 2 * needed) return false;
     out->part      = GGS_PART_PROMPT;
     out->gain_ns   = (uint64_t) ((double) f->prompt.output_ns * (1 - (double) needed / (double) outputs));

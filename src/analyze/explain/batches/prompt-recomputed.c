@@ -14,8 +14,10 @@ bool ggs_find_prompt_recomputed(const struct ggs_explain_facts * f, struct ggs_r
                      (unsigned long long) f->first_difference);
     ggs_reason_evidence(out, "%llu of %llu tokens of these prompts are the same as in the request before",
                         (unsigned long long) f->prompt_again, (unsigned long long) f->prompt_of);
-    ggs_reason_advise(out,
-                      "what changes (dates, ids) belongs at the end of the prompt; llama-server: --cache-reuse 256");
-    snprintf(out->query, sizeof(out->query), "ggscope requests DIR: columns prompt and cached");
+    ggs_reason_advise(out, "what changes (dates, ids) belongs at the end of the prompt%s",
+                      f->program.kind == GGS_PROGRAM_SERVER  ? "; --cache-reuse 256"
+                      : f->program.kind == GGS_PROGRAM_OTHER ? "; keep the memory of the tokens before it"
+                                                             : "");
+    snprintf(out->query, sizeof(out->query), "ggscope requests DIR   # columns prompt and cached");
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "analyze/explain/findings.h"
 
-enum { WHOLE = 512, SMALL = 64, LONG = 64 };
+enum { WHOLE = 512, SMALL = 64, LONG = 64, SHORT = 32 };
 
 // The share of a small batch's time that remains in a large one: arithmetic stays, reading goes.
 static double left_of(const struct ggs_explain_facts * f) {
@@ -20,13 +20,13 @@ bool ggs_find_small_batches(const struct ggs_explain_facts * f, struct ggs_reaso
     bool     single = f->generate.decodes > 0 && f->generate.tokens == f->generate.decodes;
     uint64_t unread = single && f->generate.unread >= LONG ? f->generate.unread : 0;
     uint64_t fed = f->prompt.tokens + unread, runs = f->prompt.runs + unread, decodes = f->prompt.decodes + unread;
-    if (f->devices > 0 || fed < LONG || runs == 0) return false;
+    if (f->devices > 0 || fed < SHORT || runs == 0) return false;
     // A callback makes a graph run of every node, so decodes are counted instead.
     uint64_t pieces = runs > fed && decodes > 0 ? decodes : runs;
     double   each   = (double) fed / (double) pieces;
     if (each >= SMALL || pieces <= (fed + WHOLE - 1) / WHOLE) return false;
     // A server with short prompts computes short batches: one prompt has no more.
-    if (f->requests > 0 && fed / f->requests < LONG) return false;
+    if (f->requests > 1 && fed / f->requests < LONG) return false;
     bool   by_program = decodes > 0 && (double) fed / (double) decodes < 2 * each;
     double ns         = (double) f->prompt.ns;
     if (unread > 0) ns += (double) f->generate.ns * (double) unread / (double) f->generate.tokens;
@@ -36,13 +36,15 @@ bool ggs_find_small_batches(const struct ggs_explain_facts * f, struct ggs_reaso
     out->figure    = each;
     out->figure_of = "prompt tokens per graph run";
     ggs_reason_title(out, "the prompt is computed in pieces of %.0f token%s", each, each < 1.5 ? "" : "s");
-    ggs_reason_evidence(out, "%llu tokens in %llu graph runs of %llu decodes: weights are read %llu times, not %llu",
+    ggs_reason_evidence(out, "%llu tokens in %llu graph runs of %llu decode%s: weights are read %llu times, not %llu",
                         (unsigned long long) fed, (unsigned long long) runs, (unsigned long long) decodes,
-                        (unsigned long long) pieces, (unsigned long long) ((fed + WHOLE - 1) / WHOLE));
+                        decodes == 1 ? "" : "s", (unsigned long long) pieces,
+                        (unsigned long long) ((fed + WHOLE - 1) / WHOLE));
     if (by_program && f->program.kind == GGS_PROGRAM_OTHER)
         ggs_reason_advise(out, "put the whole prompt into one llama_batch, up to n_batch tokens");
     else {
-        if (by_program) ggs_reason_set(out, GGS_KNOB_BATCH, "2048");
+        bool one = f->program.kind == GGS_PROGRAM_NODE; // has one option for both
+        if (by_program && !one) ggs_reason_set(out, GGS_KNOB_BATCH, "2048");
         ggs_reason_set(out, GGS_KNOB_UBATCH, "512");
     }
     snprintf(out->query, sizeof(out->query),

@@ -1,5 +1,6 @@
 // Tokens that go back and forth between a device and the CPU.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyze/explain/findings.h"
 #include "base/number.h"
@@ -19,8 +20,16 @@ bool ggs_find_device_splits(const struct ggs_explain_facts * f, struct ggs_reaso
                      f->device.name);
     ggs_reason_evidence(out, "%s%s of graph runs on the CPU; %llu transfers", experts ? "experts are on the CPU: " : "",
                         ggs_format_nanoseconds(time, f->cpu_run_ns), (unsigned long long) f->device.transfers);
-    if (experts)
-        ggs_reason_advise(out, "fewer layers of experts on the CPU (-ncmoe N), as many as device memory holds");
+    const char *  given  = ggs_invocation_value(&f->program, GGS_KNOB_CPU_EXPERTS);
+    unsigned long layers = given == NULL ? 0 : strtoul(given, NULL, 10);
+    if (experts && layers > 0) {
+        ggs_reason_set_number(out, GGS_KNOB_CPU_EXPERTS, layers / 2);
+        ggs_reason_advise(out, "or fewer: as device memory allows");
+    } else if (experts)
+        ggs_reason_advise(out, "fewer layers of experts on the CPU%s, as many as device memory holds",
+                          ggs_reason_is_llama(f)                  ? " (-ncmoe N)"
+                          : f->program.kind == GGS_PROGRAM_ENGINE ? " (a narrower pattern of -ot)"
+                                                                  : "");
     else {
         ggs_reason_set(out, GGS_KNOB_GPU_LAYERS, "99");
         ggs_reason_advise(out, "or as many as device memory holds");

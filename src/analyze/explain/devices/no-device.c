@@ -1,4 +1,4 @@
-// Layers were meant for a device, and there is none.
+// The program asked for layers on a device, and there is none.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"

@@ -41,7 +41,7 @@ bool ggs_find_cpu_library(const struct ggs_explain_facts * f, struct ggs_reason 
         snprintf(file, sizeof(file), "libggml-cpu-%s.so", variants[i].name);
         if (strcmp(f->cpu_library, file) == 0) is = &variants[i];
     }
-    // AVX-512 gains a third at most, which is no reason to blame a library.
+    // AVX-512 gains a third at most, which is too little for a finding.
     if (can == NULL || is == NULL || is->speed * 2 > can->speed || f->devices > 0) return false;
     out->part      = GGS_PART_TOKENS;
     out->gain_ns   = (uint64_t) ((double) (f->prompt.wall_ns + f->generate.wall_ns) * (1 - is->speed / can->speed));
@@ -50,8 +50,9 @@ bool ggs_find_cpu_library(const struct ggs_explain_facts * f, struct ggs_reason 
     out->figure_of = "times that kernels for this CPU are usually faster";
     ggs_reason_title(out, "the CPU library is built for less than this CPU: %s", f->cpu_library);
     ggs_reason_evidence(out, "the CPU has %s, whose kernels are usually %.0f times as fast", can->name, out->figure);
+    if (ggs_invocation_value(&f->program, GGS_KNOB_ENGINE) != NULL) ggs_reason_set(out, GGS_KNOB_ENGINE, "");
     ggs_reason_advise(out, "an engine folder that holds libggml-cpu-haswell.so or newer, or a build with "
                            "GGML_NATIVE=ON (ggscope doctor shows which is loaded)");
-    snprintf(out->query, sizeof(out->query), "experiment.json: engine.cpu_library, conditions.cpu.flags");
+    snprintf(out->query, sizeof(out->query), "ggscope sql DIR \"select cpu_library, cpu_flags from experiment\"");
     return true;
 }

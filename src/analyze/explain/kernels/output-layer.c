@@ -8,8 +8,8 @@
 bool ggs_find_output_layer(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     const struct ggs_phase_facts * g = &f->generate;
     char                           bytes[GGS_NUMBER_LENGTH];
-    if (g->steps == 0 || g->busy_ns == 0 || 5 * g->output_busy_ns < 2 * g->busy_ns) return false;
-    // The share that 4.5 bits leave. Quantized models use Q6_K.
+    if (f->graphs || g->steps == 0 || g->busy_ns == 0 || 5 * g->output_busy_ns < 2 * g->busy_ns) return false;
+    // The share of the bytes that 4.5 bits per weight leave. Quantized models use Q6_K.
     double left    = strcmp(f->output_type, "f32") == 0     ? 4.5 / 32
                      : strstr(f->output_type, "16") != NULL ? 4.5 / 16
                      : strcmp(f->output_type, "q8_0") == 0  ? 4.5 / 8.5
@@ -24,6 +24,6 @@ bool ggs_find_output_layer(const struct ggs_explain_facts * f, struct ggs_reason
                         f->output_type[0] == '\0' ? "the embeddings" : f->output_type);
     ggs_reason_set(out, GGS_KNOB_MODEL, "OUT.gguf");
     ggs_reason_advise(out, "from llama-quantize --output-tensor-type q4_K MODEL OUT.gguf TYPE (changes the output)");
-    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --roofline: Output Projection of GENERATE");
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --roofline   # Output Projection of GENERATE");
     return true;
 }

@@ -1,4 +1,4 @@
-// Weights in the layout of the file, where kernels for another one compute prompts faster.
+// Weights in the file's layout, although kernels for a repacked layout compute prompts faster.
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +14,7 @@ bool ggs_find_not_repacked(const struct ggs_explain_facts * f, struct ggs_reason
     bool wide  = strstr(f->flags, "avx2") != NULL || strstr(f->flags, "asimddp") != NULL;
     bool plain = strstr(f->cpu_library, "x64") != NULL || strstr(f->cpu_library, "sse") != NULL;
     if (!could || f->repacked || f->devices > 0 || f->prompt.tokens < LONG || plain || !(asked || wide)) return false;
+    if (f->streamed.uses > 0) return false; // a repacked copy would take the memory that is missing
     // Short batches have no rows to share: repacking does little for them.
     if (f->prompt.runs > 0 && f->prompt.tokens / f->prompt.runs < 4) return false;
     out->part      = GGS_PART_PROMPT;
@@ -26,8 +27,13 @@ bool ggs_find_not_repacked(const struct ggs_explain_facts * f, struct ggs_reason
                         "none of %llu MiB of weights lies in CPU_REPACK or AMX; prompts of the repacked kind are "
                         "usually 2 to 4 times as fast",
                         (unsigned long long) (f->weight_bytes >> 20));
-    ggs_reason_set(out, GGS_KNOB_REPACK, "");
-    ggs_reason_advise(out, "it costs time at load and a copy in memory");
+    if (asked || f->program.kind == GGS_PROGRAM_OTHER)
+        ggs_reason_set(out, GGS_KNOB_REPACK, "");
+    else
+        ggs_reason_advise(out, "an engine whose CPU library repacks %s: a newer release, with GGML_CPU_REPACK=ON; ",
+                          f->type);
+    size_t n = strlen(out->advice);
+    snprintf(out->advice + n, sizeof(out->advice) - n, "it costs time at load and a copy in memory");
     snprintf(out->query, sizeof(out->query),
              "ggscope sql DIR \"select type, sum(bytes) from buffers where class='weights' group by type\"");
     return true;

@@ -15,11 +15,13 @@ bool ggs_find_wide_weights(const struct ggs_explain_facts * f, struct ggs_reason
     out->figure    = f->weight_bits;
     out->figure_of = "bits per weight";
     ggs_reason_title(out, "weights have %.0f bits (%s)", f->weight_bits, f->type);
-    ggs_reason_evidence(out, "a token reads %s of weights; with 4.8 bits it would read %.0f %% of that",
-                        ggs_format_bytes(bytes, f->generate.weights_read / f->generate.steps),
-                        100 * SMALL_BITS / f->weight_bits);
-    ggs_reason_set(out, GGS_KNOB_MODEL, "OUT.gguf");
-    ggs_reason_advise(out, "from llama-quantize MODEL OUT.gguf Q4_K_M (changes the output: look at perplexity)");
+    ggs_reason_evidence(
+        out, "a %s reads %s of weights; with 4.8 bits it would read %.0f %% of that", f->graphs ? "graph run" : "token",
+        ggs_format_bytes(bytes, f->generate.weights_read / f->generate.steps), 100 * SMALL_BITS / f->weight_bits);
+    if (!f->graphs) ggs_reason_set(out, GGS_KNOB_MODEL, "OUT.gguf");
+    ggs_reason_advise(out, "a model with fewer bits per weight, which changes the output");
+    if (!f->graphs)
+        ggs_reason_advise(out, "from llama-quantize MODEL OUT.gguf Q4_K_M (changes the output: look at perplexity)");
     snprintf(out->query, sizeof(out->query),
              "ggscope sql DIR \"select type, sum(bytes) from tensors where file is not null group by type\"");
     return true;

@@ -1,4 +1,4 @@
-// A quota of CPU time throttles the program: containers have one, whatever the number of cores.
+// A quota of CPU time throttles the program. Containers have one, independent of visible cores.
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
@@ -21,6 +21,9 @@ bool ggs_find_cpu_quota(const struct ggs_explain_facts * f, struct ggs_reason * 
                         (unsigned long long) f->usable_cores, ggs_format_nanoseconds(time, f->throttled_ns));
     if (f->threads > whole) ggs_reason_set_number(out, GGS_KNOB_THREADS, whole);
     ggs_reason_advise(out, "a larger quota (docker --cpus, resources.limits.cpu), or as many threads as it allows");
-    snprintf(out->query, sizeof(out->query), "experiment.json: conditions.cpu.throttled_periods");
+    snprintf(
+        out->query, sizeof(out->query),
+        "ggscope sql DIR \"select cpu_quota_ns, cpu_quota_period_ns, cpu_throttled_periods, cpu_quota_periods from "
+        "experiment\"");
     return true;
 }

@@ -15,11 +15,21 @@ static uint64_t guess(const struct ggs_explain_facts * f, double left) {
 static void explain_lost(const struct ggs_explain_facts * f, double others, struct ggs_reason * out) {
     char lost[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], who[128] = "; who ran instead was not seen (it takes root)";
     if (f->off_cpu.others_seen) who[0] = '\0';
-    if (f->off_cpu.who[0] != '\0') snprintf(who, sizeof(who), "; instead ran %s", f->off_cpu.who);
-    ggs_reason_evidence(out, "others %.0f %% of all CPUs; a thread that others needed had no CPU in %s of %s%s",
+    if (f->off_cpu.who[0] != '\0') snprintf(who, sizeof(who), "; the CPU went first to %s", f->off_cpu.who);
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR   # busy, off CPU");
+    if (2 * f->off_cpu.foreign_ns < f->off_cpu.lost_ns) {
+        char theirs[GGS_NUMBER_LENGTH];
+        ggs_reason_evidence(
+            out,
+            "others used %.0f %% of all CPUs; a thread that was waited for had no CPU in %s of %s: in %s "
+            "of that because of them, else it waited for the disk or for its own threads",
+            100 * others, ggs_format_nanoseconds(lost, f->off_cpu.lost_ns),
+            ggs_format_nanoseconds(runs, f->off_cpu.run_ns), ggs_format_nanoseconds(theirs, f->off_cpu.foreign_ns));
+        return;
+    }
+    ggs_reason_evidence(out, "others used %.0f %% of all CPUs; a thread that was waited for had no CPU in %s of %s%s",
                         100 * others, ggs_format_nanoseconds(lost, f->off_cpu.lost_ns),
                         ggs_format_nanoseconds(runs, f->off_cpu.run_ns), who);
-    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.off_cpu");
 }
 
 bool ggs_find_other_programs(const struct ggs_explain_facts * f, struct ggs_reason * out) {
@@ -29,15 +39,17 @@ bool ggs_find_other_programs(const struct ggs_explain_facts * f, struct ggs_reas
     uint64_t free = left < 1 ? 1 : (uint64_t) left, tokens = ggs_explain_facts_part_ns(f, GGS_PART_TOKENS);
     out->condition = true;
     out->part      = GGS_PART_TOKENS;
-    out->gain_ns   = !f->off_cpu.recorded ? guess(f, left) : f->off_cpu.foreign_ns;
+    out->gain_ns   = !f->off_cpu.recorded        ? guess(f, left)
+                     : f->off_cpu.foreign_ns > 0 ? f->off_cpu.foreign_ns
+                                                 : 1; // 0 would be: not known
     if (out->gain_ns > tokens) out->gain_ns = tokens;
     out->figure    = others;
     out->figure_of = "share of all CPUs that others used";
     ggs_reason_title(out, "other programs used %.1f of %llu CPUs", cpus, (unsigned long long) f->cores);
-    ggs_reason_evidence(out, "others %.0f %% of all CPUs, %llu threads here", 100 * others,
-                        (unsigned long long) f->threads);
-    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.others_cpu_share");
-    if (f->off_cpu.recorded) explain_lost(f, others, out);
+    ggs_reason_evidence(out, "others used %.0f %% of all CPUs, %llu thread%s here", 100 * others,
+                        (unsigned long long) f->threads, f->threads == 1 ? "" : "s");
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR   # machine, busy");
+    if (f->off_cpu.recorded && f->off_cpu.run_ns > 0) explain_lost(f, others, out);
     ggs_reason_advise(out, "end them and record again; beside them %llu thread%s", (unsigned long long) free,
                       free == 1 ? "" : "s");
     return true;

@@ -14,6 +14,6 @@ bool ggs_find_steal(const struct ggs_explain_facts * f, struct ggs_reason * out)
     ggs_reason_title(out, "the hypervisor gave %.0f %% of the CPUs to other machines (steal)", 100 * steal);
     ggs_reason_evidence(out, "steal %.0f %% of all CPUs; no program here can mend that", 100 * steal);
     ggs_reason_advise(out, "a machine with CPUs of its own");
-    snprintf(out->query, sizeof(out->query), "ggscope stats DIR --json: machine.steal_share");
+    snprintf(out->query, sizeof(out->query), "ggscope stats DIR   # busy");
     return true;
 }

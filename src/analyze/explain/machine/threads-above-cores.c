@@ -1,8 +1,22 @@
 // More threads than CPUs: each barrier waits for a thread without a CPU.
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyze/explain/findings.h"
 #include "base/number.h"
+
+static bool is_above(const char * number, uint64_t cpus) {
+    return number != NULL && strtoul(number, NULL, 10) > cpus;
+}
+
+// Threads of prompts may have an option of their own, which is then what to change.
+static void set_threads(const struct ggs_explain_facts * f, uint64_t cpus, struct ggs_reason * out) {
+    const char * batch = ggs_invocation_value(&f->program, GGS_KNOB_THREADS_BATCH);
+    bool         above = is_above(batch, cpus);
+    if (!above || is_above(ggs_invocation_value(&f->program, GGS_KNOB_THREADS), cpus))
+        ggs_reason_set_number(out, GGS_KNOB_THREADS, cpus);
+    if (above) ggs_reason_set_number(out, GGS_KNOB_THREADS_BATCH, cpus);
+}
 
 bool ggs_find_threads_above(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     char     work[GGS_NUMBER_LENGTH], took[GGS_NUMBER_LENGTH];
@@ -21,7 +35,7 @@ bool ggs_find_threads_above(const struct ggs_explain_facts * f, struct ggs_reaso
                      (unsigned long long) cpus, cpus == 1 ? "" : "s");
     ggs_reason_evidence(out, "threads waited %.0f %% of their time; work of %s took %s", 100 * waits,
                         ggs_format_nanoseconds(work, ideal), ggs_format_nanoseconds(took, wall));
-    ggs_reason_set_number(out, GGS_KNOB_THREADS, cpus);
+    set_threads(f, cpus, out);
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR --by thread");
     return true;
 }

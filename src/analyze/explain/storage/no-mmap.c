@@ -17,6 +17,8 @@ bool ggs_find_no_mmap(const struct ggs_explain_facts * f, struct ggs_reason * ou
     ggs_reason_evidence(out, "%s copied by read calls in %s; the page cache holds a second copy",
                         ggs_format_bytes(read, calls->bytes), ggs_format_nanoseconds(time, calls->ns));
     ggs_reason_set(out, GGS_KNOB_MMAP, "1");
+    if (ggs_reason_is_llama(f) && ggs_invocation_value(&f->program, GGS_KNOB_MMAP) == NULL)
+        ggs_reason_advise(out, "no option or variable that turns mmap off: --direct-io, LLAMA_ARG_NO_MMAP");
     snprintf(out->query, sizeof(out->query),
              "ggscope sql DIR \"select kind, sum(bytes), sum(duration_ns) from reads group by kind\"");
     return true;

@@ -72,6 +72,16 @@ void ggs_seal_batch_complete(struct ggs_seal_batch * batch, struct ggs_sequences
     batch->has_position = batch->has_output = true;
 }
 
+void ggs_seal_batch_cut(struct ggs_seal_batch * batch, uint64_t kept) {
+    if (kept >= batch->n) return;
+    batch->dropped = batch->n - kept;
+    batch->n       = kept;
+    uint64_t n     = 0;
+    for (uint64_t i = 0; i < batch->n_more; i++)
+        if (batch->more[i].index < (int64_t) kept) batch->more[n++] = batch->more[i];
+    batch->n_more = n;
+}
+
 static int64_t element(const uint8_t * data, uint64_t width, uint64_t i) {
     int32_t narrow;
     int64_t wide;

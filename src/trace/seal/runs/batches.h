@@ -16,6 +16,7 @@ struct ggs_seal_batch {
     bool      has_position, has_output; // the program set them
     bool      reads_known;              // reads of outputs are recorded
     uint64_t  n;
+    uint64_t  dropped; // further tokens, which were not fed: the decode failed
     int64_t * token;
     int64_t * position;
     int64_t * sequence;
@@ -34,6 +35,9 @@ void ggs_seal_batch_release(struct ggs_seal_batch * batch);
 // Positions that the program did not set continue from the sequence's last one; without outputs,
 // the last token has one.
 void ggs_seal_batch_complete(struct ggs_seal_batch * batch, struct ggs_sequences * sequences, uint64_t context);
+
+// Of a decode that failed: only the first `kept` tokens were fed.
+void ggs_seal_batch_cut(struct ggs_seal_batch * batch, uint64_t kept);
 
 // If the decode was not recorded: reads tokens, positions and wanted outputs from the index data of
 // a graph. False when out of memory.

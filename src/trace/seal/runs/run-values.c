@@ -26,7 +26,7 @@ static void write_values(struct ggs_runs * runs, const struct ggs_run * run, con
                          const struct ggs_spool_values * unit, const void * payload) {
     struct ggs_spool_value value;
     uint64_t flags = unit->source | (unit->source != 0 && unit->input != 0 ? (uint64_t) GGS_OP_VALUE_INPUT : 0);
-    if (unit->bytes != (uint64_t) unit->rows * sizeof(value)) {
+    if (unit->rows != 0 && unit->bytes != (uint64_t) unit->rows * sizeof(value)) {
         runs->damaged++;
         return;
     }

@@ -570,6 +570,8 @@ void ggs_runs_finish(struct ggs_runs * runs, int64_t ns, bool ended) {
             // If the program was killed, nothing shows that the device computed any of it.
             open->row.flags |= ended ? GGS_RUN_RESULTS_UNSEEN : GGS_RUN_RESULTS_UNSEEN | GGS_RUN_INTERRUPTED;
         } else if (!open->done) {
+            // The journal of a live recording may end before it names the run's lanes.
+            if (open->row.slot < 0 && ggs_spool_goes_on(runs->spool)) ggs_runs_leave_out(runs, open->row.run);
             interrupt(open);
         }
     }

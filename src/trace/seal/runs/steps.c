@@ -195,7 +195,7 @@ static struct ggs_open_step * assign_step(struct ggs_steps * steps, struct ggs_s
     bool                   begins = false;
     struct ggs_open_step * step   = context->step;
     enum ggs_phase         phase  = classify(steps, context, batch, warmup, &begins);
-    if (phase == GGS_PHASE_NONE) phase = GGS_PHASE_PROMPT;
+    if (phase == GGS_PHASE_NONE) phase = batch->dropped == 1 ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT;
     if (warmup) phase = GGS_PHASE_WARMUP;
     if (step == NULL || phase != GGS_PHASE_PROMPT || step->row.phase != GGS_PHASE_PROMPT || context->cleared || begins)
         step = add_step(steps, context, phase, ns);
@@ -296,6 +296,8 @@ static void assign_decode(struct ggs_steps * steps, struct ggs_open_decode * dec
     if (decode->taken) return;
     decode->taken = true;
     ggs_seal_batch_complete(&decode->batch, &steps->sequences, decode->context->number);
+    uint64_t kept = ggs_map_get(&steps->survey.failed, ggs_map_key_number(decode->number));
+    if (kept > 0) ggs_seal_batch_cut(&decode->batch, kept - 1);
     decode->step = assign_step(steps, decode->context, &decode->batch, decode->warmup, decode->row.begin_ns);
     if (decode->step != NULL) decode->row.step = decode->step->row.step;
 }

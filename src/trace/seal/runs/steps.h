@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/seal/clock.h"
 #include "trace/seal/runs/batches.h"
 #include "trace/seal/seal.h"
 #include "trace/seal/survey.h"
+#include "trace/seal/tick-clock.h"
 #include "trace/spool.h"
 #include "trace/writer.h"
 

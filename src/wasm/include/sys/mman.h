@@ -1,4 +1,4 @@
-// Files of files.c are in memory already: mapping returns a pointer, unmapping does nothing.
+// Files of memory-files.c are in memory already: mapping returns a pointer, unmapping does nothing.
 #pragma once
 
 #include <stddef.h>

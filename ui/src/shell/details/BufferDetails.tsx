@@ -1,4 +1,4 @@
-// What one buffer is.
+// Details of a buffer.
 import type { Buffers, Heat } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, time } from "../../format";

@@ -1,9 +1,10 @@
 // What is selected, in full: one panel beside or below the view, never over it.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { moving, selection, type Selection } from "../../state";
 import { announce } from "../Announce";
+import { stepTabs } from "../SubTabs";
 import { BufferDetails } from "./BufferDetails";
 import { isOpen, isSmall, limits, resize, set, side, size } from "./dock";
 import { OpDetails } from "./OpDetails";
@@ -21,7 +22,7 @@ const names: Record<Shown, string> = { op: "Op", tensor: "Tensor", buffer: "Buff
 
 const wanted = signal<Shown | null>(null);
 
-// What was selected last is shown; if it is gone, the narrowest of what is left.
+// Shows the part that was selected last; if it is deselected, the narrowest remaining one.
 function useShown(): { shown: Shown; there: Shown[] } {
     const chosen = selection.value;
     const before = useRef(chosen);
@@ -54,16 +55,8 @@ function bodyOf(shown: Shown): ComponentChildren {
 }
 
 function Tabs({ shown, there }: { shown: Shown; there: Shown[] }) {
-    const step = (event: KeyboardEvent) => {
-        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        if (!by) return;
-        event.preventDefault();
-        const next = there[(there.indexOf(shown) + by + there.length) % there.length]!;
-        wanted.value = next;
-        document.getElementById(`details-${next}`)?.focus();
-    };
     return (
-        <div role="tablist" aria-label="Details" onKeyDown={step}>
+        <div role="tablist" aria-label="Details" onKeyDown={stepTabs}>
             {there.map((one) => (
                 <button type="button" role="tab" id={`details-${one}`} aria-selected={one === shown} aria-controls="details-body" tabIndex={one === shown ? 0 : -1} onClick={() => (wanted.value = one)}>
                     {names[one]}
@@ -73,7 +66,7 @@ function Tabs({ shown, there }: { shown: Shown; there: Shown[] }) {
     );
 }
 
-// The edge between view and details: dragged, or moved by arrow keys.
+// The edge between view and details; dragged, or moved by arrow keys.
 function Splitter() {
     const isRight = side.value === "right";
     const from = useRef<{ at: number; size: number } | null>(null);
@@ -107,9 +100,15 @@ function Splitter() {
     );
 }
 
+// In a small window there is room only for what was asked for.
+export const areShown = computed(() => isOpen.value && !(isSmall.value && (moving.value || (wanted.value !== "recording" && parts.every((part) => selection.value[part] === null)))));
+
 export function toggleDetails(): void {
-    set({ isOpen: !isOpen.value });
-    announce(isOpen.value ? "details open" : "details closed");
+    const shows = !areShown.value;
+    set({ isOpen: shows });
+    if (shows !== areShown.value) wanted.value = "recording";
+    else if (!shows && wanted.value === "recording") wanted.value = null;
+    announce(shows ? "details open" : "details closed");
 }
 
 export function Details() {
@@ -117,7 +116,7 @@ export function Details() {
     const body = useRef<HTMLDivElement>(null);
     const where = side.value;
     useEffect(() => body.current?.scrollTo(0, 0), [shown, selection.value.op, selection.value.tensor]);
-    if (!isOpen.value || (isSmall.value && (shown === "recording" || moving.value))) return null;
+    if (!areShown.value) return null;
     const most = limits().most;
     const other = where === "right" ? "below" : "right";
     return (

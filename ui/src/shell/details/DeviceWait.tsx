@@ -1,4 +1,4 @@
-// Whether a device had to wait for the host: the op before had ended when this one was handed over.
+// Whether a device waited for the host: its previous op had ended when the host submitted this one.
 import type { OpAnswer } from "../../api";
 import { useAsk } from "../../ask";
 import { time } from "../../format";

@@ -1,4 +1,5 @@
-// Why the recording is slow and what helps, as `ggscope explain` says it: each sentence leads to the view that shows its evidence.
+// Why the recording is slow and what helps: the output of `ggscope explain`. Each sentence links to
+// the view with its evidence.
 import type { Explanation } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes } from "../../format";
@@ -7,8 +8,8 @@ import { here, summary, type View, view } from "../../state";
 type Cause = Explanation["findings"][number];
 
 const shown = 5;
-const parts: Record<Cause["part"], string> = { load: "load time", prompt: "prompt time", generation: "generation time", tokens: "token time", memory: "memory" };
-// Where the evidence of a cause is seen; of all others in the statistics.
+const parts: Record<Cause["part"], string> = { load: "load time", prompt: "prompt time", generation: "generation time", tokens: "token time", graphs: "time of graph runs", memory: "memory" };
+// The view with the evidence of a cause; statistics for all others.
 const views: Record<string, View> = {
     "page-waits": "storage",
     "cold-cache": "storage",
@@ -24,8 +25,8 @@ const views: Record<string, View> = {
     "one-slot": "timeline",
 };
 
-export const gainText = (cause: Pick<Cause, "part" | "gain" | "gain_bytes">): string =>
-    cause.gain_bytes !== null ? `${bytes(cause.gain_bytes)} of memory` : `up to ${(100 * cause.gain).toFixed(0)} % of the ${parts[cause.part]}`;
+export const gainText = (cause: Pick<Cause, "part" | "gain" | "gain_ns" | "gain_bytes">): string =>
+    cause.gain_bytes !== null ? `${bytes(cause.gain_bytes)} of memory` : cause.gain === null ? "gain not known" : `${cause.gain < 0.005 ? "less than 1" : `up to ${(100 * cause.gain).toFixed(0)}`} % of the ${parts[cause.part]}`;
 
 export function Explained() {
     const answer = useAsk<Explanation>(summary.value && summary.value.ops > 0 ? here("explain") : null, { keep: true }).data;

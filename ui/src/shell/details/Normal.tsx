@@ -1,4 +1,5 @@
-// Is what an op took normal? One dot for the same op of each token, and what the difference is.
+// Whether the duration of an op is normal: one dot for the same op in each token, and the
+// difference.
 import { useState } from "preact/hooks";
 import type { OpAnswer, SameOps } from "../../api";
 import { useAsk } from "../../ask";
@@ -33,7 +34,7 @@ function Dots({ op, same }: { op: OpAnswer; same: SameOps }) {
     const inner = Math.max(1, width - left - right);
     const x = (i: number) => left + ((i + 0.5) / ops.length) * inner;
     const y = (ns: number) => height - bottom - (ns / Math.max(1, most)) * (height - top - bottom);
-    const said = (i: number) => `${stepWord()} ${ops[i]!.token ?? "none"}: ${time(ops[i]!.duration_ns)}`;
+    const tipText = (i: number) => `${stepWord()} ${ops[i]!.token ?? "none"}: ${time(ops[i]!.duration_ns)}`;
     const go = (i: number | null) => i !== null && ops[i] && select({ op: { run: ops[i]!.run, node: ops[i]!.node } });
     const under = (event: MouseEvent) => {
         const frame = (event.currentTarget as Element).getBoundingClientRect();
@@ -45,7 +46,7 @@ function Dots({ op, same }: { op: OpAnswer; same: SameOps }) {
         else if (by) {
             const next = Math.max(0, Math.min(ops.length - 1, (at ?? chosen) + by));
             setAt(next);
-            announce(said(next));
+            announce(tipText(next));
         } else return;
         event.preventDefault();
         event.stopPropagation();
@@ -87,7 +88,7 @@ function Dots({ op, same }: { op: OpAnswer; same: SameOps }) {
             )}
             {at !== null && (
                 <div class="chart-tip" role="tooltip" style={x(at) > width / 2 ? { right: `${width - x(at) + 8}px` } : { left: `${x(at) + 8}px` }}>
-                    {said(at)}
+                    {tipText(at)}
                 </div>
             )}
         </div>

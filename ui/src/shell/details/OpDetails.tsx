@@ -1,4 +1,4 @@
-// What one op is: its times, what held it up, and the bytes that it reads and writes.
+// Details of an op: its times, its stalls, and the bytes that it reads and writes.
 import type { OpAnswer, Operand } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, moment, plural, shape, share, time } from "../../format";
@@ -41,7 +41,7 @@ function OperandItem({ operand }: { operand: Operand }) {
     );
 }
 
-// A node of a backend that is seen as a whole has no times of its own.
+// An op of an opaque backend has no times.
 function Times({ of: op }: { of: OpAnswer }) {
     if (op.begin_ns === null || op.busy_ns === null)
         return (
@@ -91,7 +91,7 @@ function HeldUp({ name, ns, by, of: op }: { name: string; ns: number | null; by:
     );
 }
 
-// How often each value comes, of an output that was kept whole.
+// The distribution of values of an output that was recorded in full.
 function Histogram({ of: { least, most, counts } }: { of: NonNullable<NonNullable<OpAnswer["values"]>["histogram"]> }) {
     const at = (i: number) => least + ((i + 0.5) / counts.length) * (most - least);
     return (

@@ -1,4 +1,5 @@
-// What happened in the selected stretch of time: ops by time, bytes by tensor, faults, what each lane did.
+// Details of the selected time range: ops by time, bytes by tensor, faults, activity of each lane.
+import type { Aggregate } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, moment, plural, share, time } from "../../format";
 import { here, select, selection, summary } from "../../state";
@@ -6,31 +7,6 @@ import { download, toCsv } from "../../views/statistics/csv";
 import { Computed } from "../Computed";
 import { Progress } from "../Progress";
 import { OpName, Row } from "./Row";
-
-interface Sums {
-    ops: number;
-    ops_untimed: number; // of a backend that is seen as a whole
-    op_runs: number;
-    wall_ns: number;
-    busy_ns: number | null; // null: not seen
-    wait_ns: number | null;
-    bytes_read: number;
-    bytes_written: number;
-    bytes_disk: number;
-}
-
-export interface WindowAnswer extends Sums {
-    begin_ns: number;
-    end_ns: number;
-    first_token: number | null;
-    last_token: number | null;
-    faults: { minor: number; major: number; stalled_ns: number } | null;
-    block_requests: { count: number; bytes: number } | null;
-    by_op: ({ op: string | null; backend: string | null } & Sums)[]; // a backend that is seen as a whole instead of an op
-    tensors: number;
-    by_tensor: { name: string; reads: number; bytes_read: number }[];
-    by_lane: { lane: number; busy_ns: number | null; wait_ns: number | null; stalled_ns: number | null }[];
-}
 
 const most = 12;
 const seconds = (ns: number) => `${(ns / 1e9).toFixed(6)}s`;
@@ -44,7 +20,7 @@ function Bar({ part, children }: { part: number; children: preact.ComponentChild
     );
 }
 
-function save(data: WindowAnswer): void {
+function save(data: Aggregate): void {
     const rows = [
         ...data.by_op.map((row) => [row.op === null ? "backend" : "op", row.op ?? row.backend, row.ops, row.wall_ns, row.busy_ns, row.wait_ns, null, row.bytes_read, row.bytes_written]),
         ...data.by_tensor.map((row) => ["tensor", row.name, row.reads, null, null, null, null, row.bytes_read, null]),
@@ -55,7 +31,7 @@ function save(data: WindowAnswer): void {
 
 export function RangeDetails({ range }: { range: [number, number] }) {
     const [begin, end] = [Math.floor(range[0]), Math.max(Math.floor(range[0]) + 1, Math.ceil(range[1]))];
-    const { data, error, progress } = useAsk<WindowAnswer>(here("aggregate", { begin, end }), { keep: true });
+    const { data, error, progress } = useAsk<Aggregate>(here("aggregate", { begin, end }), { keep: true });
     if (error) return <p class="problem">{error.message}</p>;
     if (!data) return <Progress what="the range" progress={progress} />;
     const longest = data.by_op[0]?.wall_ns ?? 1;

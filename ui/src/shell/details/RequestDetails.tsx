@@ -1,8 +1,8 @@
-// What one request of a server took, and what it waited for.
+// Details of a request of a server: its times and its waits.
+import type { Requests } from "../../api";
 import { useAsk } from "../../ask";
 import { count, moment, share, time } from "../../format";
 import { here } from "../../state";
-import type { Requests } from "../../views/requests/lanes";
 import { Progress } from "../Progress";
 import { Row } from "./Row";
 
@@ -25,10 +25,13 @@ export function RequestDetails({ request }: { request: number }) {
                     <Row name="took">
                         {time(one.duration_ns)} <span class="quiet">from {moment(one.begin_ns, one.duration_ns)}</span>
                     </Row>
-                    <Row name="first">{one.time_to_first_ns === null ? "no output" : `${time(one.time_to_first_ns)} to the first output`}</Row>
+                    <Row name="first">{one.time_to_first_ns === null ? (one.begun_before ? "not seen" : "no output") : `${time(one.time_to_first_ns)} to the first output`}</Row>
                     {one.ns_per_token !== null && <Row name="each">{time(one.ns_per_token)} per token after the first</Row>}
                     <Row name="waited">
                         {time(one.wait_ns)} <span class="quiet">({share(one.wait_ns, one.duration_ns)}) between its steps</span>
+                    </Row>
+                    <Row name="steps">
+                        {count(one.steps)} <span class="quiet">that took {time(one.compute_ns)}</span>
                     </Row>
                     <Row name="tokens">
                         prompt {count(one.prompt_tokens)}, cached {count(one.cached_tokens)}, generated {count(one.generated_tokens)}

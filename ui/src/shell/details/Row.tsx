@@ -1,4 +1,4 @@
-// A name and what there is to say, in a list of details; and an op with the colour of its family.
+// A row in a list of details: a name and a value. Also an op with the colour of its family.
 import type { ComponentChildren } from "preact";
 import { opFamily } from "../../colours";
 import { Terms } from "../Terms";

@@ -1,4 +1,4 @@
-// What one tensor is, and which ops touch it when.
+// Details of a tensor, and the ops that touch it.
 import type { Heat, LogAnswer, ModelMap } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, moment, plural, shape, time } from "../../format";

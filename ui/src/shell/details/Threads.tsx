@@ -1,4 +1,4 @@
-// What each thread of an op did: computing, held up, waiting for others; and who kept whom waiting.
+// The threads of an op: computing, stalled, waiting; and which thread waited for which.
 import type { OpAnswer } from "../../api";
 import { time } from "../../format";
 import { computedOf, endOf, heldOf, lastOf, waitOf, waitsText } from "./culprits";

@@ -1,4 +1,4 @@
-// What the selected tokens took, and which of their ops took longest.
+// Details of the selected tokens: their times, and their longest ops.
 import type { LogAnswer } from "../../api";
 import { type Columns, useAsk } from "../../ask";
 import { moment, plural, share, time, tokenText } from "../../format";

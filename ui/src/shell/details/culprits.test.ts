@@ -25,6 +25,7 @@ test("nobody is blamed for moments, for one thread, or where waits are not seen"
 test("what is unusual is told with its cause", () => {
     const slow = op(59e6, [thread(0, 0, 59e6, 0, { stalled_ns: 51e6 })]);
     expect(verdictOf(slow, { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: 51.0 ms of it page faults");
+    expect(verdictOf(op(12e6, []), { median_ns: 12e6, count: 2 })).toBe("12.0 ms, median 12.0 ms of 2: too few to tell");
     expect(verdictOf(op(12.1e6, []), { median_ns: 12e6, count: 9 })).toBe("Yes: 12.1 ms, median 12.0 ms of 9");
     expect(verdictOf(op(59e6, [thread(0, 0, 59e6, 0)]), { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: it computed longer, or was interrupted");
     expect(verdictOf(op(59e6, [thread(0, 0, 59e6, 0, { off_cpu_ns: 40e6 })], 40e6), { median_ns: 12e6, count: 9 })).toBe("59.0 ms, median 12.0 ms, 4.9 times: 40.0 ms of it without a CPU");

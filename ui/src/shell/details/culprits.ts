@@ -1,4 +1,4 @@
-// Who kept whom waiting in an op, and why it took longer than usual. In words.
+// Which thread the others of an op waited for, and why the op took longer than usual, in words.
 import type { OpAnswer, SameOps } from "../../api";
 import { count, time } from "../../format";
 
@@ -9,10 +9,10 @@ export const waitOf = (thread: Thread) => (thread.wait_ns ?? 0) + (thread.inner_
 export const heldOf = (thread: Thread) => (thread.stalled_ns ?? 0) + (thread.disk_wait_ns ?? 0);
 export const computedOf = (thread: Thread) => Math.max(0, thread.duration_ns - (thread.inner_wait_ns ?? 0) - heldOf(thread));
 
-// A wait that goes on long after the last one came is not for it: the thread was not run.
+// False if the wait lasts long after the last thread arrived: the waiting thread was not scheduled.
 const isFor = (thread: Thread, last: Thread) => endOf(last) - endOf(thread) > (thread.wait_ns ?? 0) / 2;
 
-// The thread that the others waited for: the last one to come. Null if nobody waited for a time that counts.
+// The thread that arrived last, which the others waited for. Null if no wait is significant.
 export function lastOf(op: OpAnswer): Thread | null {
     if (op.threads.length < 2 || op.threads.some((thread) => thread.wait_ns === null)) return null;
     const last = op.threads.reduce((one, other) => (endOf(other) > endOf(one) ? other : one));
@@ -32,8 +32,7 @@ export function waitsText(op: OpAnswer): string | null {
     return `${why}, ${waiting.length > 1 ? `${waiting.length} threads waited up to` : `thread ${most.thread} waited`} ${time(most.wait_ns!)} for it`;
 }
 
-// "llama-cli waited 20 ms for this graph run: 14 ms here, 6 ms on the wire"
-// What an op computed: its range, and what is not finite.
+// The range of an op's output, and its values that are not finite.
 export function valuesText(values: Omit<NonNullable<OpAnswer["values"]>, "histogram">): string {
     const foul = [values.nan > 0 ? `${count(values.nan)} NaN` : "", values.inf > 0 ? `${count(values.inf)} infinite` : ""].filter(Boolean).join(", ");
     const range = `${values.min.toPrecision(4)} to ${values.max.toPrecision(4)}, rms ${values.rms.toPrecision(4)}`;
@@ -52,6 +51,7 @@ export function verdictOf(op: OpAnswer, same: Pick<SameOps, "median_ns" | "count
     const took = op.duration_ns ?? 0;
     const ratio = took / Math.max(1, same.median_ns);
     const plain = `${time(took)}, median ${time(same.median_ns)} of ${same.count}`;
+    if (same.count < 3) return `${plain}: too few to tell`;
     if (ratio <= 1.25 && ratio >= 0.8) return `Yes: ${plain}`;
     const times = `${time(took)}, median ${time(same.median_ns)}, ${ratio < 9.95 ? ratio.toFixed(1) : count(Math.round(ratio))} times`;
     if (ratio < 1) return `Faster than usual: ${times}`;

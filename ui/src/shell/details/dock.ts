@@ -1,9 +1,10 @@
-// Where the details are docked and how large they are, remembered by the browser: a matter of the reader's screen, not of the address.
+// Position and size of the details panel. The browser stores them: they depend on the reader's
+// screen and are not part of the address.
 import { computed, signal } from "@preact/signals";
 
 export type Side = "right" | "below";
 interface Dock {
-    side: Side | null; // null: by the width of the window
+    side: Side | null; // null: depends on the window's width
     right: number; // pixels
     below: number;
     isOpen: boolean;
@@ -23,14 +24,14 @@ function read(): Dock {
 
 const dock = signal(read());
 
-function matching(query: string) {
+export function matching(query: string) {
     const media = matchMedia(query);
     const is = signal(media.matches);
     media.addEventListener("change", () => (is.value = media.matches));
     return is;
 }
 const isWide = matching("(min-width: 1500px)");
-// As in app.css: the page scrolls as a whole, and there is room only for what was asked for.
+// As in app.css: the page scrolls as a whole.
 export const isSmall = matching("(max-width: 759px), (max-height: 559px)");
 
 export const side = computed<Side>(() => (isSmall.value ? "below" : (dock.value.side ?? (isWide.value ? "right" : "below"))));
@@ -42,7 +43,7 @@ export function set(part: Partial<Dock>): void {
     try {
         localStorage.setItem(key, JSON.stringify(dock.peek()));
     } catch {
-        // It holds until the page is closed.
+        // Without storage, the setting is lost when the page closes.
     }
 }
 

@@ -63,7 +63,7 @@ function DomainMatrix({ layers, recordings }: { layers: readonly Layer[]; record
             rows={rows}
             heatOf={(value) => value / most}
             text={(value) => String(Math.round(100 * value))}
-            told={(at, expert) => `layer ${rows[at]!.layer}, ${labelOf(rows[at]!.i)} ${recordings[rows[at]!.i]?.name}, expert ${expert}: ${percent(rows[at]!.cells[expert] ?? 0)} of the choices`}
+            describe={(at, expert) => `layer ${rows[at]!.layer}, ${labelOf(rows[at]!.i)} ${recordings[rows[at]!.i]?.name}, expert ${expert}: ${percent(rows[at]!.cells[expert] ?? 0)} of the choices`}
             table={() => {
                 const all = cells().filter((row) => row[3] > 0).sort((a, b) => b[3] - a[3]);
                 return { caption: "Experts that were chosen, the largest share first", columns: ["layer", "recording", "expert", "share"], rows: all.slice(0, 500).map(([layer, name, expert, value]) => [layer, name, expert, percent(value)]), more: Math.max(0, all.length - 500) };
@@ -142,7 +142,7 @@ function Result({ recordings }: { recordings: readonly Experiment[] }) {
     );
 }
 
-// Nothing where none has experts; where only some have, it says which have none.
+// Empty if no recording has experts; if only some have, names those without.
 export function ExpertsOfAll({ recordings }: { recordings: readonly Experiment[] }) {
     const summaries = Array.from({ length: mostRecordings }, (_, i) => useAsk<Summary>(recordings[i] ? there(recordings[i].index, "summary") : null).data);
     const has = recordings.map((_, i) => summaries[i]?.has.experts);

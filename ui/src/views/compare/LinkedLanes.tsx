@@ -1,10 +1,11 @@
-// The same token in both recordings, on one scale, one below the other. What is pointed at in one is marked in the other.
+// The same token of two recordings, on one time scale. The op under the pointer is marked in both.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsk, type Columns } from "../../ask";
 import { density, opFamily, theme } from "../../colours";
 import { instant, time } from "../../format";
 import { announce } from "../../shell/Announce";
 import { steps } from "../../shell/Chart";
+import { Families } from "../../shell/Families";
 import { Picture } from "../../shell/Picture";
 import { TableView } from "../../shell/TableView";
 import { asNumber, asRange, experiments, kept, select, selection, there } from "../../state";
@@ -16,7 +17,7 @@ declare const REPORT: boolean; // set by the build: a report draws figures of on
 const LANE = 18,
     GAP = 3;
 
-// The part of the token that is shown, ns after its begin; null: all of it.
+// The shown part of the token, in ns after its begin; null: all of it.
 const chosenToken = kept<number | null>("lanes-token", null, asNumber);
 const zoomed = kept<[number, number] | null>("lanes", null, asRange, { isZoom: true });
 
@@ -75,7 +76,7 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
     const shown: [number, number] = zoomed.value && zoomed.value[0] < whole ? [zoomed.value[0], Math.min(whole, zoomed.value[1])] : [0, whole];
     const show = (next: [number, number]) => (zoomed.value = within(next, whole));
     const directory = (index: number) => experiments.value.find((one) => one.index === index)?.directory ?? "DIR";
-    const ops = useMemo(() => [told(left.runs, keys[0]), told(right.runs, keys[1])] as const, [keys]);
+    const ops = useMemo(() => [tokenOps(left.runs, keys[0]), tokenOps(right.runs, keys[1])] as const, [keys]);
     const say = (key: string | null) => {
         setMarked(key);
         if (key !== null) announce(sentence(ops[0], ops[1], key));
@@ -110,7 +111,7 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
                 figure={REPORT ? undefined : () => ({ kind: "timeline", of: `${a},${b}`, tokens: `${token}..${token}` })}
                 command={`ggscope log --token ${token} --json`}
                 of={directory(a)}
-                computed="Op runs of this token in both recordings, each from the begin of its token, on one scale; alike are the k-th such op of a layer, by order, never by time. The same command with the other directory gives those of B."
+                computed="Op runs of this token in both recordings, from the begin of the token, on one scale. The command with the other directory gives those of B."
                 csv={() => csvOf(ops[0], ops[1])}
                 tools={
                     <span class="quiet">
@@ -118,7 +119,16 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
                     </span>
                 }
             >
-                <TableView label="Lanes of both recordings" file="compare-lanes" table={() => tableOf(ops[0], ops[1])}>
+                <TableView
+                    label="Lanes of both recordings"
+                    file="compare-lanes"
+                    table={() => tableOf(ops[0], ops[1])}
+                    tools={
+                        <div class="legend">
+                            <Families of={[left.runs, right.runs].flatMap((runs) => (runs ? Array.from(runs.op, (op) => runs.ops[op] ?? "") : []))} />
+                        </div>
+                    }
+                >
                     <Lane name="A" runs={left.runs} keys={keys[0]} shown={shown} show={show} marked={marked} mark={say} />
                     <Lane name="B" runs={right.runs} keys={keys[1]} shown={shown} show={show} marked={marked} mark={say} />
                     <Axis shown={shown} />
@@ -129,14 +139,14 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
 }
 
 // The ops of one recording's token.
-interface Told {
+interface TokenOps {
     runs: Runs;
     ops: Map<string, Op>;
 }
 
-const told = (runs: Runs | null, keys: readonly string[]): Told | null => runs && { runs, ops: opsOf(runs, keys) };
+const tokenOps = (runs: Runs | null, keys: readonly string[]): TokenOps | null => runs && { runs, ops: opsOf(runs, keys) };
 
-function sentence(a: Told | null, b: Told | null, key: string): string {
+function sentence(a: TokenOps | null, b: TokenOps | null, key: string): string {
     const side = a?.ops.has(key) ? a : b;
     const op = side?.ops.get(key);
     if (!side || !op) return "";
@@ -148,13 +158,13 @@ function sentence(a: Told | null, b: Told | null, key: string): string {
     return `${runs.ops[runs.op[op.row]!]}, ${layer}: A ${took(inA)}, B ${took(inB)}${changed}`;
 }
 
-// What is shown, as the table has it, in ns.
-function csvOf(a: Told | null, b: Told | null) {
+// The shown ops as a table, in ns.
+function csvOf(a: TokenOps | null, b: TokenOps | null) {
     const keys = new Set([...(a?.ops.keys() ?? []), ...(b?.ops.keys() ?? [])]);
     const rows = [...keys].map((key) => {
         const side = a?.ops.has(key) ? a : b!;
         const row = side.ops.get(key)!.row;
-        const start = (one: Told | null) => (one?.ops.has(key) ? one.runs.start[one.ops.get(key)!.row]! : null);
+        const start = (one: TokenOps | null) => (one?.ops.has(key) ? one.runs.start[one.ops.get(key)!.row]! : null);
         return [side.runs.ops[side.runs.op[row]!] ?? "", side.runs.layer[row]! < 0 ? null : side.runs.layer[row]!, start(a), a?.ops.get(key)?.duration ?? null, start(b), b?.ops.get(key)?.duration ?? null];
     });
     return { columns: ["op", "layer", "a_begin_ns", "a_ns", "b_begin_ns", "b_ns"], rows };
@@ -177,7 +187,7 @@ function Axis({ shown: [from, to] }: { shown: [number, number] }) {
     );
 }
 
-function tableOf(a: Told | null, b: Told | null) {
+function tableOf(a: TokenOps | null, b: TokenOps | null) {
     const keys = a ? [...a.ops.keys()] : [];
     const rows = keys.slice(0, 500).map((key) => {
         const { runs, ops } = a!;

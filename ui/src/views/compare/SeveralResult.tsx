@@ -1,4 +1,5 @@
-// Three to twelve recordings side by side: the conditions that differ, then their figures, with the noise among repeats.
+// Three to twelve recordings side by side: settings that differ, then figures with the noise among
+// repeats.
 import { useMemo } from "preact/hooks";
 import type { Experiment, Several } from "../../api";
 import { useAsk } from "../../ask";
@@ -6,7 +7,7 @@ import { count } from "../../format";
 import { Computed } from "../../shell/Computed";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
-import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, verdictOf } from "./figures";
+import { isShown, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, verdictOf } from "./figures";
 
 interface Condition {
     condition: string;
@@ -39,7 +40,7 @@ function Conditions({ result, recordings }: { result: Several; recordings: reado
 
 function Figures({ result, recordings }: { result: Several; recordings: readonly Experiment[] }) {
     const groups = result.recordings.filter((one) => one.repeats === one.label).length;
-    const rows = useMemo(() => result.figures.filter(isTold), [result]);
+    const rows = useMemo(() => result.figures.filter(isShown), [result]);
     const columns = useMemo<TableColumn<SeveralFigure>[]>(
         () => [
             { key: "figure", title: "figure", value: (row) => row.figure, show: nameOf },

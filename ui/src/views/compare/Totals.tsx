@@ -1,12 +1,12 @@
-// The two recordings in numbers: bytes, buffers, faults, experts, requests. What `ggscope diff` says, and beside it what each says of its machine.
+// The totals of two recordings: bytes, buffers, faults, experts, requests, as in `ggscope diff`,
+// and the machine of each.
+import type { Diff, Requests, Stats } from "../../api";
 import { useAsk } from "../../ask";
 import { bytes, count, time } from "../../format";
 import { Computed } from "../../shell/Computed";
 import { experiments, there } from "../../state";
-import type { StorageStats } from "../storage/answers";
-import type { Requests } from "../requests/lanes";
 import { Table } from "../statistics/Table";
-import { changeText, type Comparison } from "./answers";
+import { changeText } from "./answers";
 
 interface Row {
     about: string;
@@ -16,7 +16,7 @@ interface Row {
     text(value: number): string;
 }
 
-const totals: [string, string, keyof Comparison["totals"], (value: number) => string][] = [
+const totals: [string, string, keyof Diff["totals"], (value: number) => string][] = [
     ["run", "token steps", "tokens", count],
     ["run", "threads", "threads", count],
     ["run", "ops", "ops", count],
@@ -36,7 +36,7 @@ const totals: [string, string, keyof Comparison["totals"], (value: number) => st
     ["buffers", "peak of buffers", "peak_bytes", bytes],
 ];
 
-const machine: [string, string, (stats: StorageStats) => number | null | undefined, (value: number) => string][] = [
+const machine: [string, string, (stats: Stats) => number | null | undefined, (value: number) => string][] = [
     ["faults", "page faults", ({ machine: m }) => m.faults && m.faults.minor + m.faults.major, count],
     ["faults", "major faults", ({ machine: m }) => m.faults?.major, count],
     ["faults", "stalled in ops", ({ machine: m }) => m.faults?.in_ops.stalled_ns, time],
@@ -58,11 +58,11 @@ const requests: [string, (answer: Requests) => number | null, (value: number) =>
     ["requests", (answer) => requested(answer).length, count],
     ["time to the first output, median", (answer) => middle(requested(answer).flatMap((one) => one.time_to_first_ns ?? [])), time],
     ["waiting between steps, median", (answer) => middle(requested(answer).map((one) => one.wait_ns)), time],
-    ["cells in use, most", (answer) => Math.max(0, ...answer.contexts.map((context) => context.cells_peak)), count],
+    ["cells in use, most", ({ contexts }) => (contexts.some((one) => one.cells_peak === null) ? null : Math.max(0, ...contexts.map((one) => one.cells_peak!))), count],
 ];
 
-export function Totals({ a, b, result }: { a: number; b: number; result: Comparison }) {
-    const stats = [useAsk<StorageStats>(there(a, "stats", { by: "token" })), useAsk<StorageStats>(there(b, "stats", { by: "token" }))] as const;
+export function Totals({ a, b, result }: { a: number; b: number; result: Diff }) {
+    const stats = [useAsk<Stats>(there(a, "stats", { by: "token" })), useAsk<Stats>(there(b, "stats", { by: "token" }))] as const;
     const servers = [useAsk<Requests>(there(a, "requests")), useAsk<Requests>(there(b, "requests"))] as const;
     const rows: Row[] = totals.map(([about, what, key, text]) => ({ about, what, a: result.totals[key].a, b: result.totals[key].b, text }));
     rows.push({ about: "experts", what: "expert ops that took other experts", a: 0, b: result.expert_ops_differ, text: (value) => (value === 0 ? "–" : `${count(value)} of ${count(result.expert_ops)}`) });
@@ -73,7 +73,7 @@ export function Totals({ a, b, result }: { a: number; b: number; result: Compari
     const known = rows.filter((row) => row.a !== null || row.b !== null);
     const changed = known.filter((row) => row.a !== row.b);
     const same = known.length - changed.length;
-    const told = (row: Row, value: number | null) => (value === null ? "not recorded" : row.text(value));
+    const textOf = (row: Row, value: number | null) => (value === null ? "not recorded" : row.text(value));
     const directory = (index: number) => experiments.value.find((one) => one.index === index)?.directory ?? "";
     return (
         <>
@@ -84,8 +84,8 @@ export function Totals({ a, b, result }: { a: number; b: number; result: Compari
                 columns={[
                     { key: "what", title: "what", value: (row) => row.what },
                     { key: "about", title: "of", value: (row) => row.about },
-                    { key: "a", title: "A", numeric: true, value: (row) => row.a, show: (row) => told(row, row.a) },
-                    { key: "b", title: "B", numeric: true, value: (row) => row.b, show: (row) => told(row, row.b) },
+                    { key: "a", title: "A", numeric: true, value: (row) => row.a, show: (row) => textOf(row, row.a) },
+                    { key: "b", title: "B", numeric: true, value: (row) => row.b, show: (row) => textOf(row, row.b) },
                     { key: "change", title: "change", numeric: true, value: (row) => (row.a && row.b ? row.b / row.a - 1 : null), show: (row) => (row.a === null || row.b === null ? "–" : changeText(row.a, row.b)) },
                 ]}
                 rowKey={(row) => `${row.about} ${row.what}`}

@@ -8,8 +8,8 @@ const item = (layer: number | null | "all", a: number, b: number, verdict: Verdi
     layer: layer === "all" ? null : layer,
     op: "MUL_MAT",
     name: "x",
-    a: { ops: 10, ops_only: 0, wall_ns: 10 * a, median_ns: a, bytes_read: 0 },
-    b: { ops: 10, ops_only: 0, wall_ns: 10 * b, median_ns: b, bytes_read: 0 },
+    a: { ops: 10, ops_only: 0, wall_ns: 10 * a, low_ns: a, median_ns: a, high_ns: a, bytes_read: 0, bytes_written: 0 },
+    b: { ops: 10, ops_only: 0, wall_ns: 10 * b, low_ns: b, median_ns: b, high_ns: b, bytes_read: 0, bytes_written: 0 },
     verdict,
     ops_bytes_differ,
 });
@@ -21,6 +21,7 @@ test("changes are written as ggscope diff writes them", () => {
     expect(changeText(0, 5)).toBe("new");
     expect(changeText(100, 199)).toBe("+99.0 %");
     expect(changeText(100, 595)).toBe("6.0 ×");
+    expect(changeText(10, 24_402)).toBe("2,440.2 ×");
 });
 
 test("the threshold hides noise and small changes, never bytes that differ", () => {

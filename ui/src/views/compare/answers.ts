@@ -1,74 +1,9 @@
-// What the server says of two recordings.
-import type { Entry } from "../../api";
+// Two recordings: which differences are shown, and in which words.
+import type { Diff, DiffSide, DiffSteps, Entry } from "../../api";
+import { times } from "../../format";
 
-export type Verdict = "same" | "noise" | "uncertain" | "slower" | "faster" | "stalls" | "fewer stalls";
-
-export interface Side {
-    ops: number;
-    ops_only: number; // that the other one does not have
-    wall_ns: number; // of those that were compared
-    median_ns: number;
-    bytes_read: number;
-}
-
-export interface Item {
-    phase: string;
-    all_layers: boolean;
-    layer: number | null;
-    op: string;
-    name: string;
-    a: Side;
-    b: Side;
-    verdict: Verdict;
-    ops_bytes_differ: number;
-}
-
-export interface StepSide {
-    tokens: number;
-    wall_ns: number;
-    median_ns: number;
-}
-
-export interface Step {
-    a: StepSide;
-    b: StepSide;
-    verdict: Verdict;
-}
-
-export interface Comparison {
-    warnings: string[];
-    identical: boolean;
-    tokens: number;
-    ops_only_a: number;
-    ops_only_b: number;
-    ops_fused: number; // compared as parts of ops of the other, which computes them together
-    shift: number;
-    prompt: Step | null;
-    generate: Step | null;
-    changes: Item[];
-    expert_ops: number;
-    expert_ops_differ: number;
-    totals: Record<
-        | "tokens"
-        | "threads"
-        | "ops"
-        | "op_runs"
-        | "bytes_read"
-        | "bytes_written"
-        | "bytes_disk"
-        | "bytes_touched"
-        | "nodes"
-        | "executed"
-        | "absorbed"
-        | "opaque"
-        | "unseen"
-        | "cut"
-        | "lost"
-        | "buffers"
-        | "peak_bytes",
-        { a: number; b: number }
-    >;
-}
+export type Item = Diff["changes"][number];
+export type Verdict = Item["verdict"];
 
 // The words of ggscope diff.
 export const words: Record<Verdict, string> = {
@@ -81,33 +16,33 @@ export const words: Record<Verdict, string> = {
     "fewer stalls": "fewer stalls, by mean",
 };
 
-// What the verdict is about: the typical value, or where some that were held up make the difference, the mean. Numbers and words agree.
+// True if the verdict is about the mean (some op runs are delayed), not about the typical value.
 export const byMean = (verdict: Verdict) => verdict === "stalls" || verdict === "fewer stalls";
 const isClear = (verdict: Verdict) => verdict === "slower" || verdict === "faster" || byMean(verdict);
-export const opTime = (side: Side, verdict: Verdict) => (byMean(verdict) && side.ops > 0 ? side.wall_ns / side.ops : side.median_ns);
-export const stepTime = (side: StepSide, verdict: Verdict) => (byMean(verdict) && side.tokens > 0 ? side.wall_ns / side.tokens : side.median_ns);
+export const opTime = (side: DiffSide, verdict: Verdict) => (byMean(verdict) && side.ops > 0 ? side.wall_ns / side.ops : side.median_ns);
+export const stepTime = (side: DiffSteps["a"], verdict: Verdict) => (byMean(verdict) && side.tokens > 0 ? side.wall_ns / side.tokens : side.median_ns);
 
-// B against A: 0.25 is a quarter more; null where A has no time.
+// Relative change from A to B: 0.25 is a quarter more; null if A has no time.
 export const change = (a: number, b: number) => (a > 0 ? b / a - 1 : null);
 
 // As ggscope diff writes it.
 export function changeText(a: number, b: number): string {
     if (a === b) return "-";
     if (a === 0) return "new";
-    if (b >= 2 * a) return `${(b / a).toFixed(1)} ×`;
+    if (b >= 2 * a) return times(b / a);
     return `${b > a ? "+" : ""}${((100 * (b - a)) / a).toFixed(1)} %`;
 }
 
-// How much of the whole time a difference is: what one would win or lose by it.
+// Change of the total time caused by an item.
 export const effect = (item: Item) => item.b.wall_ns - item.a.wall_ns;
 
 export interface Threshold {
-    least: number; // share that a change must have
-    noise: boolean; // also what lies within the noise
+    least: number; // smallest relative change that is shown
+    noise: boolean; // also changes within the noise
     layers: boolean; // layer by layer instead of all together
 }
 
-// What both have, and differs.
+// Items of both recordings that differ.
 export function shownItems(items: readonly Item[], threshold: Threshold): Item[] {
     return items.filter((item) => {
         if (item.a.ops === 0 || item.b.ops === 0 || item.all_layers === threshold.layers) return false;
@@ -132,7 +67,7 @@ export const shownUnmatched = (items: readonly Item[], threshold: Threshold): Un
 
 export const initially: Threshold = { least: 0.03, noise: false, layers: false };
 
-// What a recording is compared with if nobody says: another one of the same model, the newest; else any other.
+// The default partner of a recording: the newest other one of the same model, else any other.
 export function partnerOf(a: number, usable: readonly number[], entries: readonly Pick<Entry, "index" | "model" | "start_utc">[]): number {
     const model = entries.find((entry) => entry.index === a)?.model;
     const alike = entries

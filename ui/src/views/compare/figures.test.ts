@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { isTold, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, valueText, verdictOf } from "./figures";
+import { isShown, labelOf, nameOf, noiseText, type SeveralFigure, textsOf, valueText, verdictOf } from "./figures";
 
 const figure = (name: string, unit: string, values: (number | null)[], differs = false, noise: number | null = null): SeveralFigure => ({ figure: name, unit, values, differs, noise });
 
 test("recordings have letters", () => expect([0, 1, 11].map(labelOf)).toEqual(["A", "B", "L"]));
 
 test("what is the same in all is left out, times never, what nobody saw always", () => {
-    expect(isTold(figure("ops", "", [5, 5, 5]))).toBe(false);
-    expect(isTold(figure("ops", "", [5, 6, 5], true))).toBe(true);
-    expect(isTold(figure("token_ns", "ns", [5, 5, 5]))).toBe(true);
-    expect(isTold(figure("tokens_per_s", "/s", [null, null]))).toBe(false);
+    expect(isShown(figure("ops", "", [5, 5, 5]))).toBe(false);
+    expect(isShown(figure("ops", "", [5, 6, 5], true))).toBe(true);
+    expect(isShown(figure("token_ns", "ns", [5, 5, 5]))).toBe(true);
+    expect(isShown(figure("tokens_per_s", "/s", [null, null]))).toBe(false);
 });
 
 test("values in their units, and what was not seen as such", () => {
@@ -18,7 +18,8 @@ test("values in their units, and what was not seen as such", () => {
     expect(valueText(figure("tokens_per_s", "/s", []), 7.256)).toBe("7.26");
     expect(valueText(figure("tokens_per_s", "/s", []), null)).toBe("not seen");
     expect(nameOf(figure("token_quiet_ns", "ns", []))).toBe("time per token, fastest tenth");
-    expect(nameOf(figure("lost", "", []))).toBe("lost");
+    expect(nameOf(figure("load_ns", "ns", []))).toBe("time to load");
+    expect(nameOf(figure("ops", "", []))).toBe("ops");
 });
 
 test("without repeats nothing is called noise", () => {

@@ -1,10 +1,10 @@
 // View 6: what changed between two recordings, or how up to twelve differ.
 import { batch } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Entry, Experiment } from "../../api";
+import type { Diff, DiffSteps, Entry, Experiment } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
-import { bytes, count, plural, time } from "../../format";
+import { bytes, count, plural, time, times } from "../../format";
 import { current, experiments, kept, select, selection, show, view } from "../../state";
 import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
@@ -20,9 +20,7 @@ import {
     shownUnmatched,
     stepTime,
     words,
-    type Comparison,
     type Item,
-    type Step,
     type Threshold,
 } from "./answers";
 import { ExpertsOfAll, mostRecordings } from "./Domains";
@@ -33,7 +31,8 @@ import { Totals } from "./Totals";
 import { ValuesLink } from "../values/Link";
 import "./compare.css";
 
-// Which recordings are compared, by the ids that the address holds: A, B and up to ten more. null: the one that is shown, and another one.
+// The compared recordings by id, in the address: A, B and up to ten more. null: the shown one, and
+// a default partner.
 const isId = (text: string) => /^[\w-]{1,64}$/.test(text);
 const asId = { write: (id: string | null) => id ?? "", read: (text: string) => (isId(text) ? text : undefined) };
 const asIds = { write: (ids: readonly string[]) => ids.join(), read: (text: string) => text.split(",").filter(isId).slice(0, mostRecordings - 2) };
@@ -94,7 +93,7 @@ export default function Compare() {
     );
 }
 
-// One recording after the other; the focus follows what is added and stays when one is removed.
+// The compared recordings. The focus moves to an added one and stays when one is removed.
 function Picks({ chosen, usable, next }: { chosen: readonly Experiment[]; usable: readonly Experiment[]; next: Experiment | null }) {
     const box = useRef<HTMLDivElement>(null);
     const focus = useRef<"last" | "add" | null>(null);
@@ -160,7 +159,7 @@ function Pick({ name, value, usable, change: changed }: { name: string; value: E
 }
 
 function Result({ a, b }: { a: number; b: number }) {
-    const answer = useAsk<Comparison>(`/api/compare?a=${a}&b=${b}`);
+    const answer = useAsk<Diff>(`/api/compare?a=${a}&b=${b}`);
     if (!answer.data) return <Waiting answer={answer} what="Comparing op by op" />;
     const result = answer.data;
     return (
@@ -173,6 +172,9 @@ function Result({ a, b }: { a: number; b: number }) {
                 </ul>
             )}
             <Steps result={result} />
+            {result.causes.map((cause) => (
+                <p class="compare-cause">Cause: {cause}</p>
+            ))}
             <ValuesLink a={a} b={b} />
             <Differences items={result.changes} />
             <Totals a={a} b={b} result={result} />
@@ -182,8 +184,8 @@ function Result({ a, b }: { a: number; b: number }) {
     );
 }
 
-function Steps({ result }: { result: Comparison }) {
-    const steps: [string, Step | null][] = [
+function Steps({ result }: { result: Diff }) {
+    const steps: [string, DiffSteps | null][] = [
         ["A prompt step", result.prompt],
         ["A generated token", result.generate],
     ];
@@ -214,7 +216,7 @@ function Steps({ result }: { result: Comparison }) {
                         {result.ops_only_a + result.ops_only_b === 0
                             ? "every op has its counterpart"
                             : `${count(result.ops_only_a)} ops only in A, ${count(result.ops_only_b)} only in B`}
-                        {result.ops_fused > 0 && `; ${count(result.ops_fused)} are fused with others on one side, and compared as part of those`}
+                        {result.ops_fused > 0 && `; ${count(result.ops_fused)} are fused with others on one side`}
                     </dd>
                 </div>
             </dl>
@@ -223,7 +225,7 @@ function Steps({ result }: { result: Comparison }) {
                     ? "The two are identical, times included."
                     : percent <= 3
                       ? "The typical op takes as long in both."
-                      : `The typical op is ${percent.toFixed(0)} % ${result.shift > 1 ? "slower" : "faster"} in B; the machine may be why.`}
+                      : `The typical op ${result.shift >= 2 ? `takes ${times(result.shift)} as long` : `is ${percent.toFixed(0)} % ${result.shift > 1 ? "slower" : "faster"}`} in B; the machine may be why.`}
             </p>
         </>
     );

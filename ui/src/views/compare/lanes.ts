@@ -1,4 +1,4 @@
-// Op runs of one token in two recordings: which belong together, and where they are drawn.
+// Matches the op runs of one token in two recordings, and computes their positions.
 
 export interface Runs {
     begin: number; // of the window, ns
@@ -15,8 +15,8 @@ export interface Runs {
     rows: number;
 }
 
-// Alike are the k-th such op of the same layer: by order, never by time. All op runs of an op have its key, however many lanes took part:
-// the other recording may have had more or fewer.
+// Gives the k-th such op of a layer the same key in both recordings: by order, never by time. All
+// op runs of an op share its key, because the recordings may differ in the number of lanes.
 export function keysOf(runs: Runs): string[] {
     const order = Array.from({ length: runs.rows }, (_, row) => row).sort((x, y) => runs.run[x]! - runs.run[y]! || runs.node[x]! - runs.node[y]!);
     const seen = new Map<string, number>();
@@ -38,7 +38,7 @@ export interface Op {
     duration: number; // first begin to last end, on whatever lane
 }
 
-// The ops behind the keys, in the order of their rows.
+// The ops by key, in the order of their rows.
 export function opsOf(runs: Runs, keys: readonly string[]): Map<string, Op> {
     const ops = new Map<string, { row: number; lanes: number; begin: number; end: number }>();
     keys.forEach((key, row) => {
@@ -51,7 +51,8 @@ export function opsOf(runs: Runs, keys: readonly string[]): Map<string, Op> {
     return new Map([...ops].map(([key, { row, lanes, begin, end }]) => [key, { row, lanes, duration: end - begin }]));
 }
 
-// The row at a point of a lane: the one that covers `at`, else the nearest within `reach` ns; -1 for none.
+// The row at a point of a lane: the one that covers `at`, else the nearest within `reach` ns; -1:
+// none.
 export function rowAt(runs: Runs, lane: number, at: number, reach: number): number {
     let best = -1,
         distance = reach;
@@ -66,7 +67,7 @@ export function rowAt(runs: Runs, lane: number, at: number, reach: number): numb
     return best;
 }
 
-// A part of the whole that was asked for, moved and cut so that it lies inside; null where that is all of it.
+// Moves and clips a range into [0, whole]; null if it covers everything.
 export function within([from, to]: [number, number], whole: number): [number, number] | null {
     const least = Math.min(whole, 1000); // ns
     const width = Math.max(least, to - from);

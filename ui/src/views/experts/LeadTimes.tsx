@@ -1,4 +1,4 @@
-// How early the matrices of an expert could be known: from the router's choice to their first use.
+// Lead time of experts: from the router's choice to the first use of their matrices.
 import { useState } from "preact/hooks";
 import type { Experts } from "../../api";
 import { time } from "../../format";
@@ -27,14 +27,14 @@ export function LeadTimes({ components }: { components: Experts["by_component"] 
     const [from, to] = [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(Math.max(most, least * 10)))];
     const inner = Math.max(10, width - left - right);
     const x = (ns: number) => left + ((Math.log10(Math.max(ns, from)) - Math.log10(from)) / (Math.log10(to) - Math.log10(from))) * inner;
-    const said = ({ component, prefetch }: Row) => `${component}: ${time(prefetch.mean_ns)} on average, ${time(prefetch.least_ns)} to ${time(prefetch.most_ns)}`;
+    const describe = ({ component, prefetch }: Row) => `${component}: ${time(prefetch.mean_ns)} on average, ${time(prefetch.least_ns)} to ${time(prefetch.most_ns)}`;
     const keys = (event: KeyboardEvent) => {
         const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
         if (!by) return;
         event.preventDefault();
         const next = at === null ? 0 : Math.max(0, Math.min(rows.length - 1, at + by));
         setAt(next);
-        announce(said(rows[next]!));
+        announce(describe(rows[next]!));
     };
     const height = top + rows.length * each + 34;
     return (
@@ -43,12 +43,12 @@ export function LeadTimes({ components }: { components: Experts["by_component"] 
             file="lead-times"
             figure={() => ({ kind: "lead-times", tokens: tokensParameter() })}
             command="ggscope experts --json"
-            computed="From the end of the op that chooses the experts to the first byte that is read of each kind of matrix: the least, the mean and the most over all choices. So long a read of the expert may take without delaying the token."
+            computed="From the end of the op that chooses the experts to the first read of each kind of matrix. A read of the expert may take this long without delaying the token."
             csv={() => ({ columns: ["component", "count", "least_ns", "mean_ns", "most_ns"], rows: rows.map(({ component, prefetch }) => [component, prefetch.count, prefetch.least_ns, prefetch.mean_ns, prefetch.most_ns]) })}
         >
             <div class="chart-box" ref={box}>
                 {width > 0 && (
-                    <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" tabIndex={0} aria-label={`Time from the choice to the first use, by matrix: ${rows.map(said).join("; ")}`} onKeyDown={keys} onBlur={() => setAt(null)} onPointerLeave={() => setAt(null)}>
+                    <svg class="chart" viewBox={`0 0 ${width} ${height}`} height={height} role="img" tabIndex={0} aria-label={`Time from the choice to the first use, by matrix: ${rows.map(describe).join("; ")}`} onKeyDown={keys} onBlur={() => setAt(null)} onPointerLeave={() => setAt(null)}>
                         {ticksOf(from, to).map((tick) => (
                             <g>
                                 <line class="grid" x1={x(tick)} x2={x(tick)} y1={top - 6} y2={height - 30} />
@@ -78,9 +78,19 @@ export function LeadTimes({ components }: { components: Experts["by_component"] 
                         })}
                     </svg>
                 )}
+                <div class="chart-legend">
+                    <span>
+                        <i class="swatch" style={{ "--swatch": "#0072b24d" }} />
+                        least to most
+                    </span>
+                    <span>
+                        <i class="swatch" style={{ "--swatch": "#0072b2" }} />
+                        mean
+                    </span>
+                </div>
                 {at !== null && (
                     <div class="chart-tip" role="tooltip" style={{ left: `${left}px`, top: `${top + at * each - 4}px` }}>
-                        {said(rows[at]!)}
+                        {describe(rows[at]!)}
                     </div>
                 )}
             </div>

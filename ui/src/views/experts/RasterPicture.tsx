@@ -1,4 +1,4 @@
-// One layer: a column per token that went through it, a row per expert, coloured by the routing weight.
+// One layer: a column per token that passed it, a row per expert, coloured by the routing weight.
 import { useMemo } from "preact/hooks";
 import { type Columns, useAsk } from "../../ask";
 import { heat, type Theme } from "../../colours";
@@ -66,8 +66,8 @@ export function RasterPicture({ layer, experts }: { layer: number; experts: numb
         select({ layer, expert: selection.value.expert === expert ? null : expert, tensor: null, op: null });
         announce(selection.value.expert === null ? "no expert selected" : `layer ${layer}, expert ${expert} selected`);
     };
-    // The names at the left stand for their rows.
-    const said = (place: Place): string[] => {
+    // Pointing at a row's name describes the row.
+    const describe = (place: Place): string[] => {
         const column = raster?.columns[place.column];
         const one = column?.chosen.find((each) => each.expert === place.line);
         return [
@@ -83,7 +83,7 @@ export function RasterPicture({ layer, experts }: { layer: number; experts: numb
             file={`experts-layer-${layer}`}
             figure={() => ({ kind: "choices", layer, tokens: tokensParameter() })}
             command={`ggscope sql DIR 'SELECT * FROM experts WHERE layer = ${layer}'`}
-            computed="One column per token that went through the layer (a prompt has many), one row per expert; the colour is the routing weight, hatched is not chosen. Lines part token steps."
+            computed="One column per token, one row per expert; the colour is the routing weight. Lines part token steps."
             csv={() => ({ columns: names, rows: answer.data ? Array.from({ length: answer.data.rows }, (_, i) => names.map((name) => answer.data!.column(name)[i])) : [] })}
             tools={
                 <>
@@ -116,7 +116,7 @@ export function RasterPicture({ layer, experts }: { layer: number; experts: numb
                 below={below}
                 shape={(width) => ({ gutter, each: (width - gutter) / Math.max(1, columns) })}
                 draw={(context, width, at, _, colours) => raster && draw(context, raster, width, rowHeight, experts, at, colours)}
-                said={said}
+                describe={describe}
                 take={take}
                 data={{ "data-choices": answer.data?.rows ?? 0 }}
             />

@@ -24,11 +24,15 @@ export function UseBars({ layer, counts }: { layer: number; counts: readonly num
                     root={() => box.current}
                     figure={() => ({ kind: "experts", layer, tokens: tokensParameter() })}
                     command="ggscope experts --json"
-                    computed={`How often the router of layer ${layer} chose each expert, over all tokens of the steps that are selected, the most used first.`}
+                    computed={`How often the router of layer ${layer} chose each expert, over all tokens of the selected steps.`}
                     csv={() => ({ columns: ["layer", "expert", "times"], rows: sorted.map((one) => [layer, one.expert, one.times]) })}
                 />
             </div>
             <div ref={box}>
+                <p class="quiet use-head">
+                    <span>expert</span>
+                    <span>times</span>
+                </p>
                 <ol>
                     {sorted
                         .filter((one) => one.times > 0)

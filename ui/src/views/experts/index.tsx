@@ -1,8 +1,9 @@
-// View 8: which experts tokens chose. One layer as a raster of tokens and experts; reuse, working sets and pairs.
+// View 8: the experts that tokens chose. A raster of tokens and experts of one layer; reuse,
+// working sets and pairs.
 import type { Experts, ExpertsLayer, Prefetch } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
-import { bytes, count, share, time } from "../../format";
+import { bytes, count, share, time, times } from "../../format";
 import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { here, select, selection, summary, tokensParameter } from "../../state";
@@ -20,13 +21,13 @@ type Tile = readonly [key: string, name: string, value: string, note: string];
 const leadTile = (lead: Prefetch | null): Tile => [
     "prefetch",
     "lead time",
-    lead && lead.count > 0 ? time(lead.mean_ns) : "-",
+    lead && lead.count > 0 ? time(lead.mean_ns) : "–",
     lead && lead.count > 0 ? `from the choice to the first use, on average; ${time(lead.least_ns)} to ${time(lead.most_ns)}` : "not seen",
 ];
 const reuseTile = (reuse: number | null, chance: number | null): Tile => [
     "reuse",
     "chosen again",
-    reuse === null ? "-" : share(reuse, 1),
+    reuse === null ? "–" : share(reuse, 1),
     reuse === null || chance === null ? "not known: no token follows another" : `of a token's experts the token before had chosen too; by chance ${share(chance, 1)}`,
 ];
 
@@ -40,7 +41,7 @@ const tilesOfAll = (data: Experts): Tile[] => [
 const tilesOf = (layer: ExpertsLayer): Tile[] => [
     ["used", "experts used", `${count(layer.distinct)} of ${count(layer.experts)}`, `in layer ${layer.layer}, ${bytes(layer.distinct * layer.bytes)} of ${bytes(layer.experts * layer.bytes)}`],
     reuseTile(layer.reuse_share, layer.chosen_per_token / layer.experts),
-    ["activations", "activations", count(layer.activations), `${layer.chosen_per_token} per token; the busiest expert ${layer.imbalance === null ? "-" : `${layer.imbalance.toFixed(1)} ×`} the mean`],
+    ["activations", "activations", count(layer.activations), `${layer.chosen_per_token} per token; the busiest expert ${layer.imbalance === null ? "–" : times(layer.imbalance)} the mean`],
     leadTile(layer.prefetch),
 ];
 
@@ -104,7 +105,7 @@ function WorkingSets({ sets }: { sets: Experts["working_sets"] }) {
             file="working-sets"
             figure={() => ({ kind: "working-sets", tokens: tokensParameter() })}
             command="ggscope experts --json"
-            computed="How many different experts, over all layers, so many tokens in a row choose: on average and at most."
+            computed="Different experts that so many tokens in a row choose, over all layers: on average and at most."
             csv={() => ({ columns: ["window", "samples", "mean_experts", "most_experts", "mean_bytes", "most_bytes"], rows: sets.map((one) => [one.window, one.samples, one.mean_experts, one.most_experts, one.mean_bytes, one.most_bytes]) })}
         >
             <Chart
@@ -134,7 +135,7 @@ function Pairs({ pairs }: { pairs: Experts["pairs"] }) {
                 { key: "b", title: "and", value: (row) => row.b, numeric: true },
                 { key: "times", title: "times", value: (row) => row.times, show: (row) => count(row.times), numeric: true },
                 { key: "expected", title: "by chance", value: (row) => row.expected, show: (row) => row.expected.toFixed(2), numeric: true, hint: "if experts were chosen independently of each other" },
-                { key: "against", title: "times chance", value: (row) => (row.expected > 0 ? row.times / row.expected : null), show: (row) => (row.expected > 0 ? `${(row.times / row.expected).toFixed(2)} ×` : "–"), numeric: true, hint: "above 1: more often than by chance" },
+                { key: "against", title: "times chance", value: (row) => (row.expected > 0 ? row.times / row.expected : null), show: (row) => (row.expected > 0 ? times(row.times / row.expected, 2) : "–"), numeric: true, hint: "above 1: more often than by chance" },
             ]}
             rowKey={(row) => `${row.layer} ${row.a} ${row.b}`}
             press={(row) => select({ layer: row.layer, expert: row.a, tensor: null, op: null })}

@@ -1,26 +1,26 @@
-// The line above the graph: which token, search, what is shown.
-import { families, opFamily } from "../../colours";
+// The line above the graph: its token, the search, and switches.
 import { plural } from "../../format";
 import { select, summary } from "../../state";
+import { Families } from "../../shell/Families";
 import { Saves } from "../../shell/Saves";
 import { kinds, type Blocks } from "./blocks";
 import { failure, pending, stopLayouts } from "./layouts";
 import { Scale } from "../values/Scale";
 import { trusted } from "../values/state";
 import type { Shades } from "./shades";
-import { colouring, expanded, setOpen, text, withViews, zoomBy, type Told } from "./state";
+import { colouring, expanded, setOpen, text, withViews, zoomBy, type RunGraph } from "./state";
 import { stepWord } from "../../step";
 
 export interface BarProps {
-    graph: Told;
+    graph: RunGraph;
     made: Blocks;
     shades: Shades | null;
     found: { rows: number[]; perBlock: number[] };
     row: number;
     press(row: number): void;
     fit(): void;
-    fitSoon(): void; // when all that is open has its place
-    root(): Element | null; // what is drawn
+    fitSoon(): void; // fits when all open blocks have their layout
+    root(): Element | null; // the drawn element
 }
 
 export function Bar(props: BarProps) {
@@ -65,7 +65,7 @@ export function Bar(props: BarProps) {
                 file="graph"
                 root={props.root}
                 command={`ggscope graph --token ${graph.token} --json`}
-                computed="The nodes of one graph run in the order of execution, by layer; the time of a block is the sum of its nodes' wall times. Weights, caches and what many layers share are written into the nodes instead of drawn as edges."
+                computed="The nodes of one graph run in the order of execution, by layer; the time of a block is the sum of its nodes' wall times."
                 csv={() => ({
                     columns: ["block", "node", "op", "name", "layer", "state", "duration_ns"],
                     rows: made.blocks.flatMap((block) => block.rows.map((r) => [block.title, graph.node[r]!, graph.ops[graph.op[r]!] ?? "", graph.names[r]!, graph.layer[r]! < 0 ? null : graph.layer[r]!, kinds[graph.kind[r]!]!, graph.kind[r] === 0 ? graph.time[r]! : null])),
@@ -76,7 +76,7 @@ export function Bar(props: BarProps) {
 }
 
 // A token step with several graphs: ubatches, backends.
-function Runs({ graph }: { graph: Told }) {
+function Runs({ graph }: { graph: RunGraph }) {
     return (
         <label>
             graph run{" "}
@@ -92,7 +92,7 @@ function Runs({ graph }: { graph: Told }) {
     );
 }
 
-// The match after (or before) a row, round about.
+// The next (or previous) match after a row; wraps around at the ends.
 function nextMatch(rows: readonly number[], row: number, by: number): number | undefined {
     const after = rows.findIndex((r) => r > row),
         before = rows.findLastIndex((r) => r < row);
@@ -154,7 +154,6 @@ function Buttons({ made, fit, fitSoon }: Pick<BarProps, "made" | "fit" | "fitSoo
 }
 
 function Legend({ graph, made, shades }: Pick<BarProps, "graph" | "made" | "shades">) {
-    const used = new Set(made.blocks.flatMap((block) => block.rows.map((row) => opFamily(graph.ops[graph.op[row]!] ?? ""))));
     return (
         <span class="graph-legend">
             {shades ? (
@@ -166,14 +165,7 @@ function Legend({ graph, made, shades }: Pick<BarProps, "graph" | "made" | "shad
                     most
                 </span>
             )}
-            {families
-                .filter((family) => used.has(family))
-                .map((family) => (
-                    <span key={family.name}>
-                        <i class={`swatch pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
-                        {family.name}
-                    </span>
-                ))}
+            <Families of={made.blocks.flatMap((block) => block.rows.map((row) => graph.ops[graph.op[row]!] ?? ""))} />
         </span>
     );
 }

@@ -1,4 +1,4 @@
-// One block: a line that says what it is and how its time divides, and where it is expanded, its nodes.
+// One block: a line with its name and its times, and its nodes if it is expanded.
 import { opFamily, families } from "../../colours";
 import { bytes, count, plural, share, time } from "../../format";
 import { kinds, type Block, type Blocks, type Graph } from "./blocks";
@@ -22,8 +22,8 @@ export interface BlockProps {
     inset: number;
     matches: number;
     matching: ReadonlySet<number>;
-    fits: ((row: number) => boolean) | null; // which nodes the selection leaves
-    selected: number; // row; -1 for none, or one of another block that reads or is read here
+    fits: ((row: number) => boolean) | null; // nodes that match the selection
+    selected: number; // row; -1: none, or a row of another block that is connected with this one
     toggle(): void;
     filter(): void;
     press(row: number): void;

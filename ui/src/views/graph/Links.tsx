@@ -32,7 +32,7 @@ export function Links({
                 ))}
             </defs>
             {links.map(({ from, to }) => {
-                // From column to column, through what is free between them.
+                // From column to column, through the gap between them.
                 if (placed.column[from] !== placed.column[to]) {
                     const [x0, x1] = [placed.left[from]! + placed.wide[from]!, placed.left[to]!];
                     return <path key={`${from} ${to}`} class={to === from + 1 ? "edge" : "edge far"} d={`M${x0} ${middle(from)}H${x1 - 16}V${middle(to)}H${x1}`} marker-end="url(#arrow)" />;
@@ -43,7 +43,8 @@ export function Links({
                         <path key={`${from} ${to}`} class="edge far" d={`M${placed.left[from]! + 24} ${y0}C${placed.left[from]! + 4} ${y0 + 30} ${placed.left[from]! + 4} ${y1 - 30} ${placed.left[from]! + 24} ${y1}`} marker-end="url(#arrow)" />
                     );
                 }
-                // Inside an open block the header hides the way from its top edge to where its insides begin.
+                // The header of an open block hides the edge between the block's top and its
+                // content.
                 const [x0, x1] = [x(from, "exit"), x(to, "entry")];
                 return <path key={`${from} ${to}`} class="edge" d={`M${x0} ${bottom(from)}L${x1} ${placed.top[to]!}`} marker-end="url(#arrow)" />;
             })}

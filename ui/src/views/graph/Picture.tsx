@@ -1,8 +1,8 @@
-// The blocks of a graph, one below the other; only those in sight are drawn.
+// The blocks of a graph. Only visible ones are drawn.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { time } from "../../format";
 import { announce } from "../../shell/Announce";
-import { takesAll } from "../../shell/save";
+import { isSavingAll } from "../../shell/save";
 import { select, selection } from "../../state";
 import { Bar } from "./Bar";
 import { BlockView, describe } from "./BlockView";
@@ -12,20 +12,21 @@ import { Links } from "./Links";
 import { fit, useFitWhenLaidOut, useGraphKeys, useReveal, zoomWheel } from "./moves";
 import { between, columnsFor, place, type Placed } from "./place";
 import type { Shades } from "./shades";
-import { columns, computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type Told } from "./state";
+import { columns, computedWith, expanded, rowOf, scale, setOpen, standsFor, text, type RunGraph } from "./state";
 import { stepWord } from "../../step";
 
 const isOpen = (block: Block) => expanded.value.has(block.key);
 
-// The row that is selected: where a node stands for another one, that one. -1: none of this graph.
-function selectedRow(graph: Told): number {
+// The selected row; for a node that was computed with another one, the row of that one. -1: none of
+// this graph.
+function selectedRow(graph: RunGraph): number {
     const { op } = selection.value;
     if (!op || op.run !== graph.run) return -1;
     const stands = standsFor.value;
     return stands?.run === op.run && stands.node === op.node ? stands.row : rowOf(graph, op.node);
 }
 
-function pressNode(graph: Told, row: number): void {
+function pressNode(graph: RunGraph, row: number): void {
     const node = graph.node[computedWith(graph, row)]!;
     standsFor.value = { run: graph.run, row, node };
     select({ op: { run: graph.run, node } });
@@ -33,7 +34,7 @@ function pressNode(graph: Told, row: number): void {
     announce(`${graph.ops[graph.op[row]!]} ${graph.names[row]}, ${took}`);
 }
 
-// What of the content is in sight, from pixel to pixel.
+// The visible range of the content in pixels.
 function useSight(box: { current: HTMLDivElement | null }, placed: Placed, setRoom: (room: [number, number]) => void): [[number, number], () => void] {
     const [seen, setSeen] = useState<[number, number]>([0, 900]);
     const look = () => {
@@ -54,8 +55,8 @@ function useSight(box: { current: HTMLDivElement | null }, placed: Placed, setRo
     return [seen, look];
 }
 
-// Which nodes the selected layer, op and tensor leave; null without any.
-function fitsOf(graph: Told): ((row: number) => boolean) | null {
+// Nodes that match the selected layer, op and tensor; null without such a selection.
+function fitsOf(graph: RunGraph): ((row: number) => boolean) | null {
     const { layer, opType, tensor } = selection.value;
     if (layer === null && opType === null && tensor === null) return null;
     const reads = new Set<number>();
@@ -70,7 +71,7 @@ function fitsOf(graph: Told): ((row: number) => boolean) | null {
         (tensor === null || graph.names[row] === tensor || reads.has(row));
 }
 
-export function Picture({ graph, made, shades }: { graph: Told; made: Blocks; shades: Shades | null }) {
+export function Picture({ graph, made, shades }: { graph: RunGraph; made: Blocks; shades: Shades | null }) {
     const box = useRef<HTMLDivElement>(null);
     const found = useMemo(() => search(graph, made, text.value), [graph, made, text.value]);
     const row = selectedRow(graph);
@@ -86,7 +87,7 @@ export function Picture({ graph, made, shades }: { graph: Told; made: Blocks; sh
     useReveal(box, made, placed, row, version);
     useGraphKeys(box, graph, made, placed, row, press);
 
-    const all = takesAll.value;
+    const all = isSavingAll.value;
     const inSight = useMemo(() => new Set(all ? placed.top.keys() : between(placed, seen[0] - 200, seen[1] + 200)), [placed, seen, all]);
     const { width, total } = placed;
     return (
@@ -119,7 +120,7 @@ export function Picture({ graph, made, shades }: { graph: Told; made: Blocks; sh
 }
 
 interface InSightProps {
-    graph: Told;
+    graph: RunGraph;
     made: Blocks;
     shades: Shades | null;
     placed: Placed;

@@ -3,7 +3,8 @@ import { makeBlocks, search, type Graph } from "./blocks";
 import { layoutShape } from "./layout";
 import { NODE_WIDTH } from "./layout-size";
 
-// A transformer in small: `layers` times norm, three projections, a view, attention, add; the last one takes rows first.
+// A small transformer: `layers` times norm, three projections, a view, attention, add. The last
+// layer selects rows first.
 function transformer(layers: number): Graph {
     const ops = ["SET_ROWS", "GET_ROWS", "RMS_NORM", "MUL_MAT", "VIEW", "SOFT_MAX", "ADD"];
     const rows: { op: number; layer: number; name: string; sources: (number | string)[] }[] = [];

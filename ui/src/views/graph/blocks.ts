@@ -1,7 +1,8 @@
-// A graph of a token step, cut into blocks: one per layer, and what stands before, between and after them.
+// Divides the graph of a token step into blocks: one per layer, and one for the nodes before,
+// between and after layers.
 //
-// Blocks whose insides look the same have the same shape, and a shape is laid out once. Names and times do not belong to a
-// shape; ops, the edges among them and the number of lines that a node needs do.
+// Blocks with equal contents have the same shape, and a shape is laid out once. A shape consists of
+// ops, their edges and the lines of text per node. Names and times do not belong to it.
 
 export interface Leaf {
     name: string;
@@ -9,7 +10,7 @@ export interface Leaf {
     bytes: number;
 }
 
-// As the server tells it. Rows are nodes in the order of execution; a source at or above `rows` is a leaf.
+// The server's answer. Rows are nodes in order of execution; a source at or above `rows` is a leaf.
 export interface Graph {
     rows: number;
     node: ArrayLike<number>;
@@ -30,7 +31,7 @@ export const states = ["executed", "absorbed", "empty", "skipped", "opaque", "un
 export const kinds = ["executed", "fused", "view", "skipped", "opaque", "unseen"] as const;
 export const KIND_EMPTY = 2;
 
-// What is written into a node instead of drawn as an edge.
+// A source that is written in the node and not drawn as an edge.
 export interface Chip {
     name: string;
     kind: "weight" | "kv" | "port" | "input";
@@ -68,10 +69,10 @@ export interface Blocks {
     time: number;
 }
 
-// Ops that write into a cache which they do not return.
+// Ops that write into a cache and do not return it.
 const WRITERS = new Set(["SET_ROWS", "CPY", "SET"]);
 
-// Sources that so many blocks read are ports: drawn as edges they would hide everything else.
+// A source that this many blocks read is a port: its edges would hide everything else.
 const PORT_BLOCKS = 3;
 
 export function makeBlocks(graph: Graph, withViews: boolean): Blocks {
@@ -121,7 +122,7 @@ function leafChip(leaf: Leaf | undefined, wide: boolean): Chip {
     return { name: leaf?.name ?? "", kind, bytes: leaf?.bytes ?? 0, row: -1 };
 }
 
-// The sources of each row that is shown, through what is not shown, without repetition.
+// The sources of each shown row. Paths through hidden rows are contracted; duplicates are removed.
 function contract(graph: Graph, shown: (row: number) => boolean): number[][] {
     const direct: number[][] = Array.from({ length: graph.rows }, () => []);
     for (let i = 0; i < graph.source.length; i++) {
@@ -132,7 +133,8 @@ function contract(graph: Graph, shown: (row: number) => boolean): number[][] {
     for (let row = 0; row < graph.rows; row++) {
         const list = new Set<number>();
         for (const source of direct[row]!) {
-            // Only what stands before a row is resolved already; anything else would be a cycle, and is shown as it is told.
+            // Only earlier rows are resolved. A later source would be a cycle and is kept
+            // unresolved.
             if (source < row && !shown(source)) for (const further of result[source]!) list.add(further);
             else if (source !== row && (source >= graph.rows || shown(source))) list.add(source);
         }

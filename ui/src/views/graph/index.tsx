@@ -1,4 +1,4 @@
-// View 3: the graph of a token step, collapsed to its layers; a layer opens where it stands.
+// View 3: the graph of a token step, collapsed to layers that open in place.
 import { useEffect, useMemo } from "preact/hooks";
 import type { GraphAnswer } from "../../api";
 import { useApplied } from "../../applied";
@@ -11,10 +11,11 @@ import { Picture } from "./Picture";
 import { gridOf } from "../values/grid";
 import { mapPath } from "../values/state";
 import { shadesOf } from "./shades";
-import { colouring, told, withViews } from "./state";
+import { colouring, firstGraph, withViews } from "./state";
 import "./graph.css";
 
-// Which graph to ask for: that of the op or that of the tokens, whichever was selected last.
+// The requested graph: that of the selected op or of the selected tokens, whichever was selected
+// last.
 let before = selection.peek();
 let byOp = before.op !== null;
 
@@ -31,7 +32,7 @@ function pathOf(): string {
 export default function GraphView() {
     useApplied("tokens", "layer", "opType", "tensor", "op");
     const answer = useAsk<GraphAnswer>(pathOf(), { keep: true });
-    const graph = useMemo(() => (answer.data ? told(answer.data) : null), [answer.data]);
+    const graph = useMemo(() => (answer.data ? firstGraph(answer.data) : null), [answer.data]);
     const made = useMemo(() => (graph ? makeBlocks(graph, withViews.value) : null), [graph, withViews.value]);
     const isOfValues = colouring.value === "values" && summary.value?.has.values;
     const values = useAsk<Columns>(graph && isOfValues ? mapPath({ run: graph.run, tokens: `${graph.token}..${graph.token}`, columns: 1 }) : null);

@@ -1,4 +1,5 @@
-// The size of nodes: apart from layout.ts, so that the page does not carry the library that only the worker needs.
+// The size of nodes. Separate from layout.ts, so that the page does not load code that only the
+// worker needs.
 export const NODE_WIDTH = 210;
 const HEAD = 36,
     LINE = 15;

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { layoutShape } from "./layout";
 import { NODE_WIDTH } from "./layout-size";
 
-// A layer as attention and a feed-forward part: norm, three products, attention, output, residual, norm, two products, product, residual.
+// A layer: norm, three products, attention, output, residual, norm, two products, product,
+// residual.
 const layer = {
     chips: [0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0],
     edges: [[0, 1], [0, 2], [0, 3], [1, 4], [2, 4], [3, 4], [4, 5], [5, 6], [6, 7], [7, 8], [7, 9], [8, 10], [9, 10], [10, 11], [11, 12], [6, 12]] as [number, number][],

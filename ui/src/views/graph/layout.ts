@@ -1,7 +1,9 @@
-// Where the nodes of one shape stand. Runs in the worker, or in the page where there is none (a report).
+// Computes the positions of a shape's nodes. Runs in the worker, or in the page if there is none (a
+// report).
 //
-// Nodes stand in ranks, each below all that it reads. Within a rank they are ordered so that few edges cross, then moved towards what they are
-// connected with. An edge over several ranks has a bend in each. This is Sugiyama's method, for graphs of a layer's size.
+// Sugiyama's method, for graphs of a layer's size: each node has a rank below its sources. Within a
+// rank, nodes are ordered to reduce crossings and moved towards their neighbours. An edge that
+// spans several ranks bends in each.
 import type { Shape } from "./blocks";
 import { nodeHeight, NODE_WIDTH } from "./layout-size";
 
@@ -33,7 +35,8 @@ interface Vertex {
 
 type Edge = [number, number];
 
-// The rank of each node: one more than the last of those that it reads. What reads nothing stands just above its first reader.
+// The rank of each node: one more than the largest rank of its sources. A node without sources is
+// one rank above its first reader.
 function ranksOf(n: number, edges: readonly Edge[]): number[] {
     const out: number[][] = Array.from({ length: n }, () => []);
     const waiting = new Array<number>(n).fill(0);
@@ -56,7 +59,7 @@ function ranksOf(n: number, edges: readonly Edge[]): number[] {
     return rank;
 }
 
-// Cuts edges at every rank that they pass; returns the vertices of each edge from its begin to its end.
+// Cuts edges at every rank that they pass. Returns the vertices of each edge from begin to end.
 function cut(vertices: Vertex[], edges: readonly Edge[]): Vertex[][] {
     return edges.map(([from, to]) => {
         const path = [vertices[from]!];
@@ -84,7 +87,8 @@ function crossings(ranks: readonly Vertex[][]): number {
     return sum;
 }
 
-// Each rank by the mean place of its neighbours in the one before, down and up again; the order with the fewest crossings is kept.
+// Orders each rank by the mean position of its neighbours, downwards and upwards, and keeps the
+// order with the fewest crossings.
 function order(ranks: Vertex[][]): Vertex[][] {
     let best = ranks.map((rank) => [...rank]);
     let least = crossings(best);
@@ -109,7 +113,8 @@ function order(ranks: Vertex[][]): Vertex[][] {
 
 const apart = (a: Vertex, b: Vertex) => (a.width + b.width) / 2 + (a.width === 1 || b.width === 1 ? BEND_GAP : NODE_GAP);
 
-// As near to where each vertex wants to be as the order and the gaps allow: neighbours that want the same place share it around their mean.
+// Moves vertices as close to their wanted positions as order and gaps allow. Neighbours that want
+// the same position share it around their mean.
 function settle(rank: readonly Vertex[], wanted: readonly number[]): void {
     const groups: { first: number; last: number; sum: number; offsets: number[] }[] = [];
     const begin = (group: (typeof groups)[number]) => group.sum / (group.last - group.first + 1);

@@ -1,6 +1,7 @@
-// Layouts of shapes, made once each and kept: by a worker, which can be stopped at any time, or in the page where there is none (a report).
+// Layouts of shapes, computed once and cached: by a worker, or in the page if there is none (a
+// report).
 import { signal } from "@preact/signals";
-import { begins } from "../../under-way";
+import { beginWork } from "../../under-way";
 import type { Shape } from "./blocks";
 import type { Layout } from "./layout";
 
@@ -10,11 +11,11 @@ const made = new Map<string, Layout>();
 let worker: Worker | null = null;
 const waiting = new Map<string, () => void>(); // what ends it
 
-// Grows with every layout that is there; `pending` is how many are not.
+// Incremented with every finished layout; `pending` counts unfinished ones.
 export const arrived = signal(0);
 export const pending = signal(0);
 export const failure = signal<string | null>(null);
-// Nodes that were laid out since the page was opened: layers that look the same count once.
+// Number of nodes laid out since the page was opened. Layers with the same shape count once.
 export const nodesLaidOut = signal(0);
 
 export const layoutOf = (shape: Shape): Layout | undefined => made.get(shape.signature);
@@ -25,13 +26,13 @@ export function wantLayouts(shapes: Iterable<Shape>): void {
     );
     if (missing.length === 0) return;
     failure.value = null;
-    for (const shape of missing) waiting.set(shape.signature, begins());
+    for (const shape of missing) waiting.set(shape.signature, beginWork());
     pending.value = waiting.size;
     if (REPORT) void layOutHere(missing);
     else theWorker().postMessage(missing);
 }
 
-// What is under way is given up. What is there stays.
+// Cancels pending layouts. Finished ones stay.
 export function stopLayouts(): void {
     if (waiting.size === 0) return;
     worker?.terminate();
@@ -66,7 +67,7 @@ function theWorker(): Worker {
     return worker;
 }
 
-// A shape at a time, so that the page stays alive in between.
+// One shape at a time, so that the page stays responsive.
 async function layOutHere(shapes: Shape[]): Promise<void> {
     const { layoutShape } = await import("./layout");
     for (const shape of shapes) {

@@ -1,4 +1,4 @@
-// Moving about in the graph: by wheel, by keys, and to what is selected.
+// Navigation in the graph: by wheel, by keys, and to the selection.
 import { useEffect, useRef } from "preact/hooks";
 import { registerKeys } from "../../keys";
 import { announce } from "../../shell/Announce";
@@ -6,7 +6,7 @@ import type { Block, Blocks } from "./blocks";
 import { NODE_WIDTH } from "./layout-size";
 import { layoutOf, pending } from "./layouts";
 import { bestFit, HEADER, place, type Placed } from "./place";
-import { columns, expanded, leastScale, scale, setOpen, zoomBy, type Told } from "./state";
+import { columns, expanded, leastScale, scale, setOpen, zoomBy, type RunGraph } from "./state";
 
 export function zoomWheel(event: WheelEvent) {
     if (!event.ctrlKey) return;
@@ -14,7 +14,7 @@ export function zoomWheel(event: WheelEvent) {
     zoomBy(Math.exp(-event.deltaY / 300));
 }
 
-// All blocks at once, those that are open too: in as many columns as leave them largest.
+// Shows all blocks at once, open ones too, in the number of columns that makes them largest.
 export function fit(box: HTMLElement | null, made: Blocks) {
     if (!box) return;
     const isOpen = (block: Block) => expanded.value.has(block.key);
@@ -24,7 +24,7 @@ export function fit(box: HTMLElement | null, made: Blocks) {
     box.scrollTo(0, 0);
 }
 
-// Fits once everything that is open has its place.
+// Fits when all open blocks have their layout.
 export function useFitWhenLaidOut(box: { current: HTMLDivElement | null }, made: Blocks): () => void {
     const wanted = useRef(false);
     const isDone = pending.value === 0 && made.blocks.every((block) => !expanded.value.has(block.key) || layoutOf(block.shape));
@@ -68,7 +68,7 @@ export function useReveal(box: { current: HTMLDivElement | null }, made: Blocks,
 
 export function useGraphKeys(
     box: { current: HTMLDivElement | null },
-    graph: Told,
+    graph: RunGraph,
     made: Blocks,
     placed: Placed,
     row: number,

@@ -1,4 +1,4 @@
-// Where the blocks stand, in columns, with what is expanded in its place.
+// Positions of the blocks in columns.
 import type { Block, Shape } from "./blocks";
 import type { Layout } from "./layout";
 
@@ -12,7 +12,7 @@ export interface Placed {
     column: number[]; // by block
     left: number[];
     top: number[];
-    wide: number[]; // as its column is
+    wide: number[]; // width of its column
     height: number[];
     inset: number[]; // left edge of the block's insides, relative to the content
     width: number; // of everything
@@ -21,7 +21,8 @@ export interface Placed {
 
 const COLUMN_GAP = 32;
 
-// Which column a block stands in depends on how many there are, never on what is expanded: a block opens where it stands.
+// The column of a block depends on the number of blocks, not on expanded ones, so a block opens in
+// place.
 export function place(blocks: readonly Block[], isExpanded: (block: Block) => boolean, layoutOf: (shape: Shape) => Layout | undefined, columns = 1): Placed {
     const insides = blocks.map((block) => (isExpanded(block) ? (layoutOf(block.shape) ?? null) : undefined));
     const each = Math.max(1, Math.ceil(blocks.length / columns));
@@ -48,13 +49,13 @@ export function place(blocks: readonly Block[], isExpanded: (block: Block) => bo
     return placed;
 }
 
-// As many columns as stand side by side in the room, and no more than it takes to see all closed blocks at once.
+// The number of columns that fit side by side, limited to what shows all closed blocks at once.
 export function columnsFor(blocks: number, width: number, height: number): number {
     const besides = Math.max(1, Math.floor((width + COLUMN_GAP) / (LEAST_WIDTH + COLUMN_GAP)));
     return Math.max(1, Math.min(besides, Math.ceil((blocks * (HEADER + CLOSED_GAP)) / Math.max(1, height))));
 }
 
-// The number of columns in which everything is largest while all of it is seen, and how large.
+// The number of columns with the largest scale at which everything is visible, and that scale.
 export function bestFit(width: number, height: number, blocks: number, placeIn: (columns: number) => Placed): { columns: number; scale: number } {
     let best = { columns: 1, scale: 0 };
     for (let columns = 1; columns <= Math.max(1, blocks); columns++) {

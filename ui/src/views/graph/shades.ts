@@ -1,4 +1,5 @@
-// Nodes coloured by what they computed: of one recording its range, of two the error. The path of a fault is seen.
+// Colours of nodes by computed values: the range in one recording, the error between two. They show
+// how a fault propagates.
 import { heat, heatInk } from "../../colours";
 import { cellText, type Grid, type Kind, kindOf, levelOf, short, two } from "../values/grid";
 
@@ -7,7 +8,7 @@ export interface Shade {
     ink: string;
     text: string; // short, on the node
     label: string;
-    weight: number; // the most remarkable one stands for its block
+    weight: number; // the node with the largest weight represents its block
 }
 
 export interface Shades {

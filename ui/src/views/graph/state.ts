@@ -1,4 +1,4 @@
-// What the graph view shows, kept while one looks at other views.
+// The state of the graph view. It survives changes of the view.
 import { signal } from "@preact/signals";
 import type { GraphAnswer } from "../../api";
 import { shape } from "../../format";
@@ -9,15 +9,16 @@ export const leastScale = 0.04;
 // Columns of blocks; null: as many as the window has room for.
 export const columns = kept<number | null>("columns", null, asNumber, { isZoom: true });
 export const expanded = kept<ReadonlySet<string>>("open", new Set(), asSet);
-// What the colour of a node says: its time, or what it computed.
+// The meaning of node colours: time, or computed values.
 export const colouring = kept("colour", "time", asText(["time", "values"]));
 export const withViews = kept("views", false, asFlag);
 export const scale = kept("scale", 1, { write: (value: number) => String(Math.round(value * 1000) / 1000), read: (text) => (Number(text) >= leastScale && Number(text) <= 3 ? Number(text) : undefined) }, { isZoom: true });
 export const text = kept("find", "", asAnyText);
-// A node that was not computed by itself has no card; it is shown as selected together with the op that stands for it.
+// A node that was not computed separately has no details. It is selected together with the op that
+// computed it.
 export const standsFor = signal<{ run: number; row: number; node: number } | null>(null);
 
-export interface Told extends Graph {
+export interface RunGraph extends Graph {
     head: ArrayLike<number>; // the node that a row was computed with, itself or another; -1: it was not computed
     token: number;
     run: number;
@@ -25,7 +26,7 @@ export interface Told extends Graph {
 }
 
 // The first graph of an answer. A source beyond the nodes is a leaf.
-export function told(answer: GraphAnswer): Told {
+export function firstGraph(answer: GraphAnswer): RunGraph {
     const { run, nodes, leaves, edges } = answer.graphs[0]!;
     const ops = [...new Set(nodes.map((node) => node.op))];
     return {
@@ -54,8 +55,9 @@ export function rowOf(graph: Graph, node: number): number {
     return -1;
 }
 
-// The row that was computed in a row's place: itself, the one that it was fused with, or for a view the last one before it.
-export function computedWith(graph: Told, row: number): number {
+// The row that computed a row: itself, the one that it was fused with, or for a view the last
+// computed one before it.
+export function computedWith(graph: RunGraph, row: number): number {
     const head = graph.head[row]!;
     if (head >= 0) return rowOf(graph, head);
     const computes = (at: number) => graph.head[at] === graph.node[at];

@@ -1,4 +1,5 @@
-// The list of experiments: what `ggscope serve FOLDER` opens on. New ones appear by themselves, notes too.
+// The list of experiments, which `ggscope serve FOLDER` opens. New experiments and notes appear
+// without a reload.
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { Entry, Experiment } from "../../api";
@@ -24,7 +25,8 @@ function useEntries(): Entry[] | null {
     const now = revision.value;
     useEffect(() => {
         const abort = new AbortController();
-        askJob<Entry[]>("/api/library", undefined, abort.signal).then(setEntries, () => undefined); // what was there stays; a notice tells of a server that is gone
+        // On failure the list stays as it is; a notice reports that the server is gone.
+        askJob<Entry[]>("/api/library", undefined, abort.signal).then(setEntries, () => undefined);
         return () => abort.abort();
     }, [news, now, experiments.value.length]);
     return entries;
@@ -57,7 +59,7 @@ const columns: TableColumn<Row>[] = [
     { key: "notes", title: "notes", value: (row) => row.entry && notesOf(row.entry), show: (row) => <Notes row={row} /> },
 ];
 
-// One line, all of it where one points.
+// One line; the full text is a tooltip.
 const Cut = ({ text, more }: { text: string; more?: string | undefined }) => (
     <span class="cut" title={more ? `${text}\n${more}` : text}>
         {text}

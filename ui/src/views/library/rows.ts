@@ -1,4 +1,4 @@
-// What the list of experiments says of each, as text for people, for the filter and for CSV.
+// The texts of an experiment in the list, for display, filter and CSV.
 import type { Entry, Experiment } from "../../api";
 import { bytes } from "../../format";
 
@@ -26,7 +26,7 @@ export function machineOf(entry: Entry): string {
     return [cpu, cores === null ? null : `${cores} cores`, memory === null ? null : bytes(memory)].filter(Boolean).join(", ");
 }
 
-// What was set: threads, and what the recording was asked for besides.
+// Threads, memory limit, recorded extras and engine version.
 export function settingsOf(entry: Entry): string {
     const { has } = entry;
     return [
@@ -36,7 +36,7 @@ export function settingsOf(entry: Entry): string {
         has.faults ? "faults" : null,
         has.block_requests ? "disk requests" : null,
         has.residency ? "residency" : null,
-        has.pages ? "page truth" : null,
+        has.pages ? "--prove" : null,
         entry.engine.llama_version ? `llama.cpp ${entry.engine.llama_version}` : entry.engine.ggml_version ? `ggml ${entry.engine.ggml_version}` : null,
     ]
         .filter(Boolean)

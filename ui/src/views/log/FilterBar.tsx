@@ -1,4 +1,4 @@
-// What narrows the log: the shared selection, told in words that can be changed and taken back.
+// The filter of the log: the shared selection as editable fields.
 import { useEffect, useState } from "preact/hooks";
 import { bytes, moment } from "../../format";
 import { select, selection, summary } from "../../state";
@@ -69,6 +69,7 @@ export function FilterBar({ ops }: { ops: string[] }) {
                     <option value="">any</option>
                     <option>DISK</option>
                     <option>BUFFER</option>
+                    {summary.value?.lanes.some((one) => one.device !== null) && <option>VRAM</option>}
                 </select>
             </label>
             <label>
@@ -89,7 +90,8 @@ export function FilterBar({ ops }: { ops: string[] }) {
     );
 }
 
-// Parts of the selection that are drawn, not typed: for where the page's own list of what is selected is out of sight.
+// The parts of the selection that have no field, for windows where the page's list of the selection
+// is out of sight.
 export function Chips() {
     const { region, buffer, time: span } = selection.value;
     return (
@@ -116,10 +118,10 @@ interface FieldProps {
     size: number;
     list?: string;
     search?: boolean;
-    change(text: string): string | null; // what is wrong with it
+    change(text: string): string | null; // returns the error, or null
 }
 
-// Takes effect on Enter or when it is left: every change asks the server.
+// Applied on Enter or when it loses the focus, because every change asks the server.
 function Field({ label, value, placeholder, size, list, search, change }: FieldProps) {
     const [text, setText] = useState(value);
     const [wrong, setWrong] = useState<string | null>(null);

@@ -1,4 +1,4 @@
-// The log as a table of any length: only what is seen is fetched and drawn.
+// The log as a table of any length: only visible rows are fetched and drawn.
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { revision } from "../../ask";
 import { count, roughly } from "../../format";
@@ -13,7 +13,7 @@ import { Pages } from "./pages";
 import { Rows } from "./Rows";
 import "./log.css";
 
-// `compact`: below another picture; closed, it says how many rows there are.
+// `compact`: shown below another picture; if closed, it shows only the number of rows.
 export function LogTable({ compact = false, isClosed = false }: { compact?: boolean; isClosed?: boolean }) {
     const rowHeight = compact ? 20 : 24;
     const sort = logSort.value;
@@ -38,8 +38,9 @@ export function LogTable({ compact = false, isClosed = false }: { compact?: bool
     );
 }
 
-// The pages of a question. The answer to the question before stays until the new one has its first rows. The version grows with what
-// the pages hold: they are one object, and a component whose properties stay the same is not drawn again.
+// The pages of a query. The previous answer stays until the first rows arrive. `version` increases
+// with new rows, because `pages` is one mutable object and components with equal properties do not
+// render again.
 function usePages(path: string, query: string): { pages: Pages; version: number; isStale: boolean } {
     const [version, draw] = useReducer((n: number) => n + 1, 0);
     const held = useRef<Pages | null>(null);
@@ -85,7 +86,7 @@ function Count({ pages, filtered, isStale }: { pages: Pages; version: number; fi
     );
 }
 
-// Larger tables are a matter for a file that is written where the trace lies.
+// Larger tables should be exported by the command line.
 const MOST_SAVED = 100_000;
 
 function Save({ pages }: { pages: Pages; version: number }) {

@@ -1,7 +1,7 @@
-// The rows that are in sight, on a spacer that stands for all of them.
+// The visible rows, positioned on a spacer with the height of all rows.
 import { logTop } from "./extras";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { LogRow, OpAnswer } from "../../api";
+import type { LogAnswer, LogRow, OpAnswer } from "../../api";
 import { useAsk } from "../../ask";
 import { announce } from "../../shell/Announce";
 import { here, select, selection } from "../../state";
@@ -32,7 +32,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
     useEffect(() => {
         if (pages.total !== null) pages.want(first, Math.max(1, n));
     }, [pages, first, n, pages.total]);
-    // The address says where one was; another question begins at its top.
+    // The address has the scroll position of the first query; another query starts at the top.
     const asked = useRef(`${pages.path}${pages.query}`);
     useEffect(() => {
         const question = `${pages.path}${pages.query}`;
@@ -73,7 +73,7 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
         setActive(next);
         go(reveal(scroll, top, next));
     };
-    // Rows that leave at one end come back at the other with new contents: elements are moved, not made.
+    // Rows that leave at one end are reused at the other: elements are moved, not created.
     const ring = Math.ceil(visible(scroll)) + 1;
     const inSight = active !== null && active >= first && active < first + n;
     return (
@@ -109,12 +109,13 @@ export function Rows({ pages, rowHeight, ops, sort, setSort, whole }: RowsProps)
     );
 }
 
-// Where the table stands. Short tables scroll by themselves; in long ones the thumb stands for a share, and the wheel moves by rows.
+// The scroll position. Short tables scroll natively; in long ones the thumb maps to a fraction of
+// the rows, and the wheel moves by rows.
 function usePlace(pages: Pages, rowHeight: number) {
     const box = useRef<HTMLDivElement>(null);
     const [{ width, height }, setSize] = useState({ width: 1200, height: 400 });
     const [top, setTop] = useState(0);
-    const own = useRef(-1); // the thumb's place as it was set here
+    const own = useRef(-1); // last thumb position set by this code
     const scroll: Scroll = { rows: pages.total ?? 0, rowHeight, view: Math.max(rowHeight, height - HEAD) };
     useEffect(() => {
         const measure = () => box.current && setSize({ width: box.current.clientWidth, height: box.current.clientHeight });
@@ -215,15 +216,25 @@ function OneRow({ columns, index, row, y, active, press }: OneRowProps) {
     );
 }
 
-// Brings the op that another view selected into sight. The unfiltered order has a known place for it; in another one it is looked for among the
-// rows that have arrived, which is enough for playback: it goes on from row to row.
+// Scrolls to the op that another view selected. In the unfiltered log its row is known. In a
+// filtered one, as many rows as begin earlier stand above it, and its place is exact as soon as the
+// rows there are loaded. A sorted log is searched as far as it is loaded.
 function useFollow(whole: boolean, pages: Pages, pressed: { current: string | null }, show: (row: number) => void) {
     const op = selection.value.op;
     const ready = pages.total !== null;
     const mine = op !== null && pressed.current === `${op.run} ${op.node}`;
-    const answer = useAsk<OpAnswer>(whole && op && !mine ? here("op", op) : null);
-    const row = op === null || mine ? null : whole ? (answer.data?.row ?? null) : pages.find(op.run, op.node);
+    const shown = useRef("");
+    const key = op && `${op.run} ${op.node} ${pages.query}`;
+    const isAsked = op !== null && !mine && shown.current !== key;
+    const found = op === null ? null : pages.find(op.run, op.node);
+    const { data } = useAsk<OpAnswer>(isAsked ? here("op", op) : null);
+    const isNear = isAsked && !whole && found === null && !pages.query.includes("&sort=") && typeof data?.begin_ns === "number";
+    const earlier = useAsk<LogAnswer>(isNear ? `${pages.path}?from=0&count=0${pages.query.replace(/&until=\d+/, "")}&until=${data.begin_ns}` : null).data;
+    const exact = whole ? (data?.row ?? null) : found;
+    const row = !isAsked ? null : (exact ?? (earlier?.total ? earlier.total - 1 : null));
     useEffect(() => {
-        if (row !== null && ready) show(row);
-    }, [row, ready]);
+        if (row === null || !ready) return;
+        show(row);
+        if (exact !== null) shown.current = key!;
+    }, [row, exact, ready]);
 }

@@ -9,8 +9,8 @@ export interface LogColumn {
     key: string; // the server's name, to sort by
     title: string;
     hint: string;
-    width: number; // rem, at least; the tensor's name takes what is left
-    goes?: number; // where there is no room for all columns: the first to go is 1
+    width: number; // rem, minimum; the tensor's name gets the remaining width
+    goes?: number; // order of removal if there is no room for all columns: 1 goes first
     numeric?: boolean;
     descendingFirst?: boolean;
     show(row: LogRow): ComponentChildren;
@@ -19,7 +19,7 @@ export interface LogColumn {
 // Seconds with all the digits that tell two ops apart.
 const moment = (ns: number | null) => (ns === null ? "–" : `${(ns / 1e9).toFixed(6)} s`);
 
-// A node that was fused into another one takes no time of its own; on a backend that is seen as a whole, times are not known.
+// A node that was fused into another one has no time; on an opaque backend times are unknown.
 const took = (row: LogRow, ns: number | null) => (row.fused_with !== null ? "fused" : ns === null ? "not seen" : time(ns));
 
 function place(row: LogRow): string {
@@ -42,7 +42,7 @@ export const columns: readonly LogColumn[] = [
         key: "op",
         title: "op",
         hint: "ggml's name of the operation",
-        width: 8.6,
+        width: 10,
         show: (r) => (
             <>
                 <i class={`swatch pattern-${opFamily(r.op).pattern}`} style={{ "--swatch": opFamily(r.op).colour }} />
@@ -85,7 +85,7 @@ export const columns: readonly LogColumn[] = [
 const gap = 0.6;
 const padding = 1.5;
 
-// Those that have room in `width` pixels, how they share it, and how many pixels they need at least.
+// The columns that fit into `width` pixels, the grid template, and the minimum width in pixels.
 export function columnsFor(width: number, rem: number): { shown: LogColumn[]; template: string; least: number } {
     const needed = (list: readonly LogColumn[]) => (list.reduce((sum, column) => sum + column.width + gap, padding - gap)) * rem;
     let shown = [...columns];

@@ -1,8 +1,8 @@
-// What only the log has, beside the selection that all views share: both are in the address.
+// State of the log in addition to the shared selection. Both are in the address.
 import { kept, selection, summary } from "../../state";
 import type { Sort } from "./filter";
 
-const sources = ["DISK", "BUFFER"] as const;
+const sources = ["DISK", "BUFFER", "VRAM"] as const;
 export const logSource = kept<string | null>("source", null, { write: String, read: (text) => sources.find((one) => one === text) });
 
 // "duration_ns", or "-duration_ns" for the largest first.

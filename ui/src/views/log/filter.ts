@@ -1,4 +1,4 @@
-// What the selection and the filter bar ask the log for, as the server's query.
+// The log's query parameters for the selection and the filter bar.
 
 export interface Filter {
     tokens: [number, number] | null;
@@ -19,7 +19,7 @@ export interface Sort {
     descending: boolean;
 }
 
-// In one fixed order, so that the same wish is the same address (and the same entry in the server's cache).
+// Fixed order of parameters, so that equal filters have equal addresses and cache keys.
 export function filterQuery(filter: Filter): string {
     const parts: [string, string | number][] = [];
     if (filter.tokens) parts.push(["tokens", `${filter.tokens[0]}..${filter.tokens[1]}`]);
@@ -38,7 +38,7 @@ export function filterQuery(filter: Filter): string {
 
 export const sortQuery = (sort: Sort | null) => (sort ? `&sort=${sort.column}${sort.descending ? "&desc=1" : ""}` : "");
 
-// "3", "3..7", "3.." or "..7" as people type it; null for nothing, undefined for what is no range.
+// Parses "3", "3..7", "3.." or "..7"; null for an empty text, undefined for an invalid one.
 export function parseRange(text: string, most: number): [number, number] | null | undefined {
     const trimmed = text.trim();
     if (trimmed === "") return null;
@@ -54,7 +54,7 @@ export function parseRange(text: string, most: number): [number, number] | null 
 export const rangeText = (range: [number, number] | null) =>
     range === null ? "" : range[0] === range[1] ? String(range[0]) : `${range[0]}..${range[1]}`;
 
-// Each press: the column's own first direction, the other one, and back to the order of execution.
+// Each click: the column's first direction, the other direction, the order of execution.
 export function nextSort(sort: Sort | null, column: string, descendingFirst: boolean): Sort | null {
     if (sort?.column !== column) return { column, descending: descendingFirst };
     return sort.descending === descendingFirst ? { column, descending: !descendingFirst } : null;

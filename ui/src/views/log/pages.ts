@@ -1,4 +1,5 @@
-// The rows of the log that were asked for, a page at a time. One object per question (filter and order); what is out of sight is let go.
+// The fetched rows of the log, by page. One object per query (filter and order). Pages out of sight
+// are dropped.
 import type { LogAnswer, LogRow } from "../../api";
 import { AskError, askJob } from "../../ask";
 
@@ -13,7 +14,8 @@ export class Pages {
     private readonly pages = new Map<number, LogRow[]>();
     private readonly pending = new Map<number, AbortController>();
 
-    // `path` has everything but from and count; `changed` is called whenever there is something new to draw.
+    // `path` has all parameters except from and count. `changed` is called when there is something
+    // new to draw.
     constructor(
         readonly path: string,
         readonly query: string,
@@ -24,7 +26,7 @@ export class Pages {
         return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
     }
 
-    // Where an op's row is, among those that have arrived; null: it is not there.
+    // The position of an op's row among the fetched ones; null if it is not there.
     find(run: number, node: number): number | null {
         for (const [page, rows] of this.pages) {
             const i = rows.findIndex((row) => row.run === run && row.node === node);
@@ -33,7 +35,7 @@ export class Pages {
         return null;
     }
 
-    // Sees to it that these rows arrive; requests for rows that nobody looks at any more are dropped.
+    // Requests these rows and aborts requests for rows that are no longer visible.
     want(first: number, count: number): void {
         const [from, to] = [Math.floor(first / PAGE), Math.floor(Math.max(first, first + count - 1) / PAGE)];
         for (const [page, abort] of this.pending) {

@@ -1,5 +1,6 @@
-// Scrolling through more rows than a browser can hold: elements are clamped at some ten million pixels, so beyond MOST pixels the
-// thumb stands for a share of the rows and the wheel and the keys move by rows.
+// Scrolling through more rows than a browser can hold: elements are limited to some ten million
+// pixels. Beyond MOST pixels the thumb maps to a fraction of the rows, and wheel and keys move by
+// rows.
 
 export const MOST = 8_000_000;
 
@@ -11,14 +12,14 @@ export interface Scroll {
 
 export const spacer = (s: Scroll) => Math.min(MOST, Math.max(s.rows * s.rowHeight, 1));
 export const visible = (s: Scroll) => s.view / s.rowHeight;
-// The largest row that may stand at the top; with a fraction.
+// The largest possible row at the top, with a fraction.
 export const lastTop = (s: Scroll) => Math.max(0, s.rows - visible(s));
 
 const travel = (s: Scroll) => Math.max(0, spacer(s) - s.view);
 
 export const clampTop = (s: Scroll, top: number) => Math.min(Math.max(0, top), lastTop(s));
 
-// Which row is at the top where the thumb is at `scrollTop`, and the other way round.
+// Converts a thumb position to the row at the top, and back.
 export function topOf(s: Scroll, scrollTop: number): number {
     const way = travel(s);
     return way === 0 ? 0 : clampTop(s, (Math.min(scrollTop, way) / way) * lastTop(s));
@@ -36,7 +37,7 @@ export function rowsAt(s: Scroll, top: number): { first: number; count: number; 
     return { first, count: Math.max(0, count), offset: -(clampTop(s, top) - first) * s.rowHeight };
 }
 
-// The row to put on top so that `row` is seen, moving as little as possible.
+// The top row that makes `row` visible with the smallest movement.
 export function reveal(s: Scroll, top: number, row: number): number {
     if (row < top) return clampTop(s, row);
     if (row + 1 > top + visible(s)) return clampTop(s, row + 1 - visible(s));

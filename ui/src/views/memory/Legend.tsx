@@ -1,6 +1,6 @@
 // What the colours of the memory view mean, and its switches.
 import { bytes, count, share } from "../../format";
-import { Term } from "../../shell/Terms";
+import { Term, Terms } from "../../shell/Terms";
 import { ofBytes } from "../../shell/recording-findings";
 import { HeatScale } from "../../shell/HeatScale";
 import { selection } from "../../state";
@@ -10,9 +10,9 @@ import type { Layer, Side } from "./model";
 import type { Pins } from "./pins";
 
 const names: { layer: Layer; name: string; explanation: string }[] = [
-    { layer: "addressed", name: "addressed by ops", explanation: "the bytes that the ops of the selected tokens read by their operands" },
-    { layer: "order", name: "order", explanation: "when ops touched the bytes last, from the first to the last of the selected tokens" },
-    { layer: "pages", name: "pages really touched", explanation: "the pages that the processor really touched, by page truth" },
+    { layer: "addressed", name: "addressed by ops", explanation: "operands of the ops of the selected tokens" },
+    { layer: "order", name: "order", explanation: "when ops of the selected tokens touched the bytes last" },
+    { layer: "pages", name: "pages really touched", explanation: "the pages that the processor touched (--prove)" },
     { layer: "faults", name: "faulted", explanation: "where page faults happened" },
 ];
 
@@ -49,7 +49,10 @@ export function Legend(properties: {
                     <span>
                         DISK {data.diskPaint.least}
                         <HeatScale />
-                        {data.diskPaint.most} <span class="quiet">&nbsp;{data.diskPaint.meaning}</span>
+                        {data.diskPaint.most} <span class="quiet">
+                            &nbsp;
+                            <Terms text={data.diskPaint.meaning} />
+                        </span>
                     </span>
                 )}
                 {data.livePaint && (
@@ -72,7 +75,7 @@ export function Legend(properties: {
                         <span>
                             <i class="swatch copied" /> <Term word="copied at load" />: {share(copies.copied, copies.bytes)} of the weights
                         </span>
-                        <label title="Ops read the copies, which lie in a buffer: that is where they count, or in the file that they were copied from">
+                        <label title="Ops read the copies: these count in their buffer, or in the file that they were copied from">
                             show copied weights{" "}
                             <select value={shownSide.value} onChange={(event) => (shownSide.value = event.currentTarget.value as Side)}>
                                 <option value="lie">where the bytes lie</option>

@@ -1,5 +1,6 @@
-// The lens: twenty pixels to each side, eight times as wide, laid out anew (what was folded unfolds), with an arrow to the exact byte,
-// and below it what lies there.
+// The lens: twenty pixels to each side of the pointer, magnified eight times and laid out
+// separately, so that folded units unfold. An arrow marks the exact byte; the text below describes
+// it.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, count, plural, shape } from "../../format";
 import { Canvas, canvasFont } from "../../shell/Canvas";
@@ -39,7 +40,8 @@ export function Lens({ spot, lastOp, note }: { spot: Spot; lastOp: string | null
     const [place, setPlace] = useState({ left: -9999, top: 0 });
     useLayoutEffect(() => {
         const size = box.current!.getBoundingClientRect();
-        // Beside the pointer, so that what lies above and below it stays in sight; on narrow pages there is only above or below.
+        // Beside the pointer, so that the rows above and below stay visible; on narrow pages above
+        // or below it.
         const aside = spot.clientX + apart + size.width <= window.innerWidth - 4 ? spot.clientX + apart : spot.clientX - apart - size.width;
         const middle = Math.max(4, Math.min((spot.above + spot.clientY - size.height) / 2, window.innerHeight - size.height - 4));
         const below = spot.clientY + 28;

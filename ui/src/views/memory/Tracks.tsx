@@ -1,4 +1,5 @@
-// Memory tracks on one canvas: rows of cells, a lens under the pointer, tensors by arrow keys, regions by dragging.
+// Memory tracks on one canvas: rows of cells, a lens at the pointer, tensors by arrow keys, regions
+// by dragging.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Theme } from "../../colours";
@@ -36,7 +37,7 @@ export interface TracksProperties {
     pan: number; // pixels of the zoomed row that lie left of the window
     trueScale: boolean;
     marks: readonly Mark[]; // the bytes of the selected op
-    pins?: ReadonlySet<string>; // what a budget would keep: "name" or "name expert"
+    pins?: ReadonlySet<string>; // weights that a budget would keep: "name" or "name expert"
     lastOp(row: RowPlan, unit: Unit): string | null;
       onPick(row: RowPlan, unit: Unit): void;
     onRegion(row: RowPlan, begin: number, end: number): void;
@@ -72,7 +73,7 @@ export function useRows(plans: RowPlan[], width: number, trueScale: boolean): Ro
     );
 }
 
-// Where a unit begins in its file or buffer: experts lie one behind the other.
+// The offset of a unit in its file or buffer. The experts of a tensor are contiguous.
 export function offsetOf(row: RowPlan, unit: Unit): number {
     return row.entries[unit.entry]!.offset + unit.begin - axisOf(row.track.units, unit);
 }
@@ -96,7 +97,7 @@ export function Tracks(properties: TracksProperties) {
     const { width, gutter, zoom, pan, trueScale } = properties;
     const inner = Math.max(1, width - gutter);
     const rows = useRows(properties.rows, Math.round(inner * zoom), trueScale);
-    const aim = useSignal<Aim | null>(null); // read by the lens alone: the tracks need not be drawn again when it moves
+    const aim = useSignal<Aim | null>(null); // read by the lens only, so that the tracks do not redraw when it moves
     const [cursor, setCursor] = useState<{ row: number; unit: number } | null>(null);
     const [drag, setDrag] = useState<Drag | null>(null);
     const timer = useRef(0);
@@ -107,7 +108,7 @@ export function Tracks(properties: TracksProperties) {
     const rowAt = (y: number) => rows.find((row) => y >= row.top && y < row.top + row.height) ?? null;
     const inRow = (clientX: number, canvas: HTMLElement) => clientX - canvas.getBoundingClientRect().left - gutter + pan;
     const aimAt = (row: Row, x: number, canvas: HTMLElement): Aim => ({ key: row.track.key, byte: byteAt(row.track.units, row.cells, x), canvas });
-    // Where the byte lies now: zooming and panning move it under a lens that stays open.
+    // The current position of the byte: zooming and panning move it while the lens stays open.
     const spotOf = (aimed: Aim): Spot | null => {
         const row = rows.find((candidate) => candidate.track.key === aimed.key);
         if (!row || row.cells.length === 0) return null;
@@ -191,7 +192,7 @@ export function Tracks(properties: TracksProperties) {
         aim.value = { key: row.track.key, byte: Math.floor((middle.begin + middle.end) / 2), canvas };
         announce(describe(row, middle));
     };
-    // Past the end of a row the next one goes on.
+    // Continues in the next row at the end of a row.
     const stepBy = (at: { row: number; unit: number }, by: number, canvas: HTMLElement) => {
         const length = rows[at.row]?.track.units.length ?? 0;
         const to = at.unit + by;
@@ -212,7 +213,7 @@ export function Tracks(properties: TracksProperties) {
         else if (event.code === "Enter" && !properties.onEnter && cursor) properties.onPick(rows[cursor.row]!, rows[cursor.row]!.track.units[cursor.unit]!);
         else if (event.code === "Enter" && properties.onEnter) properties.onEnter();
         else {
-            if (event.code === "Escape") hide(); // and what is selected goes with the same press
+            if (event.code === "Escape") hide(); // the same press also clears the selection
             return;
         }
         event.preventDefault();
@@ -266,7 +267,7 @@ function LensOver({ aim, spotOf, lastOp }: { aim: Signal<Aim | null>; spotOf(aim
     return <Lens spot={spot} lastOp={lastOp(spot.row, unit)} note={spot.row.painted.machine?.(unit) ?? null} />;
 }
 
-// The unit of the next row that lies under the one of this row.
+// The unit of the next row below a unit of this row.
 function nearest(rows: Row[], at: { row: number; unit: number }, step: number): number {
     const from = rows[at.row]!;
     const to = rows[at.row + step];

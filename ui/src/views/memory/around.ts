@@ -1,4 +1,4 @@
-// What is drawn around and over the cells of a memory track: names, rulers, what is selected.
+// Draws what surrounds the cells of a memory track: names, rulers, the selection.
 import type { Theme } from "../../colours";
 import { canvasFont, textWithin } from "../../shell/Canvas";
 import { selection } from "../../state";
@@ -95,7 +95,8 @@ function drawPins(context: CanvasRenderingContext2D, row: Row, cell: Row["cells"
     context.fillRect(box.x + cell.x - pan, box.y + box.height - 4, Math.max(2, (cell.width * kept) / size), 4);
 }
 
-// The bytes of the selected op: outlined, with an arrow at the exact place. What is written has its arrow at the lower edge.
+// Outlines the bytes of the selected op, with an arrow at the exact byte: at the upper edge for
+// reads, at the lower edge for writes.
 function drawOp(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme, marks: readonly Mark[]): void {
     for (const span of spansOf(marks, row.track.place, row.track.units, row.entries)) {
         const [a, b] = [box.x - pan + pixelOf(row.track.units, row.cells, span.begin), box.x - pan + pixelOf(row.track.units, row.cells, span.end)];
@@ -118,7 +119,7 @@ function firstUnit(units: readonly Unit[], unit: Unit): Unit {
     return units.find((candidate) => candidate.entry === unit.entry) ?? unit;
 }
 
-// Below the whole file: which layer the bytes belong to; below the buffers: their class.
+// The ruler: layers below the whole file, classes below the buffers.
 export function drawRuler(context: CanvasRenderingContext2D, row: Row, box: Box, pan: number, colours: Theme): void {
     const groups: { name: string; begin: number; end: number }[] = [];
     for (const cell of row.cells) {
@@ -141,7 +142,7 @@ export function drawRuler(context: CanvasRenderingContext2D, row: Row, box: Box,
     });
 }
 
-// Experts are too narrow for their tensor's name: it stands above, where those of the first layer that has them lie.
+// Expert cells are too narrow for their tensor's name, so it is above the first layer with experts.
 export function drawHeader(context: CanvasRenderingContext2D, rows: Row[], box: Box, pan: number, colours: Theme): void {
     const row = rows.find((candidate) => candidate.track.units.some((unit) => unit.expert >= 0));
     if (!row) return;

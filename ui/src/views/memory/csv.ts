@@ -1,4 +1,4 @@
-// What the memory pictures show, as a table for other programs.
+// The data of the memory pictures as a table.
 import { offsetOf, type RowPlan } from "./Tracks";
 
 export function csvOf(rows: readonly RowPlan[]) {

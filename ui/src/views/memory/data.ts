@@ -1,4 +1,4 @@
-// What the memory bars and the memory view ask for, made into tracks.
+// Requests the data of the memory bars and the memory view, and makes tracks of it.
 import { useMemo } from "preact/hooks";
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { type Columns, useAsk } from "../../ask";
@@ -32,7 +32,7 @@ export function spanOf(tokens: [number, number] | null, steps: Columns | null): 
 
 export const stepsPath = () => here("tokens", { bins: 1000 });
 
-// Which layer the memory view shows, and where copied weights count.
+// The layer of the memory view, and where copied weights count.
 export const shownLayer = kept<Layer>("layer-shown", "addressed", asText(layers));
 export const shownSide = kept<Side>("weights", "lie", asText(sides));
 
@@ -49,7 +49,7 @@ export function useMemory(layer: Layer): Memory {
     const live = useMemo(() => (buffers.data ? liveOf(buffers.data, span) : null), [buffers.data, span?.[0], span?.[1]]);
     const fits = (one: Heat | null) => (one && map.data && one.tensors.reads.length === map.data.tensors.name.length ? one : null);
     const [matching, all] = [fits(heat.data), fits(whole.data)];
-    // Playback of ops is a wave that goes through the file.
+    // Playback of ops shows touches up to the current op.
     const until = played.value;
     const shown = until ? "order" : layer;
     const diskPaint = useMemo(

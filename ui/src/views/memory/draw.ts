@@ -11,7 +11,7 @@ export interface Box {
     height: number;
 }
 
-// "blk.3.attn_q.weight" -> "attn_q": the row says the layer, and everything is a weight.
+// "blk.3.attn_q.weight" -> "attn_q": the row names the layer, and everything is a weight.
 export function shortName(name: string): string {
     return name.replace(/^blk\.\d+\./, "").replace(/\.weight$/, "");
 }
@@ -23,7 +23,7 @@ function labelOf(entries: readonly Entry[], units: readonly Unit[], cell: Cell):
     return unit.expert < 0 ? `×${cell.last - cell.first + 1}` : `${unit.expert}–${units[cell.last]!.expert}`;
 }
 
-export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Paint, colours: Theme, label: string | null, isFolded: boolean): void {
+export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Paint, colours: Theme, isFolded: boolean): void {
     const { y, height } = box;
     const x = box.x;
     const width = box.width - (box.width >= 4 ? 1 : 0);
@@ -36,7 +36,8 @@ export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Pai
         context.fillStyle = heat(paint.level);
         context.fillRect(x, y + height - filled, width, filled);
         if (filled < height) {
-            // The dark end of the scale is hard to see on a dark page: a line shows how far the touched part reaches.
+            // The dark end of the scale is hard to see on a dark page: a line marks the end of the
+            // touched part.
             context.fillStyle = colours.faint;
             context.fillRect(x, y + height - filled - 1, width, 1);
         }
@@ -56,13 +57,19 @@ export function drawCell(context: CanvasRenderingContext2D, box: Box, paint: Pai
         context.fillRect(x, y, width, 1.5);
         context.globalAlpha = 1;
     }
-    if (label && width >= 18 && height >= 12 && (width >= 40 || label.length <= 4)) {
+}
+
+// Has a plain background if something else is drawn below it.
+function drawLabel(context: CanvasRenderingContext2D, box: Box, paint: Paint, colours: Theme, label: string, isCrossed: boolean): void {
+    const { x, y, height } = box;
+    const width = box.width - (box.width >= 4 ? 1 : 0);
+    if (width >= 18 && height >= 12 && (width >= 40 || label.length <= 4)) {
         const isPlain = paint.level !== null && paint.part >= 0.5;
         const size = Math.min(11, height - 2);
         context.font = canvasFont(size);
         context.textBaseline = "middle";
         const room = width - 6;
-        if (!isPlain || paint.copied) {
+        if (!isPlain || paint.copied || isCrossed) {
             const measured = Math.min(room, context.measureText(label).width);
             context.fillStyle = isPlain ? heat(paint.level!) : colours.empty;
             context.fillRect(x + 2, y + height / 2 - size / 2 - 1, measured + 3, size + 2);
@@ -85,18 +92,17 @@ export function drawRow(context: CanvasRenderingContext2D, picture: RowPicture, 
     context.beginPath();
     context.rect(box.x, box.y, box.width, box.height);
     context.clip();
-    for (const cell of picture.cells) {
-        const x = box.x + cell.x - pan;
-        if (x + cell.width <= box.x) continue;
-        if (x >= box.x + box.width) break;
-        const paint = picture.painted.paint(picture.units, cell.first, cell.last);
-        drawCell(context, { x, y: box.y, width: cell.width, height: box.height }, paint, colours, labelOf(picture.entries, picture.units, cell), cell.last > cell.first);
-    }
-    for (const stretch of picture.painted.stretches ?? []) drawStretch(context, picture, stretch, box, pan);
+    const { units, entries, painted } = picture, stretches = painted.stretches ?? [];
+    const seen = picture.cells
+        .filter((cell) => cell.x - pan + cell.width > 0 && cell.x - pan < box.width)
+        .map((cell) => ({ cell, at: { ...box, x: box.x + cell.x - pan, width: cell.width }, paint: painted.paint(units, cell.first, cell.last) }));
+    for (const { cell, at, paint } of seen) drawCell(context, at, paint, colours, cell.last > cell.first);
+    for (const stretch of stretches) drawStretch(context, picture, stretch, box, pan);
+    for (const { cell, at, paint } of seen) drawLabel(context, at, paint, colours, labelOf(entries, units, cell), stretches.length > 0);
     context.restore();
 }
 
-// What the machine did, where it did it: a stretch is drawn on the units that it lies in.
+// Draws machine data (pages, faults) on the units that a stretch covers.
 function drawStretch(context: CanvasRenderingContext2D, picture: RowPicture, stretch: Stretch, box: Box, pan: number): void {
     const { units, cells, painted } = picture;
     const filled = stretch.part < 0.999 ? Math.max(3, Math.round(stretch.part * box.height)) : box.height;

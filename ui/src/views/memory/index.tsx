@@ -1,4 +1,5 @@
-// View 1. DISK with one row per layer, then BUFFER with one row per class; below, from 70 % of the height, the log of what is selected.
+// View 1: DISK with one row per layer, BUFFER with one row per class; below them the log of the
+// selection, if there is room.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useApplied } from "../../applied";
 import { bytes, count } from "../../format";
@@ -8,7 +9,7 @@ import { useHeight, useWidth } from "../../shell/Canvas";
 import { pick, selectRegion } from "../../shell/MemoryBars";
 import { Progress } from "../../shell/Progress";
 import { type Table, TableView } from "../../shell/TableView";
-import { asFlag, chosenOpsBut, kept, select, selection, summary } from "../../state";
+import { asFlag, chosenOpsBut, kept, select, selection, summary, tokensParameter } from "../../state";
 import { LogTable } from "../log";
 import { headerHeight } from "./around";
 import { csvOf } from "./csv";
@@ -22,20 +23,21 @@ import { offsetOf, type Row, type RowPlan, Tracks } from "./Tracks";
 import "./memory.css";
 
 const gutter = 150;
+const deviceGutter = 200; // with the names of devices
 const narrowGutter = 78;
 const gap = 8; // between DISK and BUFFER
 const leastRow = 15; // in which a name can be read
 const mostZoom = 4096;
 
 const fullScreen = kept("full", false, asFlag);
-// Whether the log is there below the map; null: if there is room for both.
+// Whether the log is shown below the map; null: if there is room for both.
 const withLog = kept<boolean | null>("with-log", null, { write: (value) => (value === null ? "" : asFlag.write(value)), read: asFlag.read });
 const roomForBoth = 640;
 const trueScaled = kept("true-scale", false, asFlag);
 
 declare global {
     interface Window {
-        // What is drawn, as data: for tests and for the curious.
+        // The drawn cells as data, for tests.
         __ggscope?: { memoryCells(): MemoryCell[]; memoryMarks(): string[] };
     }
 }
@@ -79,7 +81,7 @@ function cellsOf(rows: Row[]): MemoryCell[] {
     );
 }
 
-// What the outlines of the selected op lie on.
+// The units below the outlines of the selected op.
 function markedOf(rows: Row[], marks: readonly Mark[]): string[] {
     return rows.flatMap((row) =>
         spansOf(marks, row.track.place, row.track.units, row.entries).flatMap((span) =>
@@ -88,7 +90,8 @@ function markedOf(rows: Row[], marks: readonly Mark[]): string[] {
     );
 }
 
-// The rows one below the other in `room` pixels; they shrink to what can still be hit, then the picture scrolls.
+// Stacks the rows in `room` pixels. Rows shrink to a minimum that can still be clicked; then the
+// picture scrolls.
 function plan(data: Data, room: number): { rows: RowPlan[]; height: number; hasExperts: boolean } {
     const { disk, live, diskPaint, livePaint } = data;
     const above = disk && diskPaint ? disk.rows : [];
@@ -131,19 +134,20 @@ function tableOf(rows: RowPlan[]): Table {
     );
     const most = 3000;
     return {
-        caption: "Memory: tensors of the model file and live buffers, with the touches of the selected tokens",
+        caption: "Tensors and live buffers, with the touches of the selected tokens",
         columns: ["place", "name", "type", "layer", "offset", "bytes", "touches", "bytes touched", "note"],
         rows: lines.slice(0, most),
         more: Math.max(0, lines.length - most),
     };
 }
 
-// Which part of the rows is in the window: all rows are `zoom` times as wide as it, and `pan` pixels of them lie left of it.
+// The visible part of the rows: they are `zoom` times as wide as the window, and `pan` pixels are
+// left of it.
 interface Part {
     zoom: number;
     pan: number;
 }
-// In the address: the zoom, and how many widths of the window lie left of it.
+// In the address: the zoom, and the offset in widths of the window.
 const wholeRows = { zoom: 1, from: 0 };
 const memoryPart = kept("rows", wholeRows, {
     write: ({ zoom, from }) => `${Number(zoom.toFixed(3))}x${Number(from.toFixed(4))}`,
@@ -169,7 +173,7 @@ function usePart(inner: number) {
                 return within(zoom, ((old.pan + at) * zoom) / old.zoom - at);
             }),
         panBy: (pixels: number) => setPart((old) => within(old.zoom, old.pan + pixels)),
-        // From pixel a to pixel b of the rows as they are now.
+        // Shows pixels a to b of the rows at the current zoom.
         show: (a: number, b: number) =>
             setPart((old) => {
                 const zoom = limited((old.zoom * inner * 0.6) / Math.max(1, b - a));
@@ -206,7 +210,7 @@ export default function Memory() {
     const laid = useRef<Row[]>([]);
     const [distorted, setDistorted] = useState(false);
     const planned = useMemo(() => plan(data, room), [data.disk, data.live, data.diskPaint, data.livePaint, room]);
-    const left = width < 700 ? narrowGutter : gutter;
+    const left = width < 700 ? narrowGutter : data.live?.devices.length ? deviceGutter : gutter;
     const inner = Math.max(1, width - left);
     const part = usePart(inner);
     const { zoomBy, panBy, show } = part;
@@ -279,10 +283,10 @@ export default function Memory() {
                     title: "Memory",
                     file: "memory",
                     command: layer === "faults" ? "ggscope log --faults --json" : layer === "pages" ? "ggscope prove --json" : "ggscope stats --by tensor --json",
-                    computed: "Every tensor of the model's files where it lies, and every live buffer; a touch is an op that reads or writes bytes of it. Bytes read come from the ranges of each op's operands: rows and experts one by one.",
+                    computed: "Tensors of the model's files where they lie, and live buffers; a touch is an op that reads or writes bytes of it. Rows and experts count one by one.",
                     csv: () => csvOf(planned.rows),
-                    // Of the model's files; what pages say has no figure.
-                    figure: layer === "addressed" ? () => ({ kind: "memory-map", ...chosenOpsBut("tensor", "region", "buffer") }) : undefined,
+                    // Pages and faults are of tokens alone.
+                    figure: layer === "order" ? undefined : () => (layer === "addressed" ? { kind: "memory-map", ...chosenOpsBut("tensor", "region", "buffer") } : { kind: `${layer.slice(0, -1)}-map`, tokens: tokensParameter() }),
                 }}
             >
                 <div class="memory-scroll" data-scroll="rows">

@@ -16,7 +16,7 @@ function random(seed: number): () => number {
     return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
 }
 
-// Cells follow one another without gap or overlap, from pixel 0 to the width, and so do their units.
+// Cells cover 0 to the width without gap or overlap, and so do their units.
 function isSound(result: ReturnType<typeof layout>, count: number, width: number): void {
     let x = 0;
     let unit = 0;

@@ -1,10 +1,13 @@
-// Where the cells of a memory track lie. Pure arithmetic: bytes in, pixels out, tested by itself.
+// Positions of the cells of a memory track: bytes in, pixels out.
 //
-// A unit is the smallest thing that may get a cell of its own: a tensor, one expert of an expert tensor, a stretch of header or padding.
-// Cells follow one another without overlap, in the order of the bytes:
-//   - where every unit can have `least` pixels it gets them, and what is left is given out by bytes. That distorts; `toScale` says so;
-//   - where not, neighbours that are too small fold into one cell with a count. Experts fold only with experts of the same tensor;
-//   - in true scale nothing is widened: a cell is as wide as its bytes, and what is below `leastTrue` pixels folds.
+// A unit is the smallest thing that can have its own cell: a tensor, one expert of an expert
+// tensor, a range of header or padding. Cells are in the order of bytes and do not overlap:
+// - If every unit can have `least` pixels, it gets them, and the remaining width is divided by
+//   bytes. This distorts; `toScale` says so.
+// - Otherwise small neighbours fold into one cell with a count. Experts fold only with experts of
+//   the same tensor.
+// - In true scale nothing is widened: a cell is as wide as its bytes, and cells below `leastTrue`
+//   pixels fold.
 
 export interface Unit {
     begin: number; // bytes, on the axis of the track
@@ -37,7 +40,8 @@ interface Group {
     bytes: number;
 }
 
-// Neighbours whose width at `scale` pixels per byte is below `minimum` come together until the group has it.
+// Joins neighbours whose width at `scale` pixels per byte is below `minimum` until the group
+// reaches it.
 function fold(units: readonly Unit[], scale: number, minimum: number): Group[] {
     const groups: Group[] = [];
     let open: Group | null = null;
@@ -58,8 +62,8 @@ function fold(units: readonly Unit[], scale: number, minimum: number): Group[] {
     return groups;
 }
 
-// Widths that sum up to `width`: nobody below `minimum`, the rest by bytes. Those that would fall short are set to the minimum one after
-// the other, smallest first, until the scale for the others stands.
+// Widths that add up to `width`: each at least `minimum`, the rest by bytes. Groups that fall short
+// get the minimum, smallest first, until the scale of the others is consistent.
 function spread(groups: readonly Group[], width: number, minimum: number): number[] {
     const order = groups.map((_, i) => i).sort((a, b) => groups[a]!.bytes - groups[b]!.bytes);
     let bytes = groups.reduce((sum, group) => sum + group.bytes, 0);
@@ -100,7 +104,8 @@ export function layout(units: readonly Unit[], width: number, options: { trueSca
             cells.push({ x, width: next - x, first, last: group.last, begin: units[first]!.begin, end: units[group.last]!.end });
             first = group.last + 1;
         }
-        // In true scale a group may come out narrower than one pixel: the next cell takes it in, at the end the one before.
+        // In true scale a group may be narrower than a pixel. The next cell absorbs it; at the end
+        // the previous one does.
         x = next;
     });
     const last = cells[cells.length - 1];
@@ -123,7 +128,8 @@ export function cellAt(cells: readonly Cell[], x: number): number {
     return -1;
 }
 
-// The byte under a pixel. Units of a track need not be neighbours in the file, so a folded cell is walked by its units' own bytes.
+// The byte at a pixel. Units of a track need not be adjacent in the file, so a folded cell is
+// walked unit by unit.
 export function byteAt(units: readonly Unit[], cells: readonly Cell[], x: number): number {
     if (cells.length === 0) return 0;
     const last = cells[cells.length - 1]!;

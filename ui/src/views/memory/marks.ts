@@ -1,4 +1,4 @@
-// Which bytes the selected op touches, on either track.
+// The bytes that the selected op touches, on both tracks.
 import type { OpAnswer, Operand } from "../../api";
 import { useAsk } from "../../ask";
 import { here, selection } from "../../state";
@@ -40,7 +40,7 @@ export function useMarks(): Mark[] {
     return op && answer.data ? marksOf(answer.data) : none;
 }
 
-// Where the marked bytes lie on a track's axis: for each unit that holds some, from where to where.
+// The marked bytes on a track's axis: a range for each unit that holds some.
 export function spansOf(marks: readonly Mark[], place: Mark["place"], units: readonly Unit[], entries: readonly Entry[]): { begin: number; end: number; isWritten: boolean }[] {
     const spans: { begin: number; end: number; isWritten: boolean }[] = [];
     for (const mark of marks) {
@@ -48,7 +48,8 @@ export function spansOf(marks: readonly Mark[], place: Mark["place"], units: rea
         for (const unit of units) {
             const entry = entries[unit.entry]!;
             if ((place === "disk" ? entry.file : entry.buffer) !== mark.number) continue;
-            // An entry's units lie one behind the other: the axis is the file's or the buffer's, moved.
+            // The units of an entry are contiguous: the axis is that of the file or buffer,
+            // shifted.
             const move = axisOf(units, unit) - entry.offset;
             const [begin, end] = [Math.max(unit.begin, mark.begin + move), Math.min(unit.end, mark.end + move)];
             if (end <= begin) continue;

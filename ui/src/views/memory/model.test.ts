@@ -193,4 +193,7 @@ test("buffers in a device's memory are tracks of their own", () => {
     const size = (units: { begin: number; end: number }[]) => units.reduce((sum, unit) => sum + unit.end - unit.begin, 0);
     expect(size(live.host.units) + size(live.devices[0]!.units)).toBe(size(live.whole.units));
     expect(live.devices[0]!.units.every((unit) => live.entries[unit.entry]!.device === "Vulkan0")).toBe(true);
+    // A long name keeps its end and leaves room for the class.
+    const far = liveOf({ ...there, buffers: there.buffers.map((one) => (one.device ? { ...one, device: "RPC0[127.0.0.1:50071]" } : one)) }, null);
+    expect(far.rows.map((row) => row.title)).toEqual(["compute", "RPC0…:50071] KV cache"]);
 });

@@ -1,7 +1,8 @@
-// What the memory tracks show: units out of the map and the buffers, and how hot each is. No drawing here.
+// The data of the memory tracks: units from the map and the buffers, and the heat of each. Draws
+// nothing.
 import type { Buffers, Heat, ModelMap } from "../../api";
 import { heatOf } from "../../colours";
-import { count, plural, share, time } from "../../format";
+import { count, middleCut, plural, share, time } from "../../format";
 import type { Unit } from "./layout";
 
 export interface Track {
@@ -12,7 +13,7 @@ export interface Track {
     place: "disk" | "buffer";
 }
 
-// Something that a unit stands for, whichever track it is on.
+// The thing that a unit represents, on either track.
 export interface Entry {
     name: string;
     type: string;
@@ -30,7 +31,7 @@ export interface Entry {
 
 export const layers = ["addressed", "order", "pages", "faults"] as const;
 export type Layer = (typeof layers)[number];
-// Where weights that the engine copied count: in the copy that ops read, or in the file that they came from.
+// Where weights that the engine copied count: in the copy that ops read, or in their file.
 export const sides = ["lie", "from"] as const;
 export type Side = (typeof sides)[number];
 
@@ -103,7 +104,7 @@ export function diskOf(map: ModelMap): Disk {
         rows.get(key)!.push(...units);
     });
     const layers = [...rows.keys()].filter((key) => key.startsWith("layer ")).sort((a, b) => Number(a.slice(6)) - Number(b.slice(6)));
-    const title = (key: string) => (key === "output" && layers.length === 0 ? "weights" : key); // names that tell of no layers tell of no output either
+    const title = (key: string) => (key === "output" && layers.length === 0 ? "weights" : key); // without numbered layers "output" says nothing
     const track = (key: string, units: Unit[]): Track => ({ key, title: title(key), note: "", units, place: "disk" });
     return {
         entries,
@@ -124,7 +125,7 @@ function readsOf(heat: Heat, map: ModelMap): (unit: Unit) => { reads: number; by
     };
 }
 
-// Some bytes of the common axis with a fill of their own: what the machine did is known by page, not by tensor.
+// A range of the common axis with its own fill: machine data is known by page, not by tensor.
 export interface Stretch {
     begin: number;
     end: number;
@@ -135,21 +136,22 @@ export interface Stretch {
 export interface Painted {
     paint: Painter;
     stretches?: Stretch[]; // ascending; then cells have no fill of their own
-    isStill?(unit: Unit): boolean; // nothing happened there: a stretch that reaches into it from beside is not drawn
+    isStill?(unit: Unit): boolean; // true if nothing happened there: a stretch that extends into it from a neighbour is not drawn
     reads(unit: Unit): { reads: number; bytes: number; touched?: number }; // touched: bytes of it, at all
     machine?(unit: Unit): string | null; // pages and faults in words
-    least: string; // what the two ends of the scale mean
+    least: string; // labels of the two ends of the scale
     most: string;
     meaning: string;
 }
 
-// The two ends of the log scale; below one touch per byte there is nothing to tell apart.
+// The two ends of the log scale; below one touch per byte there is nothing to distinguish.
 const ends = (most: number) => (most <= 1.05 ? { least: "", most: "1×" } : { least: "1×", most: times(most) });
 const times = (n: number) => `${n < 9.95 ? Number(n.toFixed(1)) : count(n)}×`;
 
 const largest = (units: readonly Unit[], amount: (unit: Unit) => number) => units.reduce((most, unit) => Math.max(most, amount(unit) / (unit.end - unit.begin)), 0);
 
-// `amount` is bytes touched, again counted again; a cell's level is the mean over what was touched of it, on a scale that ends at `most`.
+// `amount`: bytes touched, repeated touches counted again. The level of a cell is the mean over its
+// touched bytes, on a scale that ends at `most`.
 function painter(most: number, amount: (unit: Unit) => number, copied: (unit: Unit) => boolean): Painter {
     return (list, first, last) => {
         let size = 0;
@@ -173,10 +175,10 @@ export interface DiskOptions {
     layer: Layer;
     side: Side;
     whole: Heat | null; // of all tokens: the scale's end, so that colours mean the same whatever is selected
-    until?: { run: number; node: number } | null; // order: what comes later is not touched yet
+    until?: { run: number; node: number } | null; // in the layer "order": later touches are not shown
 }
 
-// The share of what was read of an entry that counts on this track.
+// The share of an entry's reads that counts on this track.
 const shareOf = (heat: Heat, side: Side) => (unit: Unit) => {
     const [all, disk] = [heat.tensors.bytes_read[unit.entry] ?? 0, heat.tensors.bytes_disk[unit.entry] ?? 0];
     return side === "from" ? 1 : all > 0 ? disk / all : 0;
@@ -245,7 +247,7 @@ function ranksOf(heat: Heat, until: { run: number; node: number } | null): Map<n
     return new Map(order.flatMap((i, at) => (isLater(i) ? [] : [[i, order.length > 1 ? at / (order.length - 1) : 1] as const])));
 }
 
-// What the machine did in a unit, exactly: by tensor or by expert.
+// Machine data of a unit, exact for tensors and experts.
 function machineOf(heat: Heat, disk: Disk) {
     const touchedOf = new Map(heat.pages?.experts.map((one) => [one.place, one]));
     const faultsOf = new Map(heat.faults?.experts.map((one) => [one.place, one]));
@@ -268,7 +270,7 @@ export interface Live {
     entries: Entry[];
     whole: Track; // all of them
     host: Track;
-    devices: Track[]; // one for each device that has memory of its own
+    devices: Track[]; // one per device with its own memory
     rows: Track[]; // by class, the host's first
 }
 
@@ -279,7 +281,8 @@ export function className(of: string): string {
     return classNames[of] ?? "other";
 }
 
-// The buffers that live in the span; mapped ones are the file itself and are shown on the DISK track.
+// The buffers that live in the span. Mapped ones are the file itself and are shown on the DISK
+// track.
 export function liveOf(answer: Buffers, span: [number, number] | null): Live {
     const live = answer.buffers.filter((one) => one.file === null && one.bytes > 0 && (!span || (one.begin_ns <= span[1] && (one.end_ns ?? Infinity) >= span[0])));
     const inside = new Map<number, number[]>();
@@ -306,7 +309,7 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
         for (const i of tensors) {
             const offset = answer.tensors.buffer_offset[i]!;
             const end = Math.min(one.bytes, offset + answer.tensors.bytes[i]!);
-            if (offset < at || end <= offset) continue; // views of what is shown already
+            if (offset < at || end <= offset) continue; // views of tensors that are already listed
             if (offset - at >= 4096) add(`buffer ${one.buffer}, free`, at, offset - at, -1, "");
             const from = offset - at >= 4096 ? offset : at;
             add(answer.tensors.name[i]!, from, end - from, answer.tensors.layer[i] ?? -1, answer.tensors.component[i]!);
@@ -322,7 +325,9 @@ export function liveOf(answer: Buffers, span: [number, number] | null): Live {
         whole: track("BUFFER", [...rows.values()].flat()),
         host: track("BUFFER", all(null)),
         devices: devices.flatMap((device) => (device === null ? [] : [track(device, all(device))])),
-        rows: [...rows].filter(([, units]) => units.length > 0).map(([name, units]) => track(name, units)),
+        rows: devices
+            .flatMap((device) => classOrder.map((name) => ({ ...track(rowOf(device, name), rows.get(rowOf(device, name))!), title: rowOf(device && middleCut(device, 12), name) })))
+            .filter(({ units }) => units.length > 0),
     };
 }
 
@@ -373,7 +378,7 @@ function firstRange(ranges: readonly { end: number }[], byte: number): number {
     return low;
 }
 
-// Bytes of buffers that ops touch, on the axis of all buffers that are shown.
+// Bytes of buffers that ops touch, on the axis of all shown buffers.
 function rangesOf({ buffer_ranges: of }: Heat, bases: ReadonlyMap<number, number>, sizes: ReadonlyMap<number, number>) {
     return of.buffer
         .flatMap((buffer, i) => {

@@ -1,4 +1,4 @@
-// What a budget would keep in memory, lit up where it lies.
+// The weights that a memory budget would keep, highlighted on the map.
 import { useMemo } from "preact/hooks";
 import { useAsk } from "../../ask";
 import type { Paging } from "../../api";

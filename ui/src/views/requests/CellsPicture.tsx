@@ -1,5 +1,6 @@
-// Cells of keys and values in use, stacked by sequence over time, with what the program did to them.
+// KV cells in use over time, stacked by sequence, with the operations on them.
 import { useState } from "preact/hooks";
+import type { CellUse, Requests } from "../../api";
 import { useAsk } from "../../ask";
 import { count, instant, plural, time } from "../../format";
 import { announce } from "../../shell/Announce";
@@ -10,7 +11,7 @@ import { Term } from "../../shell/Terms";
 import { here, select, selection } from "../../state";
 import { Waiting } from "../statistics/Waiting";
 import { tickStep } from "../timeline/window";
-import { type CellChange, type Cells, type CellUse, drawnSequences, type Memory, marksOf, stacked } from "./cells";
+import { type CellChange, drawnSequences, type Memory, marksOf, stacked } from "./cells";
 
 const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
 const top = 8;
@@ -29,7 +30,7 @@ const signs: Record<CellChange["kind"], [sign: string, what: string]> = {
 };
 
 const between = (change: CellChange) => (change.sequence === null ? "" : change.other === null ? ` of sequence ${change.sequence}` : ` of sequence ${change.sequence} for ${change.other}`);
-const told = (changes: readonly CellChange[]) => {
+const describe = (changes: readonly CellChange[]) => {
     const [calls, cells] = [changes.reduce((sum, one) => sum + one.calls, 0), changes.reduce((sum, one) => sum + one.cells, 0)];
     const first = changes[0]!;
     return `${first.kind}${changes.length === 1 ? between(first) : ""}: ${plural(cells, "cell")} ${calls === 1 ? `at ${time(first.begin_ns)}` : `in ${plural(calls, "call")} from ${time(first.begin_ns)} on`}`;
@@ -58,7 +59,8 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
     const end = span?.[1] ?? Math.max(uses[uses.length - 1]!.time_ns, ...changes.map((one) => one.end_ns));
     const last = span ? end : begin + Math.max(1, end - begin) * 1.02; // so that the last moment has a width
     const held = Math.max(1, ...sums, ...uses.map((use) => Math.max(use.cells, use.up_to ?? 0)));
-    // Attention over many more than there are would leave no height for them: then it is said, not drawn.
+    // If attention covers many more cells than there are, drawing it would flatten the rest: a text
+    // states it instead.
     const attended = Math.max(0, ...uses.map((use) => use.attended ?? 0));
     const drawsAttended = attended > 0 && attended <= 2 * held;
     const most = drawsAttended ? Math.max(held, attended) : held;
@@ -104,7 +106,7 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
             file={file}
             figure={() => ({ kind: "cells", context: memory.context })}
             command="ggscope requests --cells --json"
-            computed="Cells of the context's memory after each decode, stacked by the sequence that has them (a shared cell counts for each); the line counts shared ones once. Holes are cells below the last one in use that nobody has; attention goes over all up to it, rounded up. Marks are the program's calls that drop, share or shift cells."
+            computed="Cells in use after each decode, by sequence; the line counts shared cells once. Holes are free cells below the last one in use. Marks are calls that drop, share or shift cells."
             csv={() => ({
                 columns: ["time_ns", "token", "context", "cells", "up_to", "holes", "attended", "sequence", "sequence_cells", "pieces"],
                 rows: uses.flatMap((use) => use.by_sequence.map((one) => [use.time_ns, use.token, use.context, use.cells, use.up_to, use.holes, use.attended, one.sequence, one.cells, one.pieces])),
@@ -166,7 +168,7 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
                         {marks.map((mark) => (
                             <text class="cells-mark" data-kind={mark.changes[0]!.kind} data-calls={mark.calls} x={mark.x} y={marksAt + 5} text-anchor="middle">
                                 {signs[mark.changes[0]!.kind][0]}
-                                <title>{told(mark.changes)}</title>
+                                <title>{describe(mark.changes)}</title>
                             </text>
                         ))}
                         {Array.from({ length: Math.max(0, Math.floor(last / step) - Math.ceil(begin / step) + 1) }, (_, i) => (Math.ceil(begin / step) + i) * step).filter((ns) => px(ns) < left + inner - 20).map((ns) => (
@@ -217,9 +219,9 @@ function OneMemory({ memory, uses, changes, title, file, span, left }: Shown) {
 
 // `span` and `left`: the axis of a picture above it.
 export function CellsPictures({ span = null, left = 64 }: { span?: [number, number] | null; left?: number }) {
-    const answer = useAsk<Cells>(here("requests", { cells: 1 }), { keep: true });
+    const answer = useAsk<Requests>(here("requests", { cells: 1, count: 1 }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Counting cells" />;
-    const { memories, cells, changes, contexts } = answer.data;
+    const { memories = [], cells = [], changes = [], contexts } = answer.data;
     const shown = memories
         .map((memory) => ({ memory, uses: cells.filter((use) => use.context === memory.context), changes: changes.filter((change) => change.context === memory.context) }))
         .filter(({ uses }) => uses.some((use) => use.cells > 0));

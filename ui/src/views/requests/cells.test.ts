@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type CellChange, type CellUse, drawnSequences, marksOf, stacked } from "./cells";
+import type { CellUse } from "../../api";
+import { type CellChange, drawnSequences, marksOf, stacked } from "./cells";
 
 const use = (time_ns: number, ...held: [number, number][]): CellUse => ({
     time_ns,

@@ -1,17 +1,20 @@
-// A part of the statistics: the requests of a server, as lanes of slots and as a table. A program that answered one prompt has none.
-import { useAsk } from "../../ask";
+// The requests of a server, as lanes of slots and as a table; a part of the statistics view.
+import { useState } from "preact/hooks";
+import type { Request, Requests } from "../../api";
+import { ask, useAsk } from "../../ask";
 import { count, moment, plural, time } from "../../format";
-import { here, select, selection } from "../../state";
+import { asOrder, here, kept, select, selection } from "../../state";
 import { Picture } from "../../shell/Picture";
-import { Table, type TableColumn } from "../statistics/Table";
+import { type Order, Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { CellsPictures } from "./CellsPicture";
-import { columnsOf, lanesOf, parts, type Request, type Requests } from "./lanes";
+import { columnsOf, lanesOf, parts, servedBy } from "./lanes";
 import "./requests.css";
 
-const most = 400; // bars
+const bars = 400;
+const page = 100; // rows
 const nameWidth = () => 9 * parseFloat(getComputedStyle(document.documentElement).fontSize); // as the style sheet has it
-const maybe = (ns: number | null) => (ns === null ? "-" : time(ns));
+const maybe = (ns: number | null) => (ns === null ? "–" : time(ns));
 
 const columns: TableColumn<Request>[] = [
     { key: "request", title: "request", value: (r) => r.request, numeric: true, ascending: true },
@@ -20,8 +23,8 @@ const columns: TableColumn<Request>[] = [
     { key: "kind", title: "kind", value: (r) => r.kind, ascending: true },
     { key: "begin_ns", title: "begin", value: (r) => r.begin_ns, show: (r) => moment(r.begin_ns, 1e5), numeric: true, ascending: true },
     { key: "duration_ns", title: "time", value: (r) => r.duration_ns, show: (r) => time(r.duration_ns), numeric: true },
-    { key: "prompt_tokens", title: "prompt", value: (r) => r.prompt_tokens, numeric: true, hint: "prompt tokens that were computed" },
-    { key: "cached_tokens", title: "cached", value: (r) => r.cached_tokens, numeric: true, hint: "tokens that were in the memory already" },
+    { key: "prompt_tokens", title: "prompt", value: (r) => r.prompt_tokens, show: (r) => count(r.prompt_tokens), numeric: true, hint: "prompt tokens that were computed" },
+    { key: "cached_tokens", title: "cached", value: (r) => r.cached_tokens, show: (r) => count(r.cached_tokens), numeric: true, hint: "tokens that were in the memory already" },
     { key: "generated_tokens", title: "tokens", value: (r) => r.generated_tokens, numeric: true, hint: "generated: sampled from outputs" },
     { key: "decoded_tokens", title: "decoded", value: (r) => r.decoded_tokens, numeric: true, hint: "generated tokens that were fed back: mostly one less" },
     { key: "unused_tokens", title: "unused", value: (r) => r.unused_tokens, show: (r) => (r.unused_tokens === null ? "-" : count(r.unused_tokens)), numeric: true, hint: "decoded tokens whose output the program never read" },
@@ -34,19 +37,26 @@ const columns: TableColumn<Request>[] = [
 ];
 
 const isChosen = (r: Request) => selection.value.request === r.request;
-// Its steps in every view, and its time in the timeline.
+// Selects the request's steps in every view, and its time in the timeline.
 const press = (r: Request) => select(isChosen(r) ? { request: null, time: null } : { request: r.request, time: [r.begin_ns, r.end_ns] });
-const said = (r: Request) =>
+const describe = (r: Request) =>
     `request ${r.request}, ${r.kind}: prompt ${count(r.prompt_tokens)}, cached ${count(r.cached_tokens)}, ${plural(r.generated_tokens, "token")} in ${time(r.duration_ns)}` +
     (r.time_to_first_ns === null ? "" : `, the first after ${time(r.time_to_first_ns)}`);
 
+const order = kept<Order | null>("requests-order", null, asOrder);
+
 export function RequestsPart() {
-    const answer = useAsk<Requests>(here("requests", { batches: 1 }), { keep: true });
-    const all = answer.data?.requests ?? [];
-    if (answer.data && all.filter((r) => r.kind !== "warmup" && r.kind !== "draft").length < 2) return null;
+    const answer = useAsk<Requests>(here("requests", { batches: 1, count: bars }), { keep: true });
+    const [rows, setRows] = useState(page);
+    const served = servedBy(answer.data?.contexts ?? []);
+    const wanted = order.value;
+    const { key, descending } = wanted && columns.some((one) => one.key === wanted.key) ? wanted : { key: "request", descending: false };
+    const table = useAsk<Requests>(served > 1 ? here("requests", { count: rows, sort: key, desc: Number(descending) }) : null, { keep: true }).data;
     if (!answer.data) return <Waiting answer={answer} what="Looking for requests" />;
-    const { begin, end } = lanesOf(all, most);
-    const several = new Set(all.map((r) => r.context)).size > 1;
+    if (served < 2) return null;
+    const { begin, end } = lanesOf(answer.data);
+    const drafts = answer.data.contexts.some((one) => one.accepted_tokens + one.rejected_tokens > 0);
+    const several = answer.data.contexts.filter((one) => one.requests > 0).length > 1;
     return (
         <>
             <Lanes answer={answer.data} several={several} />
@@ -57,21 +67,22 @@ export function RequestsPart() {
             <Table
                 caption="Requests"
                 file="requests"
-                rows={all}
-                columns={columns}
-                order={{ key: "request", descending: false }}
+                rows={table?.requests ?? []}
+                columns={columns.filter((one) => drafts || !/^(accept|reject)ed/.test(one.key))}
+                orderIn={order}
+                order={{ key, descending }}
+                window={{ total: table?.total ?? 0, more: () => setRows(rows + page), all: async () => (await ask<Requests>(here("requests"))).requests }}
                 rowKey={(r) => String(r.request)}
                 press={press}
                 pressHint="select it in every view"
                 isSelected={isChosen}
-                most={40}
             />
         </>
     );
 }
 
 function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
-    const { lanes, begin, end, left } = lanesOf(answer.requests, most);
+    const { lanes, begin, end, left } = lanesOf(answer);
     const composed = columnsOf(answer, begin, end);
     const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
     return (
@@ -80,11 +91,11 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
             file="slots"
             figure={() => ({ kind: "requests" })}
             command="ggscope requests --batches --json"
-            computed="Requests of each sequence from their first prompt token to their last generated one; below, the tokens of each decode, by what they were for."
+            computed="Requests from the first prompt token to the last generated one; below, the tokens of each decode by kind."
             csv={() => ({ columns: ["request", "context", "sequence", "kind", "begin_ns", "first_output_ns", "end_ns"], rows: answer.requests.map((r) => [r.request, r.context, r.sequence, r.kind, r.begin_ns, r.first_output_ns, r.end_ns]) })}
             tools={
                 <span class="quiet">
-                    {moment(begin, end - begin)} to {moment(end, end - begin)}; the paler part of a bar ends with the first output
+                    {moment(begin, end - begin)} to {moment(end, end - begin)}; the first part of a bar ends with the first output
                     {left > 0 ? `; ${plural(left, "later request")} left out` : ""}
                 </span>
             }
@@ -100,8 +111,8 @@ function Lanes({ answer, several }: { answer: Requests; several: boolean }) {
                                     key={request.request}
                                     class={`slot-bar ${request.kind}${isChosen(request) ? " selected" : ""}`}
                                     style={{ left: percent(from), width: percent(width) }}
-                                    title={said(request)}
-                                    aria-label={said(request)}
+                                    title={describe(request)}
+                                    aria-label={describe(request)}
                                     aria-pressed={isChosen(request)}
                                     onClick={() => press(request)}
                                 >

@@ -1,63 +1,15 @@
 // Requests as bars in lanes, one lane for each slot of each context.
-export interface Request {
-    request: number;
-    context: number;
-    sequence: number;
-    kind: "completion" | "prompt" | "embedding" | "scoring" | "draft" | "warmup";
-    begin_ns: number;
-    end_ns: number;
-    first_output_ns: number | null;
-    duration_ns: number;
-    time_to_first_ns: number | null;
-    ns_per_token: number | null;
-    compute_ns: number;
-    wait_ns: number;
-    prompt_tokens: number;
-    cached_tokens: number;
-    generated_tokens: number;
-    decoded_tokens: number;
-    unused_tokens: number | null;
-    accepted_tokens: number;
-    rejected_tokens: number;
-    unsettled_tokens: number;
-    steps: number;
-}
+import type { Context, Request, Requests } from "../../api";
 
-export interface RequestContext {
-    context: number;
-    target: number | null;
-    requests: number;
-    generated_tokens: number;
-    accepted_tokens: number;
-    rejected_tokens: number;
-    changes_seen: boolean;
-    cells_peak: number;
-}
-
-// What decodes were made of; a row may stand for several neighbours.
-export interface Batch {
-    begin_ns: number;
-    end_ns: number;
-    context: number;
-    decodes: number;
-    prompt_tokens: number;
-    generate_tokens: number;
-    verify_tokens: number;
-    requests: number;
-}
-
-export interface Requests {
-    requests: Request[];
-    contexts: RequestContext[];
-    batches: Batch[];
-}
+type Batch = NonNullable<Requests["batches"]>[number];
 
 export const parts = ["prompt_tokens", "generate_tokens", "verify_tokens"] as const;
 
-// Columns of stacked tokens per decode, as shares of the largest; those of contexts that draft are left out.
+// Columns of stacked tokens per decode, as shares of the largest. Contexts of draft models are
+// omitted.
 export function columnsOf(answer: Pick<Requests, "batches" | "contexts">, begin: number, end: number) {
     const drafts = new Set(answer.contexts.filter((context) => context.target !== null).map((context) => context.context));
-    const shown = answer.batches.filter((batch) => !drafts.has(batch.context) && batch.end_ns > begin && batch.begin_ns < end);
+    const shown = (answer.batches ?? []).filter((batch) => !drafts.has(batch.context) && batch.end_ns > begin && batch.begin_ns < end);
     const height = (batch: Batch) => (batch.prompt_tokens + batch.generate_tokens + batch.verify_tokens) / batch.decodes;
     const most = Math.max(1, ...shown.map(height));
     const whole = Math.max(1, end - begin);
@@ -78,10 +30,13 @@ export interface Lane {
     bars: { request: Request; left: number; width: number; first: number | null }[]; // shares of the whole time; first: of the bar
 }
 
-// From the first begin to the last end; warm-ups are left out, and drafts, whose lanes would repeat those of their targets.
-export function lanesOf(requests: readonly Request[], most: number): { lanes: Lane[]; begin: number; end: number; left: number } {
-    const wanted = requests.filter((r) => r.kind !== "warmup" && r.kind !== "draft");
-    const shown = wanted.slice(0, most);
+// Requests without warm-ups and drafts.
+export const servedBy = (contexts: readonly Context[]) => contexts.reduce((sum, one) => sum + (one.target === null ? one.requests : 0), 0);
+
+// From the first begin to the last end, without warm-ups and without drafts, whose lanes repeat
+// their targets'.
+export function lanesOf({ requests, contexts }: Pick<Requests, "requests" | "contexts">): { lanes: Lane[]; begin: number; end: number; left: number } {
+    const shown = requests.filter((r) => r.kind !== "warmup" && r.kind !== "draft");
     let begin = Infinity;
     let end = -Infinity;
     for (const r of shown) {
@@ -101,5 +56,5 @@ export function lanesOf(requests: readonly Request[], most: number): { lanes: La
         });
     }
     const inOrder = [...lanes.values()].sort((a, b) => a.context - b.context || a.sequence - b.sequence);
-    return { lanes: inOrder, begin, end, left: wanted.length - shown.length };
+    return { lanes: inOrder, begin, end, left: Math.max(0, servedBy(contexts) - shown.length) };
 }

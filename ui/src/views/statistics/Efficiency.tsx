@@ -1,32 +1,32 @@
-// What ops reach of what the machine can do, how long they last, what threads wait for, how full the cache of keys and values is, what is copied.
+// How close ops come to the machine's limits, their durations, waits of threads, use of the KV
+// cache, and transfers.
 import { useState } from "preact/hooks";
+import type { Buffers, Roofline, RooflineRow } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
-import { bytes, count, plural, share, time } from "../../format";
+import { phaseColour } from "../../colours";
+import { bytes, count, plural, share, threeDigits, time } from "../../format";
 import { announce } from "../../shell/Announce";
 import { useWidth } from "../../shell/Canvas";
 import { Chart } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { asOrder, here, kept, select, selection, summary, chosenOps, tokensParameter } from "../../state";
-import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt, type Roofline, type RooflineRow } from "./roofline";
+import { decades, durationsOf, gbytesOf, gflopsOf, intensityOf, type Point, pointsOf, type Rates, roofAt } from "./roofline";
 import { CellsPictures } from "../requests/CellsPicture";
 import { type Order, Table } from "./Table";
 import { Waiting } from "./Waiting";
 
 const order = kept<Order | null>("rates-by", null, asOrder);
-const colours: Record<string, string> = { PROMPT: "#0072b2", GENERATE: "#d55e00" };
-const colourOf = (phase: string) => colours[phase] ?? "#7a7a7a";
 const power = (exponent: number) => (exponent >= 0 && exponent <= 4 ? String(10 ** exponent) : exponent < 0 && exponent >= -3 ? String(10 ** exponent) : `1e${exponent}`);
-const three = (value: number) => (value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : count(value));
 const command = () => `ggscope stats --roofline${selection.value.tokens ? ` --token ${tokensParameter()}` : ""} --json`;
 
 const [left, right, top, bottom, height] = [58, 16, 12, 34, 300];
 
-const said = ({ row, gflops, gbytes, intensity }: Point, limits: Rates | null): string[] => [
+const describe = ({ row, gflops, gbytes, intensity }: Point, limits: Rates | null): string[] => [
     `${row.op}, ${row.component}, ${row.phase.toLowerCase()}`,
-    `${three(gflops)} Gflop/s${limits && limits.flops_per_second > 0 ? `, ${share(gflops * 1e9, limits.flops_per_second)} of the peak` : ""}`,
-    `${three(gbytes)} GB/s${limits ? `, ${share(gbytes * 1e9, limits.memory_bytes_per_second)} of the memory's` : ""}`,
-    `${three(intensity)} flop per byte`,
+    `${threeDigits(gflops)} Gflop/s${limits && limits.flops_per_second > 0 ? `, ${share(gflops * 1e9, limits.flops_per_second)} of the peak` : ""}`,
+    `${threeDigits(gbytes)} GB/s${limits ? `, ${share(gbytes * 1e9, limits.memory_bytes_per_second)} of the memory's` : ""}`,
+    `${threeDigits(intensity)} flop per byte`,
     `${time(row.wall_ns)} in ${plural(row.ops, "op")}`,
 ];
 
@@ -44,7 +44,7 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
     const size = (p: Point) => 3 + 9 * Math.sqrt(p.row.wall_ns / most);
     const roof = limits && Array.from({ length: 65 }, (_, i) => 10 ** (x0 + ((x1 - x0) * i) / 64)).map((x) => [x, roofAt(limits, x)] as const).filter(([, y]) => y >= 10 ** y0);
     const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
-    // The nearest point: many are small.
+    // Picks the nearest point, because many points are small.
     const point = (event: PointerEvent) => {
         const frame = (event.currentTarget as Element).getBoundingClientRect();
         const [x, y] = [((event.clientX - frame.left) / frame.width) * width, event.clientY - frame.top];
@@ -62,7 +62,7 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
         const now = hover ? inOrder.indexOf(hover) : by > 0 ? -1 : inOrder.length;
         const next = inOrder[Math.max(0, Math.min(inOrder.length - 1, now + by))]!;
         setHover(next);
-        announce(said(next, limits).join(", "));
+        announce(describe(next, limits).join(", "));
     };
     return (
         <div class="chart-box" ref={box}>
@@ -98,9 +98,9 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
                             width={2 * size(p)}
                             height={2 * size(p)}
                             rx={p.row.phase === "PROMPT" ? 0 : size(p)} // a prompt is square: colours alone say nothing
-                            fill={colourOf(p.row.phase)}
+                            fill={phaseColour(p.row.phase)}
                             fill-opacity={0.55}
-                            stroke={isChosen(p) ? "var(--ink)" : colourOf(p.row.phase)}
+                            stroke="var(--ink)"
                             stroke-width={isChosen(p) ? 2.5 : 1}
                             onClick={() => take(p)}
                         />
@@ -110,7 +110,7 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
             )}
             {hover && (
                 <div class="chart-tip" role="tooltip" style={px(hover.intensity) > width / 2 ? { right: `${width - px(hover.intensity) + 14}px` } : { left: `${px(hover.intensity) + 14}px` }}>
-                    {said(hover, limits).map((line, i) => (
+                    {describe(hover, limits).map((line, i) => (
                         <div>{i === 0 ? <b>{line}</b> : line}</div>
                     ))}
                 </div>
@@ -118,11 +118,11 @@ function RoofPicture({ points, limits }: { points: Point[]; limits: Rates | null
             <div class="chart-legend">
                 {[...new Set(points.map((p) => p.row.phase))].map((phase) => (
                     <span>
-                        <i class="swatch" style={{ "--swatch": colourOf(phase) }} />
+                        <i class="swatch" style={{ "--swatch": phaseColour(phase) }} />
                         {phase.toLowerCase()}
                     </span>
                 ))}
-                <span>the larger, the more time; prompt squares</span>
+                <span>the larger, the more time{points.some((p) => p.row.phase === "PROMPT") && "; prompt squares"}</span>
             </div>
         </div>
     );
@@ -132,13 +132,13 @@ function Limits({ limits }: { limits: Rates | null }) {
     if (!limits)
         return (
             <p class="quiet">
-                What this machine can do was not measured, so there is no roof: <code>ggscope doctor --bandwidth</code> measures it for recordings to come, <code>ggscope stats --probe DIR</code> for this one.
+                No roof: the machine was not measured. <code>ggscope doctor --bandwidth</code> measures it for later recordings, <code>ggscope stats --probe DIR</code> for this one.
             </p>
         );
     return (
         <p class="quiet" data-limits={`${limits.memory_bytes_per_second} ${limits.flops_per_second}`}>
-            With {plural(limits.threads, "thread")} this machine reads {three(limits.memory_bytes_per_second / 1e9)} GB/s from memory
-            {limits.flops_per_second > 0 ? ` and computes ${three(limits.flops_per_second / 1e9)} Gflop/s with 32-bit numbers; products of 8-bit numbers can lie above that, and what fits into caches above the slope.` : "."}
+            With {plural(limits.threads, "thread")} this machine reads {threeDigits(limits.memory_bytes_per_second / 1e9)} GB/s from memory
+            {limits.flops_per_second > 0 ? ` and computes ${threeDigits(limits.flops_per_second / 1e9)} Gflop/s with 32-bit numbers; products of 8-bit numbers, and what fits into caches, can lie above.` : "."}
         </p>
     );
 }
@@ -149,7 +149,7 @@ function Rows({ data }: { data: Roofline }) {
     const waits = (row: RooflineRow) => row.shared && row.shared.busy_ns + row.shared.uneven_ns + row.shared.barrier_ns;
     const of = (row: RooflineRow, part: "uneven_ns" | "barrier_ns") => (row.shared && waits(row)! > 0 ? row.shared[part] / waits(row)! : null);
     const percent = (value: number | null) => (value === null ? "–" : `${(100 * value).toFixed(1)} %`);
-    const optional = (value: number | null) => (value === null ? "–" : three(value));
+    const optional = (value: number | null) => (value === null ? "–" : threeDigits(value));
     const limited = (row: RooflineRow, value: number | null, limit: number | undefined) => (value === null || !limit || row.on_device ? null : (value * 1e9) / limit);
     return (
         <Table
@@ -164,7 +164,7 @@ function Rows({ data }: { data: Roofline }) {
                 { key: "phase", title: "phase", value: (row) => row.phase, show: (row) => row.phase.toLowerCase() },
                 { key: "ops", title: "ops", numeric: true, value: (row) => row.ops, show: (row) => count(row.ops) },
                 { key: "wall_ns", title: "wall", numeric: true, value: (row) => row.wall_ns, show: (row) => time(row.wall_ns), bar: (row) => row.wall_ns / most },
-                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: gbytesOf, show: (row) => three(gbytesOf(row)) },
+                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: gbytesOf, show: (row) => threeDigits(gbytesOf(row)) },
                 ...(limits ? [{ key: "of_memory", title: "of memory", numeric: true, value: (row: RooflineRow) => limited(row, gbytesOf(row), limits.memory_bytes_per_second), show: (row: RooflineRow) => percent(limited(row, gbytesOf(row), limits.memory_bytes_per_second)), hint: "of what the memory delivers" }] : []),
                 { key: "gflops_per_second", title: "Gflop/s", numeric: true, value: gflopsOf, show: (row) => optional(gflopsOf(row)) },
                 ...(limits && limits.flops_per_second > 0 ? [{ key: "of_peak", title: "of peak", numeric: true, value: (row: RooflineRow) => limited(row, gflopsOf(row), limits.flops_per_second), show: (row: RooflineRow) => percent(limited(row, gflopsOf(row), limits.flops_per_second)), hint: "of the peak for 32-bit numbers" }] : []),
@@ -192,7 +192,7 @@ function Durations({ data }: { data: Roofline }) {
             file="durations"
             figure={() => ({ kind: "durations", ...chosenOps() })}
             command={command()}
-            computed="Ops counted by how long they lasted, from the first thread's begin to the last thread's end; each bar holds those from one power of two to the next."
+            computed="Ops by duration, from the first thread's begin to the last thread's end; each bar is from one power of two to the next."
             csv={() => ({ columns: ["from_ns", "to_ns", "ops"], rows: bins.map((bin) => [bin.from_ns, bin.to_ns, bin.ops]) })}
         >
             <Chart
@@ -206,18 +206,10 @@ function Durations({ data }: { data: Roofline }) {
     );
 }
 
-interface Transfer {
-    kind: string;
-    from_buffer: number | null;
-    to_buffer: number | null;
-    file: number | null;
-    count: number;
-    bytes: number;
-    duration_ns: number;
-}
+type Transfer = NonNullable<Buffers["transfers"]>[number];
 
 function Transfers() {
-    const answer = useAsk<{ transfers: Transfer[]; buffers: { buffer: number; device: string | null; class: string }[] }>(here("buffers", { transfers: 1 }), { keep: true });
+    const answer = useAsk<Buffers>(here("buffers", { transfers: 1 }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up transfers" />;
     const buffers = new Map(answer.data.buffers.map((one) => [one.buffer, one]));
     const side = (row: Transfer, number: number | null) => {
@@ -228,7 +220,7 @@ function Transfers() {
         <Table
             caption="Transfers"
             file="transfers"
-            rows={answer.data.transfers}
+            rows={answer.data.transfers ?? []}
             order={{ key: "bytes", descending: true }}
             columns={[
                 { key: "kind", title: "transfer", value: (row) => row.kind },
@@ -237,7 +229,7 @@ function Transfers() {
                 { key: "count", title: "times", numeric: true, value: (row) => row.count, show: (row) => count(row.count) },
                 { key: "bytes", title: "bytes", numeric: true, value: (row) => row.bytes, show: (row) => bytes(row.bytes) },
                 { key: "duration_ns", title: "time", numeric: true, value: (row) => row.duration_ns, show: (row) => time(row.duration_ns) },
-                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: (row) => (row.duration_ns > 0 ? row.bytes / row.duration_ns : null), show: (row) => (row.duration_ns > 0 ? three(row.bytes / row.duration_ns) : "–") },
+                { key: "gbytes_per_second", title: "GB/s", numeric: true, value: (row) => (row.duration_ns > 0 ? row.bytes / row.duration_ns : null), show: (row) => (row.duration_ns > 0 ? threeDigits(row.bytes / row.duration_ns) : "–") },
             ]}
             rowKey={(row) => `${row.kind} ${row.from_buffer} ${row.to_buffer} ${row.file}`}
             empty="Nothing was copied between buffers and devices."
@@ -259,10 +251,10 @@ export function Efficiency() {
                 file="roofline"
                 figure={() => ({ kind: "roofline", ...chosenOps() })}
                 command={command()}
-                computed="Floating point operations that the shapes of matrix products and attention ask for, and bytes that their operands have, each by the wall time of the ops; the line is what the machine can do, measured. Other ops have no count and no point."
+                computed="Flop of matrix products and attention by their shapes, and bytes of their operands, over the ops' wall time; the line is the measured machine. Other ops have no point."
                 csv={() => ({ columns: ["phase", "op", "component", "ops", "wall_ns", "bytes", "flops", "gbytes_per_second", "gflops_per_second", "flops_per_byte"], rows: points.map((p) => [p.row.phase, p.row.op, p.row.component, p.row.ops, p.row.wall_ns, p.row.bytes_read + p.row.bytes_written, p.row.flops, p.gbytes, p.gflops, p.intensity]) })}
             >
-                {points.length > 0 ? <RoofPicture points={points} limits={data.limits} /> : <p class="quiet">No product of matrices and no attention among these ops{summary.value && summary.value.ops === 0 ? ": no op was recorded" : ""}.</p>}
+                {points.length > 0 ? <RoofPicture points={points} limits={data.limits} /> : <p class="quiet">No product of matrices and no attention among these ops{summary.value && summary.value.ops === 0 ? ": no op was recorded" : data.by_op.some((row) => row.on_device) ? ", those of devices left out" : ""}.</p>}
             </Picture>
             <Rows data={data} />
             <Durations data={data} />

@@ -1,8 +1,9 @@
-// Where some graph runs of devices have no op times: what their ops would take with the shares of those that have. Never among what was seen.
+// Estimated op times for graph runs of devices without op times, from the shares of graph runs that
+// have them. Never mixed with measured times.
+import type { Stats } from "../../api";
 import { plural, share, time } from "../../format";
-import type { Estimated } from "./answers";
 
-export function Estimate({ estimated }: { estimated: Estimated | null }) {
+export function Estimate({ estimated }: { estimated: Stats["estimated"] }) {
     if (!estimated) return null;
     const all = estimated.by_op.reduce((sum, row) => sum + row.wall_ns, 0);
     return (

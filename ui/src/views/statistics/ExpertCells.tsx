@@ -1,9 +1,11 @@
-// Rows of experts, one cell each, painted (a large model has thousands of cells): by layer, or by layer and recording.
+// Rows of experts, by layer, or by layer and recording. Drawn on a canvas, because a large model
+// has thousands of cells.
 import { useState } from "preact/hooks";
 import { heat, heatInk, type Theme } from "../../colours";
 import { plural } from "../../format";
 import { announce } from "../../shell/Announce";
 import { Canvas, canvasFont, hatch, useWidth } from "../../shell/Canvas";
+import { HeatScale } from "../../shell/HeatScale";
 import { Picture, type PictureProps } from "../../shell/Picture";
 import { DataTable, type Table, TableSwitch, useAsTable } from "../../shell/TableView";
 import { selection } from "../../state";
@@ -21,7 +23,7 @@ export interface ExpertCellsProps extends Omit<PictureProps, "children"> {
     rows: readonly CellRow[];
     heatOf(value: number): number; // 0..1
     text(value: number): string; // in a cell that is wide enough
-    told(row: number, expert: number): string;
+    describe(row: number, expert: number): string;
     press?: (row: number, expert: number) => void;
     table(): Table;
 }
@@ -74,7 +76,7 @@ function draw(pen: CanvasRenderingContext2D, colours: Theme, { rows, heatOf, tex
 }
 
 export function ExpertCells(properties: ExpertCellsProps) {
-    const { rows, told, press, table, tools, ...picture } = properties;
+    const { rows, describe, press, table, tools, ...picture } = properties;
     const experts = rows.reduce((top, row) => Math.max(top, row.cells.length), 0);
     const [box, room] = useWidth();
     const [at, setAt] = useState<Place>([0, 0]); // where the keyboard is
@@ -98,7 +100,7 @@ export function ExpertCells(properties: ExpertCellsProps) {
         const next: Place = [row, Math.min(rows[row]!.cells.length - 1, Math.max(0, at[1] + (step?.[1] ?? 0)))];
         if (!step) return press?.(...next);
         setAt(next);
-        announce(told(...next));
+        announce(describe(...next));
     };
     const pointed = hover ?? (isFocused ? at : null);
     return (
@@ -135,7 +137,7 @@ export function ExpertCells(properties: ExpertCellsProps) {
                         />
                         {pointed && rows[pointed[0]] && (
                             <div class="chart-tip" role="tooltip" style={{ ...(pointed[1] > experts / 2 ? { right: `${width - gutter - pointed[1] * wide + 8}px` } : { left: `${gutter + (pointed[1] + 1) * wide + 8}px` }), top: `${Math.max(0, Math.min(height - 30, above + pointed[0] * high - 4))}px` }}>
-                                {told(...pointed)}
+                                {describe(...pointed)}
                             </div>
                         )}
                     </div>
@@ -145,15 +147,18 @@ export function ExpertCells(properties: ExpertCellsProps) {
     );
 }
 
-// What the colours say, for `.expert-legend`.
+// What the colours say.
 export function CellLegend({ none, some }: { none: string; some: string }) {
     return (
-        <span class="expert-legend">
-            <span class="expert never" aria-hidden="true" /> {none}
-            {[0, 0.25, 0.5, 0.75, 1].map((v) => (
-                <span class="expert" aria-hidden="true" style={{ background: heat(v) }} key={v} />
-            ))}{" "}
-            {some}
+        <span class="legend">
+            <span>
+                <i class="swatch pattern-hatch" />
+                {none}
+            </span>
+            <span>
+                <HeatScale />
+                {some}
+            </span>
         </span>
     );
 }

@@ -1,13 +1,13 @@
 // Which experts were chosen how often: as a matrix, and by layer.
+import type { Experts, ExpertsLayer } from "../../api";
 import { useAsk } from "../../ask";
-import { bytes, share } from "../../format";
+import { bytes, share, times } from "../../format";
 import { here, select, selection, summary, tokensParameter } from "../../state";
-import type { Experts, ExpertLayer } from "./answers";
 import { Matrix } from "./Matrix";
 import { Table, type TableColumn } from "./Table";
 import { Waiting } from "./Waiting";
 
-const layerColumns: TableColumn<ExpertLayer>[] = [
+const layerColumns: TableColumn<ExpertsLayer>[] = [
     { key: "layer", title: "layer", value: (l) => l.layer, numeric: true, ascending: true },
     {
         key: "used",
@@ -23,7 +23,7 @@ const layerColumns: TableColumn<ExpertLayer>[] = [
         key: "imbalance",
         title: "imbalance",
         value: (l) => l.imbalance,
-        show: (l) => (l.imbalance === null ? "-" : `${l.imbalance.toFixed(1)} ×`),
+        show: (l) => (l.imbalance === null ? "–" : times(l.imbalance)),
         numeric: true,
         hint: "the busiest expert's share over an even share: 1 × is perfectly even",
     },
@@ -31,14 +31,14 @@ const layerColumns: TableColumn<ExpertLayer>[] = [
         key: "reuse_share",
         title: "chosen again",
         value: (l) => l.reuse_share,
-        show: (l) => (l.reuse_share === null ? "-" : share(l.reuse_share, 1)),
+        show: (l) => (l.reuse_share === null ? "–" : share(l.reuse_share, 1)),
         numeric: true,
         hint: "of a token's experts, how many the token before had chosen too",
     },
     { key: "bytes", title: "one expert", value: (l) => l.bytes, show: (l) => bytes(l.bytes), numeric: true },
 ];
 
-const mostUsed = (layer: ExpertLayer) => layer.counts.indexOf(Math.max(...layer.counts));
+const mostUsed = (layer: ExpertsLayer) => layer.counts.indexOf(Math.max(...layer.counts));
 
 export function OfAllRequests() {
     return selection.value.request === null ? null : <p class="quiet of-all-requests">These are the experts of all requests: choices are counted by token step, which requests share.</p>;

@@ -1,10 +1,11 @@
-// Time and bytes summed up by op, layer, component, tensor, thread or device.
+// Time and bytes summed up by op, layer, component and so on.
 import { useMemo } from "preact/hooks";
-import type { ModelMap } from "../../api";
+import { groupings, type ModelMap, type Stats } from "../../api";
 import { opFamily } from "../../colours";
-import { bytes, count, share, time } from "../../format";
+import { bytes, count, share, threeDigits, time } from "../../format";
+import { stepTabs } from "../../shell/SubTabs";
 import { asText, kept, select, selection, summary } from "../../state";
-import { by, groupsOf, patternOf, rate, type By, type Group, type Stats, type TimesAndBytes } from "./answers";
+import { by, groupsOf, patternOf, rate, type By, type Group, type TimesAndBytes } from "./answers";
 import { Table, type TableColumn } from "./Table";
 
 const shown = kept<By>("by", "op", asText(by));
@@ -39,7 +40,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
                     ? "time of this thread between begin and end of its ops"
                     : "from the first thread's begin to the last thread's end, summed over ops",
         },
-        { key: "share", title: "share", value: (g) => g.wall_ns && g.wall_ns / wall, show: (g) => (g.wall_ns === null ? "-" : share(g.wall_ns, wall)), numeric: true },
+        { key: "share", title: "share", value: (g) => g.wall_ns && g.wall_ns / wall, show: (g) => (g.wall_ns === null ? "–" : share(g.wall_ns, wall)), numeric: true },
         {
             key: "busy_ns",
             title: "self time",
@@ -54,7 +55,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
                       key: "stalled_ns",
                       title: "stalled",
                       value: (g: Group) => g.stalled_ns ?? null,
-                      show: (g: Group) => (g.stalled_ns === undefined ? "-" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns ?? 0)})`),
+                      show: (g: Group) => (g.stalled_ns === undefined ? "–" : g.stalled_ns === 0 ? "0" : `${time(g.stalled_ns)} (${share(g.stalled_ns, g.busy_ns ?? 0)})`),
                       numeric: true,
                       hint: "of the self time, held up by page faults",
                   } satisfies TableColumn<Group>,
@@ -71,7 +72,7 @@ function columnsOf(kind: By, rows: readonly Group[]): TableColumn<Group>[] {
             hint: "at barriers for other threads, summed over threads",
         },
     ];
-    return kind === "thread" ? times : [...times, ...(byteColumns(rows as readonly TimesAndBytes[]) as TableColumn<Group>[])];
+    return rows[0]?.bytes_read === undefined ? times : [...times, ...(byteColumns(rows as readonly TimesAndBytes[]) as TableColumn<Group>[])];
 }
 
 function byteColumns(rows: readonly TimesAndBytes[]): TableColumn<TimesAndBytes>[] {
@@ -84,7 +85,7 @@ function byteColumns(rows: readonly TimesAndBytes[]): TableColumn<TimesAndBytes>
             key: "gb_per_s",
             title: "GB/s",
             value: (g) => rate(g),
-            show: (g) => rate(g)?.toFixed(2) ?? "-",
+            show: (g) => ((one) => (one === null ? "–" : threeDigits(one)))(rate(g)),
             numeric: true,
             hint: "bytes read and written over wall time",
         },
@@ -103,6 +104,10 @@ function Name({ kind, name }: { kind: By; name: string }) {
     return <>{name}</>;
 }
 
+// A single device repeats the totals, and kernels exist on CUDA only, so these are hidden. The
+// others are shown even if no op is left.
+const least = (name: By) => ({ device: 1, kernel: 0 })[name as string] ?? -1;
+
 export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
     const kind = shown.value;
     const rows = useMemo(() => groupsOf(stats, kind), [stats, kind]);
@@ -112,7 +117,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
     return (
         <div class="statistics-groups">
             <div class="tabs small" role="tablist" aria-label="Sum up by" onKeyDown={stepTabs}>
-                {by.filter((name) => name !== "device" || stats.by_device.length > 1).map((name) => (
+                {by.filter((name) => (stats[`by_${name}`]?.length ?? 0) > least(name)).map((name) => (
                     <button
                         type="button"
                         role="tab"
@@ -120,6 +125,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
                         id={`by-${name}`}
                         aria-selected={name === kind}
                         aria-controls="by-panel"
+                        title={groupings[name].text}
                         tabIndex={name === kind ? 0 : -1}
                         onClick={() => (shown.value = name)}
                     >
@@ -130,7 +136,7 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
             <div id="by-panel" role="tabpanel" aria-labelledby={`by-${kind}`}>
                 <Table
                     key={kind}
-                    caption={kind === "thread" ? "Time by thread" : `Time and bytes by ${kind}`}
+                    caption={`Time ${columns.some(({ key }) => key === "bytes_read") ? "and bytes " : ""}by ${kind}`}
                     file={`by-${kind}`}
                     rows={rows}
                     columns={columns}
@@ -145,16 +151,6 @@ export function Groups({ stats, map }: { stats: Stats; map: ModelMap | null }) {
             </div>
         </div>
     );
-}
-
-function stepTabs(event: KeyboardEvent) {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const tabs = by.filter((name) => document.getElementById(`by-${name}`));
-    shown.value = tabs[(tabs.indexOf(shown.value) + step + tabs.length) % tabs.length]!;
-    document.getElementById(`by-${shown.value}`)?.focus();
 }
 
 function componentPatterns(map: ModelMap | null): Map<string, string> {
@@ -210,7 +206,7 @@ function filterOf(kind: By, patterns: Map<string, string>) {
                 isSelected: (g: Group) => chosen.lane !== null && chosen.lane === laneOf(g),
                 pressHint: "Filter every view by this thread",
             };
-        case "device":
+        default:
             return {};
     }
 }

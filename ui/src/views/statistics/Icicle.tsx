@@ -1,4 +1,4 @@
-// Where the time of a token goes: token, layer, component and op below each other, as wide as their time or their bytes.
+// The time of a token: token, layer, component and op in rows, as wide as their time or bytes.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogAnswer } from "../../api";
 import { useAsk } from "../../ask";
@@ -21,7 +21,7 @@ const pages = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 function useLeaves(token: number): { leaves: Leaf[]; total: number; waiting: ReturnType<typeof useAsk<LogAnswer>> } {
     const first = useAsk<LogAnswer>(here("log", { from: 0, count: 500, tokens: `${token}..${token}` }), { keep: true });
     const total = Math.min(most, first.data?.total ?? 0);
-    // As many questions in every render: those beyond the end ask nothing.
+    // Hooks need a fixed number of calls per render: pages beyond the end ask nothing.
     const rest = pages.slice(1).map((page) => useAsk<LogAnswer>(page * 500 < total ? here("log", { from: page * 500, count: 500, tokens: `${token}..${token}` }) : null).data);
     const leaves = useMemo(() => leavesOf([first.data, ...rest].flatMap((answer) => answer?.ops ?? [])), [first.data, ...rest]);
     return { leaves, total: first.data?.total ?? 0, waiting: first };
@@ -90,7 +90,7 @@ export function Icicle() {
         else if (found.depth === 1) select({ layer: found.layer !== null && selection.value.layer !== found.layer ? found.layer : null });
     };
     const nameOf = (one: Box) => (one.leaf ? `${one.name} ${one.leaf.name}` : one.name);
-    // Sideways to the next box of the same depth, up and down to what it lies in and to the first that lies in it.
+    // Left and right: the next box of the same depth. Up and down: its parent and its first child.
     const keys = (event: KeyboardEvent) => {
         const [aside, deeper] = [{ ArrowRight: 1, ArrowLeft: -1 }[event.key], { ArrowDown: 1, ArrowUp: -1 }[event.key]];
         if (!aside && !deeper && !(event.key === "Enter" && hover)) return;
@@ -109,9 +109,9 @@ export function Icicle() {
         <Picture
             title={`Where token ${token} spends its ${by}`}
             file="icicle"
-            figure={by === "time" ? () => ({ kind: "token-ops", tokens: `${token}..${token}` }) : undefined}
+            figure={() => ({ kind: by === "time" ? "token-ops" : "token-bytes", tokens: `${token}..${token}` })}
             command={`ggscope log --token ${token}`}
-            computed={`Ops of the token in the order of execution, by layer and by what their result's name says of its component; as wide as ${by === "time" ? "their wall time" : "the bytes that they read and write"}. Time between ops is left out.`}
+            computed={`Ops of the token in the order of execution, by layer and component; as wide as ${by === "time" ? "their wall time" : "the bytes that they read and write"}. Time between ops is left out.`}
             csv={() => ({ columns: ["token", "layer", "component", "op", "name", "duration_ns", "bytes"], rows: leaves.map((leaf) => [leaf.token, leaf.layer, leaf.component, leaf.op, leaf.name, leaf.duration_ns, leaf.bytes]) })}
             tools={
                 <>

@@ -1,11 +1,12 @@
-// In which order the model is read: how much continues, how far it jumps, how soon it comes again.
+// The order of reads: how much is sequential, how far it jumps, how soon bytes are read again.
 import { useMemo } from "preact/hooks";
+import type { Stats } from "../../api";
 import { bytes, count, plural, share } from "../../format";
 import { chosenOps, type Parameters } from "../../state";
-import { bins, type Pattern } from "./answers";
+import { bins } from "./answers";
 import { Table } from "./Table";
 
-export function Order({ pattern }: { pattern: Pattern }) {
+export function Order({ pattern }: { pattern: Stats["pattern"] }) {
     const sequential = pattern.bytes ? pattern.bytes_sequential / pattern.bytes : null;
     const again = pattern.bytes ? 1 - pattern.bytes_first / pattern.bytes : null;
     return (

@@ -1,36 +1,23 @@
-// Of several processes: what the time from the first step to the last went to, and what went over the wire between them.
+// Several processes: where the time between the first and the last step goes, and the traffic
+// between them.
+import type { Processes } from "../../api";
 import { bytes, count, share, time } from "../../format";
 import { Computed } from "../../shell/Computed";
 import { Table } from "./Table";
 
-export interface Link {
-    client: number;
-    server: number | null;
-    backend: string;
-    runs: number;
-    matched_runs: number;
-    round_trip_ns: number;
-    server_ns: number;
-    bytes_sent: number;
-    bytes_loaded: number;
-    bytes_received: number;
-}
-
-export interface Processes {
-    by_process: { process: number; name: string; host: string; compute_ns: number; runs: number }[];
-    links: Link[];
-    time: { wall_ns: number; client_compute_ns: number; server_compute_ns: number; wire_ns: number; idle_ns: number };
-}
-
-const parts = [
+const linked = [
     ["client", "client computes", "client_compute_ns", "#56b4e9", ""],
     ["server", "servers compute", "server_compute_ns", "#0072b2", "pattern-horizontal"],
     ["wire", "on the wire", "wire_ns", "#d55e00", "pattern-diagonal"],
     ["idle", "idle", "idle_ns", "var(--empty)", "pattern-hatch"],
 ] as const;
+const apart = [["server", "computing", "server_compute_ns", "#0072b2", "pattern-horizontal"], linked[3]] as const;
 
 export function ProcessesPart({ processes }: { processes: Processes }) {
     const { time: spent, links, by_process: all } = processes;
+    // Without graphs sent between processes there is no client, no server and no wire.
+    const isLinked = links.length > 0;
+    const parts = isLinked ? linked : apart;
     const nameOf = (process: number | null) => all.find((one) => one.process === process)?.name ?? "not recorded";
     return (
         <section class="table-part" id="part-processes">
@@ -72,7 +59,7 @@ export function ProcessesPart({ processes }: { processes: Processes }) {
                 ]}
                 empty="No process sent graphs to another one."
             />
-            <Computed command="ggscope stats">Each moment is the first of these that is true: a client computes by itself, a server computes, graphs or tensors are on their way, nothing happens.</Computed>
+            <Computed command="ggscope stats">{isLinked ? "Each moment is the first of these that is true: a client computes, a server computes, graphs or tensors are on their way, nothing happens." : "A moment is idle if none of the processes computes."}</Computed>
         </section>
     );
 }

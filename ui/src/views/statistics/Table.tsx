@@ -1,15 +1,17 @@
-// A table of data: sorts by any column, draws bars behind numbers, filters on a click, and leaves as CSV.
+// A data table: sorts by any column, draws bars behind numbers, selects on a click, and can be
+// saved as CSV.
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useMemo } from "preact/hooks";
 import { count } from "../../format";
-import { kindNames, saveFigure } from "../../shell/Saves";
+import { KindButtons, saveFigure } from "../../shell/Saves";
 import { asOrder, asSet, kept, type Parameters } from "../../state";
 import { download, toCsv } from "./csv";
 import { sorted, type Value } from "./sort";
 import "./table.css";
 
-// In the address: the order of each table whose header was pressed ("file:-column"), and which tables show all of their rows.
+// In the address: the order of each table whose header was clicked ("file:-column"), and the tables
+// that show all rows.
 const orders = kept<Record<string, Order>>("orders", {}, {
     write: (value) =>
         Object.entries(value)
@@ -54,8 +56,9 @@ export interface TableProps<T> {
     pressHint?: string;
     isSelected?(row: T): boolean;
     most?: number; // rows shown before one asks for all
+    window?: { total: number; more(): void; all(): Promise<readonly T[]> }; // `rows` are the first of `total`, in the order of `orderIn`
     empty?: string;
-    figure?: () => Parameters; // what `ggscope figure` is asked for, where it draws this table
+    figure?: () => Parameters; // parameters for `ggscope figure`, if it draws this table
     children?: ComponentChildren; // beside the caption
 }
 
@@ -70,28 +73,27 @@ export function Table<T>(props: TableProps<T>) {
         const column = columns.find((c) => c.key === order?.key);
         return column && order ? sorted(rows, column.value, order.descending) : rows;
     }, [rows, columns, order]);
-    const shown = all ? inOrder : inOrder.slice(0, most);
-    const save = () =>
+    const { window } = props;
+    const shown = all || window ? inOrder : inOrder.slice(0, most);
+    const total = window?.total ?? inOrder.length;
+    const save = async () => {
+        const whole = window ? await window.all() : inOrder;
         download(
             `${props.file}.csv`,
             toCsv(
                 columns.map((c) => c.key),
-                inOrder.map((row) => columns.map((c) => c.value(row))),
+                whole.map((row) => columns.map((c) => c.value(row))),
             ),
         );
+    };
     return (
         <section class="table-part">
             <div class="table-head">
                 <h3 id={caption}>{props.caption}</h3>
                 {props.children}
                 <span class="table-space" />
-                {props.figure &&
-                    (["svg", "pdf"] as const).map((format) => (
-                        <button type="button" class="quiet" onClick={() => void saveFigure(format, props.file, props.figure!())} aria-label={`Save "${props.caption}" as ${kindNames[format]}`} key={format}>
-                            {kindNames[format]}
-                        </button>
-                    ))}
-                <button type="button" class="quiet" onClick={save} disabled={rows.length === 0} aria-label={`Save "${props.caption}" as CSV`}>
+                {props.figure && <KindButtons only={["svg", "pdf"]} of={`Save "${props.caption}"`} save={(format) => void saveFigure(format, props.file, props.figure!())} />}
+                <button type="button" class="quiet" onClick={() => void save()} disabled={rows.length === 0} aria-label={`Save "${props.caption}" as CSV`}>
                     CSV
                 </button>
             </div>
@@ -115,9 +117,9 @@ export function Table<T>(props: TableProps<T>) {
                     </table>
                 </div>
             )}
-            {inOrder.length > shown.length && (
-                <button type="button" class="quiet" onClick={setAll}>
-                    Show all {count(inOrder.length)} rows
+            {total > shown.length && (
+                <button type="button" class="quiet" onClick={window?.more ?? setAll}>
+                    Show {window ? `more of ${count(total)}` : `all ${count(total)}`} rows
                 </button>
             )}
         </section>

@@ -1,4 +1,4 @@
-// While an answer is on its way, and where none came.
+// Shown while an answer is pending, and if it failed.
 import type { Answer } from "../../ask";
 
 export function Waiting({ answer, what }: { answer: Answer<unknown>; what: string }) {

@@ -1,8 +1,9 @@
-// Which weights are read most, and which bytes of them never.
+// The most read weights, and bytes that are never read.
 import { useMemo } from "preact/hooks";
-import { bytes, count } from "../../format";
+import type { Stats } from "../../api";
+import { bytes, count, times } from "../../format";
 import { select, selection } from "../../state";
-import { coldNote, type Stats, type Weight } from "./answers";
+import { coldNote, type Weight } from "./answers";
 import { Table } from "./Table";
 
 export function Hot({ stats }: { stats: Stats }) {
@@ -26,7 +27,7 @@ export function Hot({ stats }: { stats: Stats }) {
                     key: "times",
                     title: "times its size",
                     value: (r) => (r.bytes > 0 ? r.bytes_read / r.bytes : null),
-                    show: (r) => (r.bytes > 0 ? `${(r.bytes_read / r.bytes).toFixed(1)} ×` : "-"),
+                    show: (r) => (r.bytes > 0 ? times(r.bytes_read / r.bytes) : "–"),
                     numeric: true,
                 },
                 { key: "reads", title: "reads", value: (r) => r.reads, show: (r) => count(r.reads), numeric: true },
@@ -35,7 +36,7 @@ export function Hot({ stats }: { stats: Stats }) {
     );
 }
 
-// What no op touched; of an embedding, most rows.
+// Weights that no op touched, or of which ops touched only a part, such as embeddings.
 export function Cold({ stats }: { stats: Stats }) {
     const rows = useMemo(() => (stats.from_trace > 0 ? [] : stats.weights.filter((w) => w.bytes_touched + w.bytes_unknown < w.bytes)), [stats]);
     const untouched = (w: Weight) => w.bytes - w.bytes_touched - w.bytes_unknown;

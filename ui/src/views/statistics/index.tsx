@@ -1,5 +1,5 @@
 // View 5: where the time and the bytes go.
-import type { ModelMap } from "../../api";
+import type { ModelMap, Stats } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural, share, time } from "../../format";
@@ -7,7 +7,7 @@ import { RequestsPart } from "../requests";
 import { SubTabs } from "../../shell/SubTabs";
 import { Terms } from "../../shell/Terms";
 import { asText, here, kept, narrowedText, selection, chosenOps, statsPath } from "../../state";
-import { by, deviceNote, type Stats, type Totals } from "./answers";
+import { by, deviceNote } from "./answers";
 import { Efficiency } from "./Efficiency";
 import { Estimate } from "./Estimate";
 import { ExpertsPart } from "./Experts";
@@ -101,7 +101,7 @@ function Parts({ isServer }: { isServer: boolean }) {
     );
 }
 
-function Tiles({ totals }: { totals: Totals }) {
+function Tiles({ totals }: { totals: Stats }) {
     const moved = totals.bytes_read + totals.bytes_written;
     const queues = totals.devices.reduce((sum, device) => sum + device.queues, 0);
     const unknown = totals.model.bytes_unknown > 0 ? `; of ${bytes(totals.model.bytes_unknown)} it was not seen which rows or experts` : "";
@@ -113,18 +113,15 @@ function Tiles({ totals }: { totals: Totals }) {
         ["ops", count(totals.ops), `${plural(totals.op_runs, "op run")} on ${plural(totals.threads, "thread")}${queues > 0 ? ` and in ${plural(queues, "queue")}` : ""}`, "ops"],
         [
             "speed",
-            totals.tokens_per_second === null ? "-" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
+            totals.tokens_per_second === null ? "–" : `${totals.tokens_per_second.toFixed(1)} tok/s`,
             `${totals.tokens_per_second_of_decodes === null ? "" : `${totals.tokens_per_second_of_decodes.toFixed(1)} inside decodes; `}wall time ${time(totals.wall_ns)}`,
             "speed",
         ],
         ["bytes moved", bytes(moved), `${bytes(totals.bytes_read)} read, ${bytes(totals.bytes_written)} written`, "moved"],
         ["from mapped files", bytes(totals.bytes_disk), `${bytes(totals.bytes_buffer)} in buffers${totals.bytes_vram > 0 ? `, ${bytes(totals.bytes_vram)} in device memory` : ""}`, "disk"],
-        [
-            "model touched",
-            bytes(totals.model.bytes_touched),
-            `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included${unknown}${stray}`,
-            "touched",
-        ],
+        ...(totals.model.bytes > 0
+            ? [["model touched", bytes(totals.model.bytes_touched), `${share(totals.model.bytes_touched, totals.model.bytes)} of ${bytes(totals.model.bytes)}, header and padding included${unknown}${stray}`, "touched"] satisfies [string, string, string, string]]
+            : []),
         ...totals.devices.filter((device) => device.type !== "cpu").map((device): [string, string, string, string] => [device.name, ...deviceNote(device), `device-${device.name}`]),
     ];
     return (

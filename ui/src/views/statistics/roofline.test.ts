@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { decades, durationsOf, pointsOf, roofAt, type RooflineRow } from "./roofline";
+import type { RooflineRow } from "../../api";
+import { decades, durationsOf, pointsOf, roofAt } from "./roofline";
 
 const row = (more: Partial<RooflineRow> = {}): RooflineRow => ({
     phase: "GENERATE",
@@ -23,7 +24,7 @@ test("a point is at flop per byte and flop per ns; ops without flops and those o
 });
 
 test("the roof is the memory's slope up to the peak", () => {
-    const limits = { threads: 2, memory_bytes_per_second: 10e9, flops_per_second: 100e9 };
+    const limits = { threads: 2, memory_bytes_per_second: 10e9, flops_per_second: 100e9, measured_at: 0, others_percent: 0 };
     expect(roofAt(limits, 1)).toBe(10);
     expect(roofAt(limits, 50)).toBe(100);
     expect(roofAt({ ...limits, flops_per_second: 0 }, 50)).toBe(500);

@@ -1,31 +1,7 @@
-// What ops reach, and where that lies under the machine's roof.
+// The throughput of ops, relative to the machine's limits.
+import type { Roofline, RooflineRow } from "../../api";
 
-export interface RooflineRow {
-    phase: string;
-    op: string;
-    component: string;
-    on_device: boolean; // a device computed them: the limits are not its
-    ops: number;
-    op_runs: number;
-    wall_ns: number;
-    busy_ns: number;
-    bytes_read: number;
-    bytes_written: number;
-    flops: number | null;
-    shared: { ops: number; busy_ns: number; uneven_ns: number; barrier_ns: number } | null;
-    duration_bins: number[];
-}
-
-export interface Rates {
-    threads: number;
-    memory_bytes_per_second: number;
-    flops_per_second: number;
-}
-
-export interface Roofline {
-    limits: Rates | null;
-    by_op: RooflineRow[];
-}
+export type Rates = NonNullable<Roofline["limits"]>;
 
 export interface Point {
     row: RooflineRow;
@@ -41,13 +17,13 @@ export const intensityOf = (row: RooflineRow) => (row.flops !== null && row.byte
 
 export function pointsOf(rows: readonly RooflineRow[]): Point[] {
     return rows.flatMap((row) => {
-        if (row.on_device) return []; // the roof is the host's
+        if (row.on_device) return []; // the limits are the host's
         const [intensity, gflops] = [intensityOf(row), gflopsOf(row)];
         return intensity !== null && gflops !== null && intensity > 0 && gflops > 0 ? [{ row, intensity, gflops, gbytes: gbytesOf(row) }] : [];
     });
 }
 
-// What the machine allows at so many flop per byte, in Gflop/s.
+// The limit in Gflop/s at this number of flop per byte.
 export function roofAt(limits: Rates, intensity: number): number {
     const memory = (limits.memory_bytes_per_second / 1e9) * intensity;
     return limits.flops_per_second > 0 ? Math.min(memory, limits.flops_per_second / 1e9) : memory;

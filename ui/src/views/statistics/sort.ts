@@ -1,4 +1,5 @@
-// The order of table rows. Numbers by value, texts the way people count ("blk.2" before "blk.10"), what is missing last.
+// The order of table rows: numbers by value, texts in natural order ("blk.2" before "blk.10"),
+// missing values last.
 
 export type Value = string | number | null | undefined;
 

@@ -1,4 +1,5 @@
-// Token, layer, component, op: boxes as wide as their time or their bytes. Pure arithmetic over the log's rows.
+// Boxes of token, layer, component and op, as wide as their time or bytes, computed from the log's
+// rows.
 import type { LogRow } from "../../api";
 
 export interface Leaf {
@@ -26,7 +27,8 @@ export interface Box {
     layer: number | null;
 }
 
-// The log's rows as leaves. What was fused into an op has no time of its own; its bytes are the op's.
+// The log's rows as leaves. A node that was fused into an op has no time; its bytes count for the
+// op.
 export function leavesOf(rows: readonly LogRow[]): Leaf[] {
     const leaves: Leaf[] = [];
     for (const row of rows) {
@@ -39,7 +41,7 @@ export function leavesOf(rows: readonly LogRow[]): Leaf[] {
     return leaves;
 }
 
-// What the result's name says of the part of the model that it belongs to.
+// The component of the model, derived from the name of a result.
 export function componentOf(name: string): string {
     const plain = name.replace(/ \(.*\)$/, "").replace(/-\d+$/, "");
     if (/^(attn|Q|K|V|q|k|v|kq|cache|rope|kqv|node_|__fattn__)/.test(plain)) return "attention";
@@ -51,7 +53,8 @@ export function componentOf(name: string): string {
     return "other";
 }
 
-// Boxes in the order of execution; those below a box lie within it. Neighbours with the same name are one.
+// Boxes in order of execution; children lie within their parent. Neighbours with the same name are
+// merged.
 export function boxesOf(leaves: readonly Leaf[], by: "time" | "bytes"): Box[] {
     const weight = (leaf: Leaf) => (by === "time" ? leaf.duration_ns : leaf.bytes);
     const all = leaves.reduce((sum, leaf) => sum + weight(leaf), 0);

@@ -1,6 +1,7 @@
-// File offset over time: sequential reading is a slope that repeats with every token, random reading is noise.
+// File offset over time: sequential reads form a slope that repeats with every token, random reads
+// form noise.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { ModelMap } from "../../api";
+import type { ModelMap, Stats } from "../../api";
 import { useApplied } from "../../applied";
 import { type Columns, useAsk } from "../../ask";
 import { theme } from "../../colours";
@@ -16,17 +17,17 @@ import { zoom } from "../../zoom";
 import { spanOf } from "../memory/data";
 import { unitAt } from "../memory/layout";
 import { diskOf } from "../memory/model";
-import type { Pattern } from "../statistics/answers";
 import { closerPath, fitFor } from "../timeline/data";
-import { type AccessLayer, accessLayers, type Grid, cellOf, gridOf, least, zoomRange } from "./access";
+import { type AccessLayer, accessLayers, type Grid, cellOf, gridOf, least, usualLayer, zoomRange } from "./access";
 import { drawGrid, drawOffsets, drawSelection, drawTimes, frameFor, isInside, scalesOf, type Window } from "./access-draw";
 
 const shownBytes = kept<[number, number] | null>("bytes", null, asRange, { isZoom: true });
-const shownAccess = kept<AccessLayer>("access", "mapped", asText(accessLayers.map(([key]) => key)));
+// null: the usual one.
+const shownAccess = kept<AccessLayer | null>("access", null, asText(accessLayers.map(([key]) => key)));
 
 const cellText = (grid: Grid) => `${time((grid.end - grid.begin) / grid.columns)} × ${bytes((grid.last - grid.first) / grid.rows)}`;
 
-// What the colours mean: how much of the layer lies in a cell of the grid.
+// The legend: the amount per cell of the grid.
 function Legend({ grid, layer, amount }: { grid: Grid; layer: number; amount(value: number): string }) {
     const most = grid.most[layer]!;
     const whole = (value: number) => amount(value).replace(" ", "\u00a0"); // in one line
@@ -47,7 +48,7 @@ function Legend({ grid, layer, amount }: { grid: Grid; layer: number; amount(val
     );
 }
 
-const verdict = (pattern: Pattern) => {
+const verdict = (pattern: Stats["pattern"]) => {
     const again = pattern.bytes - pattern.bytes_first;
     return `${share(pattern.bytes_sequential, pattern.bytes)} of the bytes continue where the read before ended, ${count(pattern.jumps)} jumps in ${count(pattern.reads)} reads, ${share(again, pattern.bytes)} are read again`;
 };
@@ -61,7 +62,7 @@ export function AccessOrder() {
     const [drag, setDrag] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
     const map = useAsk<ModelMap>(here("map"));
     const stepsAnswer = useAsk<Columns>(here("tokens", { bins: 1000 }), { keep: true });
-    const stats = useAsk<{ pattern: Pattern }>(statsPath(), { keep: true });
+    const stats = useAsk<Stats>(statsPath(), { keep: true });
     const disk = useMemo(() => (map.data ? diskOf(map.data) : null), [map.data]);
     const steps = useMemo(() => (stepsAnswer.data ? stepsOf(stepsAnswer.data) : null), [stepsAnswer.data]);
     const axis = map.data?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
@@ -72,7 +73,7 @@ export function AccessOrder() {
     const frame = frameFor(width, height);
     const scales = shown && scalesOf(frame, shown);
     const columns = Math.min(1024, Math.max(64, Math.floor((width - frame.left) / 64) * 64));
-    // Tokens, times and bytes are marked where they are.
+    // Tokens, times and bytes are marked in the picture and do not limit the answer.
     const { tokens: _tokens, request: _request, ...narrowed } = chosenOpsBut("region", "time", "tensor");
     const path =
         shown && width > frame.left
@@ -80,7 +81,9 @@ export function AccessOrder() {
             : null;
     const answer = useAsk<Columns>(path, { keep: true });
     const grid = useMemo(() => (answer.data ? gridOf(answer.data) : null), [answer.data]);
-    const layer = Math.max(0, accessLayers.findIndex(([key]) => key === shownAccess.value));
+    const usual = useMemo(() => usualLayer(grid?.sums ?? []), [grid === null]); // zooming does not change it
+    const access = shownAccess.value ?? usual;
+    const layer = accessLayers.findIndex(([key]) => key === access);
     const colours = theme();
     const closerAt = closerPath(steps, shown && { begin: shown.time[0], end: shown.time[1], pixels: columns });
     const closer = useAsk<Columns>(closerAt, { keep: true });
@@ -147,7 +150,7 @@ export function AccessOrder() {
     if (map.data && axis === 0) return <p class="empty">The program opened no model file: there are no offsets to show.</p>;
     const at = hover && shown && isInside(frame, hover) ? hover : null;
     const unitUnder = (y: number) => (disk ? disk.whole.units[unitAt(disk.whole.units, byteAt(y))] : undefined);
-    const amount = (value: number) => (shownAccess.value === "faults" ? count(value) : bytes(value));
+    const amount = (value: number) => (access === "faults" ? count(value) : bytes(value));
     const nameOf = (y: number) => {
         const unit = unitUnder(y);
         return unit && disk ? `${disk.entries[unit.entry]!.name}${unit.expert >= 0 ? ` [${unit.expert}]` : ""}` : "";
@@ -161,7 +164,7 @@ export function AccessOrder() {
         const entry = unit && disk!.entries[unit.entry]!;
         if (entry?.kind === "tensor") select({ tensor: entry.name, expert: unit!.expert < 0 ? null : unit!.expert, op: null });
     };
-    // The arrow keys move what the pointer would point at.
+    // The arrow keys move a cursor that acts like the pointer.
     const keys = (event: KeyboardEvent) => {
         const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
         if (event.ctrlKey || event.altKey || event.metaKey || !shown || (!by && !(event.key === "Enter" && at))) return;
@@ -178,9 +181,9 @@ export function AccessOrder() {
         <Picture
             title="Access order"
             file="access-order"
-            figure={() => ({ kind: "access-order", ...chosenOpsBut("region", "tensor", "time"), ...(shownAccess.value === "faults" || shownAccess.value === "disk" ? { marks: shownAccess.value } : {}) })}
+            figure={() => ({ kind: "access-order", ...chosenOpsBut("region", "tensor", "time"), ...(access === "faults" || access === "disk" ? { marks: access } : {}) })}
             command="ggscope stats"
-            computed="Each op's bytes in the model's files, spread over the time that it ran; files lie one behind the other. Colours are bytes (or faults) per cell on a log scale over four decades. Faults and disk reads are at the addresses that were recorded. The sentence is that of stats."
+            computed="Bytes that each op reads from the model's files, spread over its time. Colours are bytes (or faults) per cell, on a log scale over four decades."
             csv={() => ({
                 columns: ["begin_ns", "end_ns", "first_byte", "end_byte", "layer", "amount"],
                 rows: grid
@@ -199,7 +202,7 @@ export function AccessOrder() {
                         .filter(([key]) => has[key])
                         .map(([key, name]) => (
                             <label>
-                                <input type="radio" name="access" checked={shownAccess.value === key} onChange={() => (shownAccess.value = key)} /> {name}
+                                <input type="radio" name="access" checked={access === key} onChange={() => (shownAccess.value = key)} /> {name}
                             </label>
                         ))}
                     {grid && <Legend grid={grid} layer={layer} amount={amount} />}

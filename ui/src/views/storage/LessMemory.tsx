@@ -1,4 +1,5 @@
-// What would less memory cost? Bytes from the disk per token over the memory there is, by policy; and what to keep.
+// The cost of less memory: bytes from the disk per token over the memory size, by policy; and which
+// weights to keep.
 import { useMemo, useState } from "preact/hooks";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
@@ -6,6 +7,7 @@ import { bytes, count, plural, share, time } from "../../format";
 import { Chart, type Series, steps } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { asNumber, experiment, kept, select, selection, summary, tokensParameter } from "../../state";
+import { stepWord } from "../../step";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import type { Paging, PagingCost } from "../../api";
@@ -21,7 +23,8 @@ const policies = [
     ["opt", "optimum", "#999999"],
 ] as const;
 
-// Tokens per second, if a token reads so many bytes; null if the recording does not tell how fast the disk is, or what a token takes besides.
+// Converts bytes per token to tokens per second; null if the disk's speed or the compute time of a
+// token is unknown.
 function speedOf({ disk_bytes_per_second: disk, compute_ns_per_token: compute }: Paging): ((perToken: number) => number) | null {
     return disk === null || compute === null ? null : (perToken) => 1 / (compute / 1e9 + perToken / disk);
 }
@@ -53,19 +56,20 @@ function SpeedNote({ data }: { data: Paging }) {
 
 type Cost = PagingCost & { least_bytes_per_token?: number; most_bytes_per_token?: number; known?: boolean };
 
-// Streaming has a cost of its own only where it streams.
+// The streaming policy has a cost only for budgets at which it streams.
 const isKnown = (budget: Paging["budgets"][number], key: (typeof policies)[number][0]) => {
     const cost: Cost | undefined = budget.policies[key];
     return cost !== undefined && cost.known !== false && (key !== "stream" || budget.policies.stream!.streams);
 };
 
-// The end of the axis: a limit above all that is read is in sight, unless it is far above.
+// The end of the x axis: includes the memory limit unless it is far above everything that is read.
 const mostOf = (data: Paging) => {
     const most = Math.max(data.touched_bytes, ...data.budgets.map((one) => one.memory_bytes));
     return Math.max(most, (data.memory_limit ?? 0) > 2 * most ? 0 : (data.memory_limit ?? 0)) * 1.03;
 };
 
-// The end of the other axis: with little memory and much readahead Linux reads many times what ops do, and would flatten the rest.
+// The end of the y axis: with little memory and much readahead Linux reads many times what ops use,
+// which would flatten the rest.
 const topOf = (series: readonly Series[]) => 4 * Math.max(0, ...series.filter((one) => one.kind !== "point").flatMap((one) => one.points.map((p) => p.y ?? 0))) || Infinity;
 
 export function LessMemory() {
@@ -79,7 +83,7 @@ export function LessMemory() {
             .map(([key, name, colour]) => ({
                 name,
                 colour,
-                // The cost of every size is known for one policy, those of some sizes for the others.
+                // One policy has costs for every size, the others for some sizes.
                 kind: key === "linux" ? ("point" as const) : key === "lru" ? ("step" as const) : ("line" as const),
                 text: bytes,
                 points:
@@ -122,12 +126,12 @@ export function LessMemory() {
                 })}
             >
                 <Chart
-                    label="Bytes from the disk per token over memory"
+                    label={`Bytes from the disk per ${stepWord()} over memory`}
                     height={260}
                     series={series}
                     x={{ from: 0, to: most, ticks: steps(most, 6, true), text: bytes, name: "memory for weights" }}
-                    y={{ left: "bytes from the disk per token", most: topOf(series), ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
-                    lines={data.memory_limit === null || data.memory_limit > most ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}` }]}
+                    y={{ left: `bytes from the disk per ${stepWord()}`, most: topOf(series), ...(speed ? { right: "tokens/s", also: (perToken: number) => perSecond(speed(perToken)) } : {}) }}
+                    lines={data.memory_limit === null || data.memory_limit > most ? [] : [{ x: data.memory_limit, text: `limit of this recording: ${bytes(data.memory_limit)}`, short: `limit ${bytes(data.memory_limit)}` }]}
                     at={budget.memory_bytes}
                     onPick={(x) => take(nearest(x))}
                 />
@@ -147,7 +151,7 @@ export function LessMemory() {
                     <input type="range" min={0} max={sizes.length - 1} step={1} value={at} aria-label="Memory for weights" aria-valuetext={bytes(budget.memory_bytes)} onInput={(event) => take(Number(event.currentTarget.value))} />
                 </label>
                 <span class="quiet">
-                    ({share(budget.memory_bytes, data.touched_bytes)} of the {bytes(data.touched_bytes)} that ops read; {bytes(data.demand_bytes_per_token)} per token are read in all)
+                    ({share(budget.memory_bytes, data.touched_bytes)} of the {bytes(data.touched_bytes)} that ops read; {bytes(data.demand_bytes_per_token)} per {stepWord()} are read in all)
                 </span>
             </div>
             <dl class="tiles">
@@ -163,7 +167,7 @@ export function LessMemory() {
                                 </dt>
                                 <dd class="tile-value">{bytes(cost.bytes_per_token)}</dd>
                                 <dd class="quiet">
-                                    per token from the disk{speed ? `: ${perSecond(speed(cost.bytes_per_token))}` : ""}
+                                    per {stepWord()} from the disk{speed ? `: ${perSecond(speed(cost.bytes_per_token))}` : ""}
                                     {cost.least_bytes_per_token !== undefined ? `, ${bytes(cost.least_bytes_per_token)} to ${bytes(cost.most_bytes_per_token!)}` : ""}
                                 </dd>
                             </div>
@@ -191,7 +195,7 @@ export function LessMemory() {
                     most={12}
                 >
                     <label>
-                        <input type="checkbox" checked={pinned.value !== null} onChange={(event) => (pinned.value = event.currentTarget.checked ? budget.memory_bytes : null)} /> light them up in the memory view
+                        <input type="checkbox" checked={pinned.value !== null} onChange={(event) => (pinned.value = event.currentTarget.checked ? budget.memory_bytes : null)} /> mark them in the memory view
                     </label>
                 </Table>
             )}

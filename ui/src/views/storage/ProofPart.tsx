@@ -1,14 +1,15 @@
-// Were the bytes that the trace claims the ones that the machine touched?
+// Compares the bytes in the trace with the bytes that the machine touched.
+import type { Proof } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, plural } from "../../format";
 import { here, select, selection, summary } from "../../state";
 import { Computed } from "../../shell/Computed";
+import { stepColumn } from "../../step";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
-import type { Proof } from "./answers";
 
-// 100 % is said only where nothing is missing.
+// Shows 100 % only if nothing is missing.
 const percent = (part: number, whole: number) => (whole === 0 ? "-" : part === whole ? "100 %" : `${Math.min(99.99, (100 * part) / whole).toFixed(2)} %`);
 
 export function ProofPart() {
@@ -18,8 +19,8 @@ export function ProofPart() {
     if (!has)
         return (
             <div class="centre">
-                <h1>No page truth in this recording</h1>
-                <p>With it, the hardware reports which pages of the model each op really touched, and they are compared with what the trace says:</p>
+                <h1>Touched pages were not recorded</h1>
+                <p>The hardware then reports which pages of the model each op touched:</p>
                 <pre>ggscope run --prove -m model.gguf -p "Hello" -n 3</pre>
                 <p class="quiet">All times of such a recording are distorted.</p>
             </div>
@@ -70,7 +71,7 @@ export function ProofPart() {
                 columns={[
                     { key: "op", title: "op", value: (row) => row.op ?? "none" },
                     { key: "name", title: "tensor", value: (row) => row.name ?? "" },
-                    { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                    { key: "token", title: stepColumn(), value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
                     { key: "file", title: "file", value: (row) => row.file, numeric: true },
                     { key: "page", title: "first page", value: (row) => row.page, show: (row) => count(row.page), numeric: true },
                     { key: "pages", title: "pages", value: (row) => row.pages, numeric: true },
@@ -87,7 +88,7 @@ export function ProofPart() {
                 {proof.ops_not_looked_at > 0 &&
                     ` ${plural(proof.ops_not_looked_at, "op")} read copies of weights in buffers (${[...new Set(proof.not_looked_at.map((row) => row.buffer_type))].join(", ")}), which are not looked at.`}
             </p>
-            <Computed command="ggscope prove">Pages that the ranges of each op's operands in mapped files lie in, against those that the hardware reported while it ran; a page counts once per op.</Computed>
+            <Computed command="ggscope prove">Pages of each op's operands in mapped files, against those that the hardware reported; a page counts once per op.</Computed>
         </>
     );
 }

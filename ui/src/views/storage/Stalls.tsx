@@ -1,4 +1,5 @@
-// How long threads stood still for the disk, for what, and what the disk was asked for.
+// How long threads waited for the disk, for which bytes, and the block requests.
+import type { BlockRequests, Faults, FaultSum, Machine, Stats } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { bytes, count, moment, plural, share, time } from "../../format";
@@ -6,10 +7,10 @@ import { Chart, type Series } from "../../shell/Chart";
 import { Picture } from "../../shell/Picture";
 import { Terms } from "../../shell/Terms";
 import { asText, here, kept, narrowedText, select, selection, statsPath, summary, chosenOps, tokensParameter, tokensPerRow } from "../../state";
+import { stepColumn, stepsWord, stepWord } from "../../step";
 import { Table } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { pageOf } from "./access";
-import type { FaultSum, Machine, StorageStats } from "./answers";
 
 const kinds = ["tensor", "op", "layer", "phase", "token"] as const;
 type Kind = (typeof kinds)[number];
@@ -17,7 +18,7 @@ const shown = kept<Kind>("stalls", "tensor", asText(kinds));
 
 type StallRow = FaultSum & { name: string };
 
-// A row by token is of this one, or of several, as far as they are chosen.
+// The tokens of a row by token: one or several, limited to the selected ones.
 const rowOf = (token: number): [number, number] => {
     const [first, last] = selection.value.tokens ?? [0, (summary.value?.tokens ?? 1) - 1];
     return [Math.max(first, token), Math.min(Math.max(last, token), token + tokensPerRow() - 1)];
@@ -55,7 +56,7 @@ function isChosen(kind: Kind, row: StallRow): boolean {
     return (kind === "tensor" && row.name === tensor) || (kind === "op" && row.name === opType) || (kind === "layer" && Number(row.name) === layer) || (kind === "token" && tokens !== null && Number(row.name) >= tokens[0] && Number(row.name) <= tokens[1]);
 }
 
-function Tiles({ stats }: { stats: StorageStats }) {
+function Tiles({ stats }: { stats: Stats }) {
     const { machine, streamed } = stats;
     const busy = stats.by_op.reduce((sum, row) => sum + (row.busy_ns ?? 0), 0);
     const { faults, block_requests: requests, memory, load, cold } = machine;
@@ -69,7 +70,7 @@ function Tiles({ stats }: { stats: StorageStats }) {
     if (requests) tiles.push(["size", "request size, median", bytes(requests.bytes.median), `half are ${bytes(requests.bytes.quarter)} to ${bytes(requests.bytes.three_quarters)}`]);
     if (requests) tiles.push(["latency", "latency, median", time(requests.duration_ns.median), `half are ${time(requests.duration_ns.quarter)} to ${time(requests.duration_ns.three_quarters)}`]);
     if (memory) tiles.push(["limit", "memory limit", bytes(memory.limit), `hit ${plural(memory.limit_hits, "time")}, peak ${bytes(memory.peak)}${memory.oom_kills ? `, ${plural(memory.oom_kills, "kill")}` : ""}`]);
-    if (load) tiles.push(["load", "loading", time(load.wall_ns), `${bytes(load.bytes)} of files, ${time(load.duration_ns)} in ${load.by_kind.map((kind) => `${kind.kind} (${bytes(kind.bytes)})`).join(", ")}`]);
+    if (load) tiles.push(["load", "loading", load.models > 0 ? time(load.wall_ns) : "not seen", `${bytes(load.bytes)} of files, ${time(load.duration_ns)} in ${load.by_kind.map((kind) => `${kind.kind} (${bytes(kind.bytes)})`).join(", ")}`]);
     if (cold) tiles.push(["cold", "cold start", bytes(cold.bytes), cold.resident_after === null ? "dropped from the page cache" : `${bytes(cold.resident_after)} left in the page cache`]);
     return (
         <dl class="tiles">
@@ -88,10 +89,10 @@ function Tiles({ stats }: { stats: StorageStats }) {
     );
 }
 
-// Per token: what ops addressed, what the disk was asked for, how long threads stood still.
-function Tokens({ stats }: { stats: StorageStats }) {
+// Per token: bytes addressed by ops, bytes requested from the disk, time in stalls.
+function Tokens({ stats }: { stats: Stats }) {
     const { faults, block_requests: requests } = stats.machine;
-    const of = new Map(stats.by_token.map((row) => [row.token, row]));
+    const of = new Map(stats.by_token?.map((row) => [row.token, row]));
     const read = new Map(requests?.by_token.map((row) => [row.token, row.bytes]));
     const stalled = new Map(faults?.by_token.map((row) => [row.token, row.stalled_ns]));
     const tokens = [...of.keys()].filter((token): token is number => token !== null).sort((a, b) => a - b);
@@ -101,22 +102,23 @@ function Tokens({ stats }: { stats: StorageStats }) {
         ...(requests ? [{ name: "read from the disk", colour: "#cc79a7", kind: "bar" as const, points: points((token) => read.get(token) ?? 0), text: bytes }] : []),
         ...(faults ? [{ name: "threads stalled", colour: "var(--stall)", kind: "line" as const, points: points((token) => stalled.get(token) ?? 0), text: time, scale: "right" as const }] : []),
     ];
+    if (!requests && !faults && series[0]!.points.every(({ y }) => y === 0)) return <p class="quiet">No op reads a mapped file.</p>;
     const [first, last] = [tokens[0] ?? 0, tokens[tokens.length - 1] ?? 0];
     const step = tokensPerRow();
     const ticks = tokens.filter((_, i) => i % Math.ceil(tokens.length / 16) === 0);
     return (
         <Picture
-            title={step > 1 ? `Bytes and stalls per ${step} tokens` : "Bytes and stalls per token"}
+            title={`Bytes and stalls per ${step > 1 ? `${step} ${stepsWord()}` : stepWord()}`}
             file="storage-by-token"
             figure={() => ({ kind: "storage", ...chosenOps() })}
             command="ggscope stats --by token --json"
-            computed={`Bytes that ops read from mapped files, bytes of block requests of the model's files that were issued while the token was computed, and the stalls of its page faults, summed over threads.${step > 1 ? ` Each bar is of ${step} tokens.` : ""}`}
+            computed={`Bytes that ops read from mapped files, bytes of block requests that began meanwhile, and the stalls of page faults, summed over threads.${step > 1 ? ` Each bar is of ${step} ${stepsWord()}.` : ""}`}
             csv={() => ({ columns: [step > 1 ? "first_token" : "token", "bytes_disk", "bytes_requested", "stalled_ns"], rows: tokens.map((token) => [token, of.get(token)?.bytes_disk, requests ? (read.get(token) ?? 0) : null, faults ? (stalled.get(token) ?? 0) : null]) })}
         >
             <Chart
-                label={`Bytes and stalls of ${plural(stats.tokens, "token")}`}
+                label={`Bytes and stalls of ${plural(stats.tokens, stepWord())}`}
                 series={series}
-                x={{ from: first - 0.6 * step, to: last + 0.6 * step, ticks, text: String, tip: rowText, name: "token", step }}
+                x={{ from: first - 0.6 * step, to: last + 0.6 * step, ticks, text: String, tip: rowText, name: stepWord(), step }}
                 y={{ left: "bytes", right: "time" }}
                 at={selection.value.tokens && selection.value.tokens[0] === selection.value.tokens[1] ? selection.value.tokens[0] : null}
                 onPick={(token) => select({ tokens: rowOf(token) })}
@@ -132,47 +134,31 @@ function Residency({ machine }: { machine: Machine }) {
     const points = (value: (row: (typeof tokens)[number]) => number) => tokens.map((row) => ({ x: row.token, y: value(row) }));
     return (
         <Picture
-            title="In memory after each token"
+            title={`In memory after each ${stepWord()}`}
             file="residency"
             figure={() => ({ kind: "residency", tokens: tokensParameter() })}
             command="ggscope stats --json"
-            computed={`Pages of the model's files (${bytes(residency.bytes)}) that were in memory when the token's last graph ended, by ${residency.method ?? "the kernel"}; untouched: in pages that no op of the recording reads.`}
+            computed={`Pages of the model's files (${bytes(residency.bytes)}) in memory when the ${stepWord()}'s last graph ended, by ${residency.method ?? "the kernel"}; untouched: no op reads them.`}
             csv={() => ({ columns: ["token", "bytes", "bytes_untouched"], rows: tokens.map((row) => [row.token, row.bytes, row.bytes_untouched]) })}
         >
             <Chart
-                label="Bytes of the model in memory, per token"
+                label={`Bytes of the model in memory, per ${stepWord()}`}
                 height={160}
                 series={[
                     { name: "in memory", colour: "var(--kv)", kind: "line", points: points((row) => row.bytes), text: bytes },
                     { name: "of these, never read by an op", colour: "var(--wait)", kind: "line", points: points((row) => row.bytes_untouched), text: bytes },
                 ]}
-                x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, tip: rowText, name: "token" }}
+                x={{ from: (tokens[0]?.token ?? 0) - 0.6, to: (tokens[tokens.length - 1]?.token ?? 0) + 0.6, ticks: tokens.map((row) => row.token).filter((_, i) => i % Math.ceil(tokens.length / 16) === 0), text: String, tip: rowText, name: stepWord() }}
                 y={{ left: "bytes in memory" }}
             />
         </Picture>
     );
 }
 
-interface Fault {
-    begin_ns: number;
-    duration_ns: number;
-    kind: string;
-    token: number | null;
-    phase: string;
-    run: number | null;
-    node: number | null;
-    op: string | null;
-    name: string | null;
-    layer: number | null;
-    file: number | null;
-    file_offset: number | null;
-    weight: string | null;
-}
-
 const listed = 200;
 
 function Longest() {
-    const answer = useAsk<{ faults: Fault[] }>(here("faults", { ...chosenOps(), count: listed }), { keep: true });
+    const answer = useAsk<Faults>(here("faults", { ...chosenOps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest stalls" />;
     const { faults } = answer.data;
     const longest = Math.max(1, ...faults.map((fault) => fault.duration_ns));
@@ -185,7 +171,7 @@ function Longest() {
             columns={[
                 { key: "op", title: "op", value: (row) => row.op ?? row.phase },
                 { key: "duration_ns", title: "stalled", value: (row) => row.duration_ns, show: (row) => time(row.duration_ns), numeric: true, bar: (row) => row.duration_ns / longest },
-                { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                { key: "token", title: stepColumn(), value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
                 { key: "weight", title: "tensor", value: (row) => row.weight ?? (row.file === null ? "memory" : "(no tensor)") },
                 { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
                 { key: "kind", title: "fault", value: (row) => row.kind },
@@ -206,15 +192,8 @@ function Longest() {
     );
 }
 
-interface DiskRequest extends Omit<Fault, "kind" | "duration_ns"> {
-    duration_ns: number | null; // null: not seen
-    write: boolean;
-    sector: number;
-    bytes: number;
-}
-
 function Requests() {
-    const answer = useAsk<{ block_requests: DiskRequest[] }>(here("disk", { ...chosenOps(), count: listed }), { keep: true });
+    const answer = useAsk<BlockRequests>(here("disk", { ...chosenOps(), count: listed }), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Looking for the longest disk requests" />;
     const rows = answer.data.block_requests;
     const longest = Math.max(1, ...rows.map((row) => row.duration_ns ?? 0));
@@ -231,7 +210,7 @@ function Requests() {
                 { key: "write", title: "what", value: (row) => (row.write ? "write" : "read") },
                 { key: "file_offset", title: "offset", value: (row) => row.file_offset, show: (row) => (row.file_offset === null ? "" : count(row.file_offset)), numeric: true },
                 { key: "sector", title: "sector", value: (row) => row.sector, show: (row) => count(row.sector), numeric: true },
-                { key: "token", title: "token", value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
+                { key: "token", title: stepColumn(), value: (row) => row.token, show: (row) => row.token ?? "none", numeric: true },
                 { key: "op", title: "op", value: (row) => row.op ?? row.phase },
                 { key: "begin_ns", title: "at", value: (row) => row.begin_ns, show: (row) => moment(row.begin_ns, 1e5), numeric: true },
             ]}
@@ -252,7 +231,7 @@ function Requests() {
 
 export function Stalls() {
     useApplied("tokens", "layer", "tensor", "opType", "region", "buffer", "expert", "lane", "time", "request");
-    const answer = useAsk<StorageStats>(statsPath("token", chosenOps()), { keep: true });
+    const answer = useAsk<Stats>(statsPath("token", chosenOps()), { keep: true });
     if (!answer.data) return <Waiting answer={answer} what="Adding up stalls and requests" />;
     const { machine } = answer.data;
     const { faults, block_requests: requests } = machine;
@@ -278,7 +257,7 @@ export function Stalls() {
                     rows={rows}
                     order={kind === "layer" || kind === "token" ? { key: kind, descending: false } : { key: "stalled_ns", descending: true }}
                     columns={[
-                        { key: kind, title: kind, value: (row) => (kind === "layer" || kind === "token" ? (row.name === "none" ? -1 : Number(row.name)) : row.name), show: (row) => (kind === "token" && row.name !== "none" ? rowText(Number(row.name)) : row.name), ascending: true },
+                        { key: kind, title: kind === "token" ? stepColumn() : kind, value: (row) => (kind === "layer" || kind === "token" ? (row.name === "none" ? -1 : Number(row.name)) : row.name), show: (row) => (kind === "token" && row.name !== "none" ? rowText(Number(row.name)) : row.name), ascending: true },
                         { key: "stalled_ns", title: "stalled", value: (row) => row.stalled_ns, show: (row) => time(row.stalled_ns), numeric: true, bar: (row) => row.stalled_ns / longest, hint: "summed over threads" },
                         { key: "share", title: "share", value: (row) => row.stalled_ns / Math.max(1, faults.stalled_ns), show: (row) => share(row.stalled_ns, faults.stalled_ns), numeric: true },
                         { key: "minor", title: "minor", value: (row) => row.minor, show: (row) => count(row.minor), numeric: true },
@@ -320,7 +299,7 @@ export function Stalls() {
                     />
                 )}
             </div>
-            {summary.value?.times_distorted && <p class="quiet">Recorded with page truth: times are distorted.</p>}
+            {summary.value?.times_distorted && <p class="quiet">Recorded with --prove: times are distorted.</p>}
         </>
     );
 }

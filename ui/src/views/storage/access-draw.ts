@@ -1,4 +1,4 @@
-// Draws file offset over time: the grid, its two axes, and what is selected.
+// Draws file offset over time: the grid, its two axes, and the selection.
 import { heatRgb, type Theme } from "../../colours";
 import { bytes, instant } from "../../format";
 import { canvasFont, textWithin } from "../../shell/Canvas";
@@ -15,13 +15,13 @@ export interface Window {
     bytes: [number, number];
 }
 
-// Where the grid lies in the picture: names and bytes at the left, tokens above, times below.
+// The position of the grid in the picture: names and bytes at the left, tokens above, times below.
 export interface Frame {
     width: number; // of the whole picture
     height: number;
     left: number;
     top: number;
-    bottom: number; // height of what is below
+    bottom: number; // height of the area below the grid
 }
 
 const bytesWidth = 62;
@@ -47,7 +47,7 @@ export function scalesOf(frame: Frame, { time, bytes: range }: Window): Scales {
 
 export const isInside = (frame: Frame, { x, y }: { x: number; y: number }) => x >= frame.left && x <= frame.width && y >= frame.top && y < frame.height - frame.bottom;
 
-// While the answer for another window is on its way, the one before it lies where it belongs.
+// While the answer for another window is pending, the previous one is drawn at its position.
 export function drawGrid(context: CanvasRenderingContext2D, grid: Grid, layer: number, frame: Frame, { x, y }: Scales): void {
     const image = context.createImageData(grid.columns, grid.rows);
     const [cells, most] = [grid.cells[layer]!, grid.most[layer]!];
@@ -69,7 +69,8 @@ export function drawGrid(context: CanvasRenderingContext2D, grid: Grid, layer: n
     context.restore();
 }
 
-// The layers at the left, or tensors if there is room for them; beside them the bytes, whose labels are returned.
+// Draws layers at the left, or tensors if there is room, and offsets beside them. Returns the
+// offsets' labels.
 export function drawOffsets(context: CanvasRenderingContext2D, disk: Disk, shown: Window, frame: Frame, { y }: Scales, colours: Theme): string[] {
     const bottom = frame.height - frame.bottom;
     const groups: { name: string; begin: number; end: number }[] = [];
@@ -114,9 +115,9 @@ function drawBytes(context: CanvasRenderingContext2D, shown: Window, frame: Fram
     return labels;
 }
 
-const leastApart = 6; // lines of tokens that stand closer would hide what is between them
+const leastApart = 6; // pixels; closer token lines would hide the grid
 
-// Times below, tokens above. Returns how many lines part tokens.
+// Times below, tokens above. Returns the number of lines between tokens.
 export function drawTimes(context: CanvasRenderingContext2D, steps: Steps | null, shown: Window, frame: Frame, { x }: Scales, colours: Theme): number {
     const bottom = frame.height - frame.bottom;
     const step = tickStep({ begin: shown.time[0], end: shown.time[1] }, frame.width - frame.left, 110);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { build } from "../../columns";
-import { gridOf, pageOf, strength, zoomRange } from "./access";
+import { gridOf, pageOf, strength, usualLayer, zoomRange } from "./access";
 
 test("the grid has every cell that was sent, by layer", () => {
     const grid = gridOf(
@@ -32,4 +32,8 @@ test("zooming keeps the point under the pointer and stays within bounds", () => 
     expect(zoomRange([0, 100], 2, 0, [0, 100], 1)).toEqual([0, 50]);
     expect(zoomRange([25, 75], 0.1, 50, [0, 100], 1)).toEqual([0, 100]);
     expect(zoomRange([50, 52], 10, 51, [0, 100], 1)).toEqual([51, 52]);
+});
+
+test("copies are shown first if ops read more of them than of mapped files", () => {
+    expect([[1400, 109e6], [109e6, 1400], [0, 0], []].map(usualLayer)).toEqual(["copied", "mapped", "mapped", "mapped"]);
 });

@@ -42,6 +42,9 @@ export function gridOf(answer: Columns): Grid {
     return { columns, rows, begin: number("begin_ns"), end: number("end_ns"), first: number("first_byte"), last: number("end_byte"), axis: number("axis_bytes"), cells, most, sums: ["bytes_mapped", "bytes_copied", "faults", "bytes_requested"].map((name) => sums[name] ?? 0) };
 }
 
+// What is shown if nothing was chosen: an engine may have copied most of the weights.
+export const usualLayer = ([mapped, copied]: readonly number[]): AccessLayer => (copied! > mapped! ? "copied" : "mapped");
+
 // What the grid has at a moment and a byte; 0 outside of it.
 export function cellOf(grid: Grid, layer: number, ns: number, byte: number): number {
     const column = Math.floor(((ns - grid.begin) / (grid.end - grid.begin)) * grid.columns);
@@ -50,9 +53,10 @@ export function cellOf(grid: Grid, layer: number, ns: number, byte: number): num
     return isThere ? grid.cells[layer]![row * grid.columns + column]! : 0;
 }
 
-// How strong a cell is, from 0 to 1 on a log scale over four decades: what is read once is still seen beside what is read all the time.
+// The intensity of a cell from 0 to 1, on a log scale over four decades, so that single reads stay
+// visible beside frequent ones.
 const decades = 4;
-export const least = (most: number) => most / 10 ** decades; // what this and less looks like is the scale's dark end
+export const least = (most: number) => most / 10 ** decades; // amounts up to this one have the darkest colour
 export function strength(amount: number, most: number): number {
     if (!(amount > 0) || !(most > 0)) return 0;
     return Math.min(1, Math.max(0.04, 1 + Math.log10(amount / most) / decades));

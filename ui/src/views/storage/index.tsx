@@ -1,4 +1,5 @@
-// View 7: the disk and the memory. What was waited for, in which order bytes are read, what less memory would cost, and whether it is all true.
+// View 7: disk and memory. Stalls, the order of reads, the cost of less memory, and the proof of
+// the trace.
 import { SubTabs } from "../../shell/SubTabs";
 import { asText, kept } from "../../state";
 import { AccessOrder } from "./AccessOrder";

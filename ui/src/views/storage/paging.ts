@@ -1,10 +1,11 @@
-// What less memory would cost is asked by the storage view and, for what to keep, by the memory view.
+// The paging question, shared by the storage view and, for the weights to keep, the memory view.
 import { asFlag, asNumber, here, kept, selection, summary } from "../../state";
 
-// The budget whose pins are lit in the memory view; null: none.
+// The budget whose kept weights the memory view highlights; null: none.
 export const pinned = kept<number | null>("pins", null, asNumber);
 
-// Replaying takes longer the more tokens there are: of a long recording the last ones are replayed, unless all of them are wanted.
+// Replaying takes longer with more tokens: of a long recording the last ones are replayed, unless
+// all are requested.
 const replayed = 400;
 export const replaysAll = kept<boolean>("replay-all", false, asFlag);
 // The tokens that are replayed, or null for all of them.

@@ -1,4 +1,4 @@
-// What the timeline asks for, and what it makes of the answers.
+// Requests the data of the timeline and prepares it.
 import { useEffect, useState } from "preact/hooks";
 import type { Summary } from "../../api";
 import { ask, type Columns, revision } from "../../ask";
@@ -6,7 +6,7 @@ import { opFamily, theme } from "../../colours";
 import { time } from "../../format";
 import type { Steps } from "../../shell/Scrubber";
 import type { Table } from "../../shell/TableView";
-import { chosenOpsBut, here } from "../../state";
+import { chosenOpsBut, here, summary } from "../../state";
 import { axisHeight, type Curve, rulerHeight } from "./draw";
 import { type Answered, answered, opAt } from "./strips";
 import { clamp, type Span, type Tile } from "./window";
@@ -24,18 +24,20 @@ export interface Held {
     tile: Tile;
     data: Answered;
     revision: number;
-    filter: string; // what op runs had to fit
+    filter: string; // filter of the marked op runs
 }
 
-// Op runs one by one answer every window within theirs; folded ones only that for which they were folded.
+// Unfolded op runs serve every window within theirs; folded ones only the window that they were
+// folded for.
 const answers = (held: Held | null, tile: Tile, filter: string, now: number) =>
     held !== null && held.data.isRaw && held.revision === now && held.filter === filter && held.tile.begin <= tile.begin && held.tile.end >= tile.end;
 
-// The tile that covers the window, asked for anew when the window leaves it. What is shown stays until the answer is there.
+// Requests the tile that covers the window. The shown tile stays until the answer arrives.
 export function useTile(tile: Tile | null): { held: Held | null; problem: string | null } {
     const [held, hold] = useState<Held | null>(null);
     const [problem, setProblem] = useState<string | null>(null);
-    // Lanes, times and tokens are marked where they are; of the rest it is told which op runs fit.
+    // Lanes, times and tokens are marked in the picture. The other parts of the selection mark op
+    // runs that match.
     const { tokens: _tokens, request: _request, ...narrowed } = chosenOpsBut("lane", "time");
     const filter = JSON.stringify(narrowed);
     const path = tile && here("timeline", { begin: tile.begin, end: tile.end, pixels: tile.pixels, ...narrowed });
@@ -69,7 +71,7 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
         const one = (column: string, name: string, meaning: string, most: Curve["most"], colour: string) => {
             if (curves.has(column)) list.push({ name, meaning, most, layers: [{ values: curves.column(column), colour }], begin: curves.base_ns, step });
         };
-        one("bytes_disk", "addressed", "bytes of mapped model files that ops read, from memory or from the disk", "rate", opFamily("GET_ROWS").colour);
+        if (summary.value?.model) one("bytes_disk", "addressed", "bytes of mapped model files that ops read, from memory or from the disk", "rate", opFamily("GET_ROWS").colour);
         one("bytes_requested", "disk reads", "bytes of the model's files that the disk was asked for, spread until they came", "rate", opFamily("ARGSORT").colour);
         one("faults", "page faults", "page faults that begin in each bin", "count", opFamily("RMS_NORM").colour);
         one("stalled_ns", "stalled", "threads held up by page faults, on average over each bin", "threads", colours.stall);
@@ -78,7 +80,8 @@ export function curvesOf(occupancy: Columns | null, curves: Columns | null): Cur
     return list;
 }
 
-// Where several tokens share an entry, those of the tile are asked for by themselves, one by one if they are few enough.
+// If several tokens share an entry, requests the tokens of the tile one by one, if they are few
+// enough.
 export function closerPath(steps: Steps | null, tile: Tile | null): string | null {
     if (!steps || !tile) return null;
     let from = Infinity;
@@ -120,14 +123,14 @@ export function tableOf(held: Held | null, span: Span, lanes: Summary["lanes"]):
         for (const row of held?.data.lanes.get(lane) ?? []) {
             const op = opAt(held!.data, row);
             if (op.begin >= span.end || op.begin + held!.data.length(row) <= span.begin) continue;
-            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), device === null ? time(op.stalled) : "-", device === null ? time(op.wait) : "not seen", op.count]);
+            if (rows.length < most) rows.push([label, time(op.begin), op.op, op.layer === null || op.layer < 0 ? "" : op.layer, time(op.duration), device === null ? time(op.stalled) : "–", device === null ? time(op.wait) : "not seen", op.count]);
             else more++;
         }
     }
     return { caption: held?.data.isRaw === false ? "Folded: the op that has most of each stretch, and how many op runs begin there" : "Op runs in the window", columns: ["lane", "begin", "op", "layer", "duration", "stalled", "wait", "op runs"], rows, more };
 }
 
-// Lanes and curves share what room the window has; many lanes get what they need, and the page scrolls.
+// Divides the height between lanes and curves. Many lanes get their minimum, and the page scrolls.
 export function heightsFor(room: number, lanes: number, curves: number): { lane: number; curve: number } {
     const [leastLane, mostLane, leastCurve, mostCurve] = [lanes > 24 ? 16 : lanes > 8 ? 22 : 34, 240, 40, 120];
     const fixed = rulerHeight + axisHeight + 10 + lanes * (countHeight + 3) + curves * 5;

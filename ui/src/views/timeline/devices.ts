@@ -1,4 +1,4 @@
-// Devices over time: how busy each was, and what was moved to and from their memory.
+// Devices over time: busy share, and transfers to and from their memory.
 import type { Summary } from "../../api";
 import type { Columns } from "../../ask";
 import { opFamily } from "../../colours";
@@ -7,10 +7,10 @@ import type { Curve } from "./draw";
 import { shortLabel } from "./processes";
 import { stripOf } from "./strips";
 
-const firstQueue = 1024; // lanes of devices have slots from here on; graph runs that were seen as a whole have none
+const firstQueue = 1024; // slots of device lanes start here; graph runs without op times have none
 const widest = 1024;
 
-// Grey: graph runs whose ops were not seen.
+// Grey: graph runs without op times.
 export function busyCurves(held: Held | null, lanes: Summary["lanes"]): Curve[] {
     if (!held) return [];
     const { tile, data } = held;
@@ -22,7 +22,7 @@ export function busyCurves(held: Held | null, lanes: Summary["lanes"]): Curve[] 
             if (isWanted(lane.slot) && lane.label.replace(/ queue \d+$/, "") === name) stripOf(data, lane.lane, tile, width).busy.forEach((value, x) => (sum[x] = Math.min(1, sum[x]! + value)));
         return sum;
     };
-    // Beneath the name of its process a device needs no more than its own, if no other has the same.
+    // Below its process name a device is labelled by its short name, if that is unique.
     const isUnique = (short: string) => names.filter((name) => shortLabel(name, true) === short).length === 1;
     const own = (name: string) => (isUnique(shortLabel(name, true)) ? shortLabel(name, true) : name);
     return names.map((name) => ({

@@ -1,5 +1,6 @@
-// Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting above it, and the rest idle.
-import { opFamily, type Pattern, type Theme } from "../../colours";
+// Draws the timeline. Lanes are pixel strips: each column of pixels is busy up to a height, waiting
+// above it, and the rest idle.
+import { opFamily, phaseColour, type Pattern, type Theme } from "../../colours";
 import { bytes, count, instant, share, time, tokenText } from "../../format";
 import { canvasFont, endsWithin, hatch, textWithin } from "../../shell/Canvas";
 import type { Steps } from "../../shell/Scrubber";
@@ -51,7 +52,7 @@ function isHit(pattern: Pattern, x: number, y: number): boolean {
     }
 }
 
-// Where a pattern hits, worked out once: all of them repeat after 280 pixels.
+// Lookup tables of the patterns, which all repeat after 280 pixels.
 const period = 280;
 const hits = new Map<Pattern, Uint8Array>();
 
@@ -67,7 +68,7 @@ function hitsOf(pattern: Pattern): Uint8Array {
 
 export interface Inks {
     colour: Uint32Array; // by op
-    faint: Uint32Array; // the same, of what is not selected
+    faint: Uint32Array; // the same for op runs that do not match the selection
     dark: Uint32Array; // where the pattern hits
     hits: Uint8Array[]; // by op: the pattern
     wait: number;
@@ -103,7 +104,7 @@ function pixelsFor(context: CanvasRenderingContext2D, width: number, height: num
     return canvas;
 }
 
-// `chosen`: the op that is selected, which then is what fits; -1: none.
+// `chosen`: the selected op, in whose colour the matching part is drawn; -1: none.
 export function paintStrip(frame: Frame, strip: Strip, top: number, height: number, inks: Inks, chosen: number): void {
     const [w, h] = [strip.busy.length, Math.round(height * frame.ratio)];
     if (w === 0 || h === 0) return;
@@ -125,7 +126,8 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
             for (let y = busyTop; y < fitsTop; y++) pixels[y * w + x] = inks.faint[op]!;
             for (let y = fitsTop; y < h; y++) pixels[y * w + x] = table[(y % period) * period + column] ? dark : colour;
         }
-        // Time in which the op stood still lies on top of its own: as lines where it waited for the disk, as a grid where pages had to be faulted in.
+        // The stalled part of an op is drawn at the top of its column: lines for waits for the
+        // disk, a grid for page faults.
         const waited = Math.min(busy, strip.diskWait[x]!);
         const waitedEnd = busyTop + (waited > 0 ? Math.max(1, Math.round(waited * h)) : 0);
         for (let y = busyTop; y < Math.min(h, waitedEnd); y++) pixels[y * w + x] = y % 4 < 2 ? inks.diskWait : inks.idle;
@@ -137,10 +139,11 @@ export function paintStrip(frame: Frame, strip: Strip, top: number, height: numb
     frame.context.putImageData(image, Math.round(frame.left * frame.ratio), Math.round(top * frame.ratio));
 }
 
-// "ffn_up 18": what is computed, and in which layer; the colour says how.
+// "ffn_up 18": component and layer; the colour shows the op.
 export function nameOf(data: Answered, row: number): string {
     const layer = data.of["layer"]![row]!;
-    const label = data.labels[data.of["label"]?.[row] ?? -1] ?? data.ops[data.of["op"]![row]!] ?? "";
+    // A backend that is seen as a whole has graph runs and no ops.
+    const label = data.labels[data.of["label"]?.[row] ?? -1] ?? data.ops[data.of["op"]![row]!] ?? `graph run ${data.of["run"]![row]}`;
     return layer >= 0 ? `${label} ${layer}` : label;
 }
 
@@ -152,17 +155,18 @@ export function labelStrip(frame: Frame, strip: Strip, data: Answered, top: numb
     for (const { row, x0, x1 } of strip.wide) {
         const [a, b] = [Math.max(0, x0) / ratio, Math.min(strip.busy.length, x1) / ratio];
         if (b - a < 34) continue;
-        const family = opFamily(data.ops[data.of["op"]![row]!] ?? "");
+        const op = data.ops[data.of["op"]![row]!];
+        const family = opFamily(op ?? "");
         const text = nameOf(data, row);
         if (data.of["fits"]?.[row] === 0) continue;
-        context.fillStyle = family.colour;
+        context.fillStyle = op ? family.colour : frame.colours.wait;
         context.fillRect(frame.left + a + 3, top + height / 2 - 7, Math.min(b - a - 6, context.measureText(text).width + 4), 14);
         context.fillStyle = family.ink;
         textWithin(context, text, frame.left + a + 5, top + height / 2 + 0.5, b - a - 9);
     }
 }
 
-// How many op runs are folded between two ticks.
+// The number of folded op runs between two ticks.
 export function countStrip(frame: Frame, strip: Strip, top: number): void {
     const { context, colours, span, ratio } = frame;
     const step = tickStep(span, frame.width, 110);
@@ -174,7 +178,8 @@ export function countStrip(frame: Frame, strip: Strip, top: number): void {
         const [a, b] = [Math.max(frame.left, xOf(frame, at)), Math.min(frame.left + frame.width, xOf(frame, at + step))];
         let folded = 0;
         for (let x = Math.max(0, Math.round((a - frame.left) * ratio)); x < Math.min(strip.folded.length, Math.round((b - frame.left) * ratio)); x++) folded += strip.folded[x]!;
-        if (folded > 1 && b - a > 44) context.fillText(`${count(folded)} ops`, (a + b) / 2, top + 6);
+        const text = `${count(folded)} ops`;
+        if (folded > 1 && b - a > context.measureText(text).width) context.fillText(text, (a + b) / 2, top + 6);
     }
     context.textAlign = "left";
 }
@@ -189,8 +194,7 @@ export function drawRuler(frame: Frame, steps: Steps, tokens: [number, number] |
         if (x1 < frame.left || x0 > right) continue;
         const [a, b] = [Math.max(frame.left, x0), Math.min(right, x1)];
         const isChosen = tokens !== null && steps.last[i]! >= tokens[0] && steps.first[i]! <= tokens[1];
-        const phase = phases[steps.phase[i]!];
-        context.fillStyle = isChosen ? colours.accent : phase === "PROMPT" ? opFamily("ROPE").colour : phase === "WARMUP" ? colours.hatch : opFamily("ADD").colour;
+        context.fillStyle = isChosen ? colours.accent : phaseColour(phases[steps.phase[i]!]!);
         context.fillRect(a, 0, Math.max(1, b - a - 1), 4);
         context.fillStyle = isChosen ? colours.chosen : colours.empty;
         context.fillRect(a, 4, Math.max(1, b - a - 1), rulerHeight - 5);
@@ -220,7 +224,8 @@ export function drawAxis(frame: Frame, bottom: number): void {
         context.fillStyle = colours.line;
         context.fillRect(x, rulerHeight, 1, bottom - rulerHeight);
         context.fillStyle = colours.faint;
-        context.fillText(instant(at, step), x + 4, rulerHeight + axisHeight / 2);
+        const text = instant(at, step);
+        if (x + 4 + context.measureText(text).width < frame.left + frame.width) context.fillText(text, x + 4, rulerHeight + axisHeight / 2);
     }
 }
 
@@ -239,7 +244,7 @@ export function drawLevel(frame: Frame, segments: readonly Segment[], kind: "run
         context.globalAlpha = chosen === null || isChosen ? 1 : 0.45;
         context.fillRect(x, top + 1, Math.max(1, width - 0.5), levelHeight - 3);
         context.globalAlpha = 1;
-        const text = value < 0 ? `${n} ${levelNames[kind][n === 1 ? 0 : 1]}` : width > 62 ? `${levelNames[kind][0]} ${value}` : String(value);
+        const text = value < 0 ? `${n || "several"} ${levelNames[kind][n === 1 ? 0 : 1]}` : width > 62 ? `${levelNames[kind][0]} ${value}` : String(value);
         const wide = context.measureText(text).width;
         if (wide > width - 4) continue;
         if (value < 0) {
@@ -251,11 +256,12 @@ export function drawLevel(frame: Frame, segments: readonly Segment[], kind: "run
     }
 }
 
-// ---- what lies over the lanes
+// ---- overlays
 
 export const requestHeight = 17; // of a row of requests
 
-// A bar: paler while its prompt is computed, hatched where it waits, with a line below where it shares decodes; a tick at the first token.
+// A bar: in the colours of prompts and tokens, hatched where it waits, with a line below where it
+// shares decodes; a tick at the first token.
 export function drawRequests(frame: Frame, { label, bars }: RequestLane, chosen: number | null, top: number): void {
     const { context, colours, left, width } = frame;
     context.font = canvasFont(10.5);
@@ -270,10 +276,8 @@ export function drawRequests(frame: Frame, { label, bars }: RequestLane, chosen:
         for (const piece of pieces) {
             const [a, b] = clipped(piece.begin, piece.end);
             if (b <= a) continue;
-            context.fillStyle = piece.kind === "waited" ? hatch(context, colours.wait, colours.surface, 5) : colours.kv;
-            context.globalAlpha = piece.kind === "prompt" ? 0.5 : 1;
+            context.fillStyle = piece.kind === "waited" ? hatch(context, colours.wait, colours.surface, 5) : phaseColour(piece.kind === "prompt" ? "PROMPT" : "GENERATE");
             context.fillRect(a, top + 1, Math.max(0.5, b - a), height);
-            context.globalAlpha = 1;
             if (piece.others > 0) {
                 context.fillStyle = colours.ink;
                 context.fillRect(a, top + height - 1, Math.max(0.5, b - a), 2);
@@ -298,7 +302,7 @@ export function drawRequests(frame: Frame, { label, bars }: RequestLane, chosen:
     }
 }
 
-// From the middle of a wait to the end of the op run that was waited for.
+// An arrow from the middle of a wait to the end of the op run that it waited for.
 export function drawArrow(frame: Frame, fromTime: number, fromY: number, toTime: number, toY: number): void {
     const { context, colours, left, width } = frame;
     const [x0, x1] = [xOf(frame, fromTime), xOf(frame, toTime)].map((x) => Math.max(left, Math.min(left + width, x))) as [number, number];
@@ -318,7 +322,7 @@ export function drawArrow(frame: Frame, fromTime: number, fromY: number, toTime:
     context.fill();
 }
 
-// Times of other tokens than those that are selected step back.
+// Dims the times outside of the selected tokens.
 export function drawVeil(frame: Frame, [begin, end]: readonly [number, number], top: number, bottom: number): void {
     const { context, colours, left, width } = frame;
     const [a, b] = [xOf(frame, begin), xOf(frame, end)].map((x) => Math.max(left, Math.min(left + width, x))) as [number, number];
@@ -341,7 +345,8 @@ export function drawBand(frame: Frame, begin: number, end: number, top: number, 
     context.fillRect(b - 1.5, top, 1.5, bottom - top);
 }
 
-// An op that touches what is selected: an arrow above the lanes, and a line where it is wide enough for one.
+// Marks an op that touches the selection: an arrow above the lanes, and a line if it is wide
+// enough.
 export function drawUse(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
     const { context, colours } = frame;
     const [a, b] = [xOf(frame, begin), xOf(frame, end)];
@@ -376,7 +381,7 @@ export function drawLoss(frame: Frame, begin: number, end: number, lost: number,
     context.fillText(text, (a + b - wide) / 2, top + height / 2);
 }
 
-// A time in which nothing was recorded: nothing is known of it.
+// Marks a time in which recording was paused.
 export function drawPause(frame: Frame, begin: number, end: number, top: number, bottom: number): void {
     const { context, colours } = frame;
     const [a, b] = [Math.max(frame.left, xOf(frame, begin)), Math.min(frame.left + frame.width, xOf(frame, end))];
@@ -396,7 +401,7 @@ export function drawPause(frame: Frame, begin: number, end: number, top: number,
     context.fillText(text, (a + b - wide) / 2, top + 14);
 }
 
-// A moment that somebody marked while it was recorded, with its text.
+// Marks a note with its text.
 export function drawNote(frame: Frame, text: string, at: number, bottom: number): void {
     const x = xOf(frame, at);
     if (x < frame.left || x > frame.left + frame.width) return;
@@ -426,13 +431,14 @@ export function drawMark(frame: Frame, name: string, at: number, bottom: number)
 export interface Curve {
     name: string;
     meaning: string;
-    most: "bytes" | "rate" | "threads" | "count" | "share"; // how its values are said; a rate is per step, threads are nanoseconds of them per step
+    // The format of values; a rate is per step, threads are their nanoseconds per step.
+    most: "bytes" | "rate" | "threads" | "count" | "share";
     layers: { values: ArrayLike<number>; colour: string }[]; // stacked
     begin: number; // of values[0]
     step: number; // ns from one value to the next
 }
 
-// A value of the curve in words. Rates and shares are over one bin, and say how wide it is.
+// A value of the curve as text. Rates and shares refer to one bin, and the text states its width.
 export function amount(curve: Curve, value: number): string {
     switch (curve.most) {
         case "bytes": return bytes(value);

@@ -41,7 +41,8 @@ function useStage(): Stage {
     return useMemo(() => ({ scene: { ...emptyScene, ...noSize }, canvas: null, span, hover, drag, marks, strips: new Map(), layers: [], cursor: null }), []);
 }
 
-// The first look fits the tokens: loading the model can take far longer. A live recording grows under a window that shows all of it.
+// The first window fits the tokens, because loading can take far longer. A window that shows
+// everything grows with a live recording.
 function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): void {
     const shown = span.peek();
     const { time } = selection.peek();
@@ -55,7 +56,7 @@ function follow({ span }: Stage, before: Span | null, now: Span, bounds: Span): 
     else if ((shown === null || isFitted) && (shown?.begin !== now.begin || shown.end !== now.end)) span.value = now;
 }
 
-// The window is written into the address when it rests, because browsers count changes of addresses.
+// The window is written to the address when it stops moving, because browsers limit the rate.
 function keepZoom(stage: Stage): () => void {
     const later = new Later();
     return () =>
@@ -64,13 +65,13 @@ function keepZoom(stage: Stage): () => void {
             if (!shown || !fitted) return;
             const [begin, end] = [Math.floor(shown.begin), Math.ceil(shown.end)];
             zoom.value = shown.begin === fitted.begin && shown.end === fitted.end ? null : [begin, end];
-            // What is shown is what the address says, to the pixel.
+            // The address rounds the window; the shown window follows it exactly.
             if (zoom.value && (shown.begin !== begin || shown.end !== end)) stage.span.value = { begin, end };
         });
 }
 
 function sizesFor(width: number, room: number, lanes: number, curves: number, above: number) {
-    const left = width < 600 ? 84 : 124;
+    const left = width < 600 ? 92 : 124;
     const { lane: laneHeight, curve: curveHeight } = heightsFor(room - above, lanes, curves);
     const laneStep = laneHeight + countHeight + 3;
     const top = rulerHeight + axisHeight + 2 + above;
@@ -104,7 +105,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
     const curves = [...busy, ...transferCurves(curvesData), ...curvesOf(occupancy.data, curvesData)];
     const bounds = about && about.end_ns > about.begin_ns ? { begin: about.begin_ns, end: about.end_ns } : null;
     const fitted = bounds && steps ? fitFor(steps, bounds) : null;
-    // One graph run per token says no more than the tokens do.
+    // With one graph run per token, a row of graph runs would repeat the tokens.
     const levels: Scene["levels"] = about ? [...(about.runs > about.tokens + about.warmup_steps ? (["run"] as const) : []), ...((about.model?.layers ?? 0) > 0 ? (["layer"] as const) : [])] : [];
     if (bounds && fitted) follow(stage, stage.scene.fit, fitted, bounds);
     stage.scene = {
@@ -125,7 +126,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         notes: (about?.windows?.list ?? []).flatMap((one) => (one.kind === "mark" ? [{ at: one.begin_ns, text: one.text ?? "" }] : [])),
         moreUses: wanted ? Math.max(0, (uses.data?.total ?? 0) - (uses.data?.ops.length ?? 0)) : 0,
     };
-    // Playback goes on beyond the window: the window goes with it.
+    // The window follows playback.
     useEffect(() => {
         const [shown, played] = [stage.span.peek(), op ? timed(chosenOp.data) : null];
         if (!moving.peek() || !shown || !played || !bounds) return;
@@ -139,7 +140,7 @@ function useScene(stage: Stage, about: Summary | null, width: number, room: numb
         setTile((old) => (isSame(old, next) ? old : next));
     };
     useEffect(() => {
-        stage.hover.value = null; // its row is one of the answer before
+        stage.hover.value = null; // its row belongs to the previous answer
     }, [held]);
     return { held, problem, occupancy: occupancy.data, slotsLeft: slots.left, aim };
 }
@@ -152,7 +153,7 @@ export default function Timeline() {
     const [box, width] = useWidth();
     const [room, setRoom] = useState(0);
     const stage = useStage();
-    // Opened as a table there is no picture to measure: the window is nearly as wide.
+    // As a table there is no picture to measure; the window's width is close enough.
     const [asTable] = useAsTable("timeline");
     const { held, problem, occupancy, slotsLeft, aim } = useScene(stage, about, width === 0 && asTable ? window.innerWidth - 32 : width, room);
     const handlers = useMemo(() => handlersOf(stage), []);
@@ -190,7 +191,7 @@ export default function Timeline() {
     useEffect(() => () => cancelAnimationFrame(asked.current), []);
     useEffect(() => registerKeys("timeline", keysOf(stage)), []);
     useEffect(() => {
-        // Where the page scrolls as a whole, the box is as high as what is drawn in it.
+        // If the page scrolls as a whole, the box is as high as its contents.
         const measureRoom = () => box.current && setRoom(isSmall.value ? Math.round(window.innerHeight * 0.6) : box.current.clientHeight);
         const observer = new ResizeObserver(measureRoom);
         if (box.current) observer.observe(box.current);
@@ -202,7 +203,7 @@ export default function Timeline() {
     const { lanes, bounds } = stage.scene;
     const tools = (
         <>
-            <Legend data={held?.data ?? null} occupancy={occupancy} hasRequests={stage.scene.requests.length > 0} />
+            <Legend data={held?.data ?? null} occupancy={occupancy} hasRequests={stage.scene.requests.length > 0} steps={stage.scene.ruler} />
             {bounds && <Shown span={stage.span} bounds={bounds} fitted={stage.scene.fit} onFit={() => fit(stage)} />}
             {stage.marks.value.length > 1 && <span class="badge">{measure(stage.marks.value)}</span>}
             {stage.scene.uses.length > 0 && (
@@ -230,7 +231,7 @@ export default function Timeline() {
                 file: "timeline",
                 figure: () => ({ kind: "timeline", since: Math.floor(stage.span.peek()?.begin ?? 0), until: Math.ceil(stage.span.peek()?.end ?? 0) }),
                 command: () => `ggscope log --since ${inSeconds(stage.span.peek()?.begin)} --until ${inSeconds(stage.span.peek()?.end)} --json`,
-                computed: "Op runs of each thread or queue from begin to end, waits after them, stalls by page faults inside them, and at their begin waits for weights that ggscope stream had not yet brought. What is too small for a pixel is folded: the op that has most of a stretch stands for it, with the number that begin there.",
+                computed: "Op runs of each thread or queue, their stalls by page faults, waits for streamed weights, and the waits after them. What is too small for a pixel is folded: the longest op stands for it, with their number.",
                 csv: () => csvOf(held, stage.span.peek() ?? { begin: 0, end: 0 }, lanes),
             }}
         >

@@ -28,3 +28,14 @@ test("the first lane that computes says it; others fill what it leaves", () => {
         { x0: 4, x1: 8, value: 2, count: 1 },
     ]);
 });
+
+test("a bin with ops of several layers names none, unless one op fills half of it", () => {
+    const of = { longest_layer: Int16Array.from([13, 13, 13, 5]), count: Int32Array.from([900, 900, 900, 20]), longest_ns: Float64Array.from([4, 4, 60, 4]) };
+    const bins = { isRaw: false, binNs: 100, of } as unknown as Answered;
+    const rows = [...wide(0, 4), ...wide(1, 4), ...wide(2, 4), ...wide(3, 4)];
+    expect(segmentsOf([strip(rows)], bins, "layer", 1, 30)).toEqual([
+        { x0: 0, x1: 8, value: -1, count: 0 },
+        { x0: 8, x1: 12, value: 13, count: 1 },
+        { x0: 12, x1: 16, value: 5, count: 1 },
+    ]);
+});

@@ -1,4 +1,4 @@
-// What keys and pointer do to the timeline.
+// Keyboard and pointer input of the timeline.
 import { density } from "../../colours";
 import { time, plural } from "../../format";
 import type { KeyMap } from "../../keys";
@@ -6,7 +6,7 @@ import { announce } from "../../shell/Announce";
 import type { Steps } from "../../shell/Scrubber";
 import { select, selection } from "../../state";
 import { levelHeight, requestHeight, rulerHeight } from "./draw";
-import { type RequestBar, saidOf } from "./requests";
+import { type RequestBar, describeBar } from "./requests";
 import { type Hover, requestTop, type Stage, timeAt } from "./stage";
 import { type Answered, opAt, type Strip } from "./strips";
 import { around, panned, zoomed } from "./window";
@@ -39,7 +39,8 @@ function focus(stage: Stage): void {
     else announce("Select tokens, an op or a stretch of time first.");
 }
 
-// Under the pointer, else at what is selected, else in the middle. A mark that is there already goes.
+// Sets a mark at the pointer, else at the selection, else in the middle; removes a mark that is
+// already there.
 function mark(stage: Stage): void {
     const { scene, span, hover, marks } = stage;
     const shown = span.peek();
@@ -50,7 +51,7 @@ function mark(stage: Stage): void {
     announce(near === undefined ? `mark at ${time(at)}` : "mark removed");
 }
 
-// Where the pointer is between the window's edges; the middle where it is elsewhere.
+// The pointer's position between the window's edges; the middle if it is outside.
 function pointed({ hover, span }: Stage): number {
     const [at, shown] = [hover.peek(), span.peek()];
     return at && shown ? (at.time - shown.begin) / (shown.end - shown.begin) : 0.5;
@@ -75,7 +76,7 @@ function place({ canvas }: Stage, event: MouseEvent): [number, number] {
     return [event.clientX - frame.left, event.clientY - frame.top];
 }
 
-// The op at a column of pixels, or one a pixel or two beside it.
+// The op at a column of pixels, or within two pixels of it.
 function nearRow(strip: Strip, column: number): number {
     for (const by of [0, -1, 1, -2, 2]) if ((strip.row[column + by] ?? -1) >= 0) return strip.row[column + by]!;
     return -1;
@@ -134,7 +135,7 @@ function takeRequest(bar: RequestBar): void {
     const request = bar.request?.request ?? null;
     const isChosen = request !== null && selection.peek().request === request;
     select(isChosen ? { request: null, time: null } : { request, time: [bar.begin, bar.end] });
-    announce(saidOf(bar));
+    announce(describeBar(bar));
 }
 
 // A press on the row of layers.
@@ -166,7 +167,7 @@ function zoomTo(stage: Stage, event: MouseEvent): void {
     show(stage, op.begin, op.begin + (held.data.isRaw ? op.duration : held.data.binNs));
 }
 
-// Two fingers: what is between them stays between them.
+// Two fingers: keeps the times below them.
 function pinch(stage: Stage, touches: Map<number, number>, id: number, x: number): void {
     const [a, b] = [...touches.values()] as [number, number];
     const other = [...touches].find(([key]) => key !== id)![1];
@@ -233,7 +234,7 @@ export function handlersOf(stage: Stage) {
     };
 }
 
-// ---- arrow keys in the picture: from op to op, from lane to lane
+// ---- arrow keys: from op to op, from lane to lane
 
 function firstFrom(rows: Uint32Array, data: Answered, ns: number): number {
     let low = 0;
@@ -246,7 +247,8 @@ function firstFrom(rows: Uint32Array, data: Answered, ns: number): number {
     return low;
 }
 
-// Where the key leads: a lane and a row of it, null where nothing is there. Found by time, because the rows of another answer are others.
+// The target of a key: a lane and its row, null if there is none. Found by time, because row
+// numbers differ between answers.
 function nextPlace({ scene, span, cursor }: Stage, code: string): { lane: number; row: number } | null {
     const { data } = scene.held!;
     const at = cursor ?? { lane: scene.lanes[0]!.lane, time: span.peek()!.begin };

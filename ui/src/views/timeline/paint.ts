@@ -56,7 +56,7 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             context.fillRect(frame.left, y, frame.width, scene.laneHeight);
             context.globalAlpha = 1;
         }
-        context.font = canvasFont(12, isChosen ? 700 : 400);
+        context.font = canvasFont(scene.width < 600 ? 11 : 12, isChosen ? 700 : 400);
         context.textBaseline = "middle";
         context.fillStyle = isChosen ? colours.accent : colours.ink;
         const group = scene.groups.find((each) => each.first === i);
@@ -67,12 +67,18 @@ function paintLanes({ scene, strips }: Stage, frame: Frame): void {
             context.textBaseline = "top";
             endsWithin(context, `${group.host === null ? "" : `${group.host} · `}${group.name}`, 2, y + 1, scene.left - 6);
             context.textBaseline = "middle";
-            context.font = canvasFont(12, isChosen ? 700 : 400);
+            context.font = canvasFont(scene.width < 600 ? 11 : 12, isChosen ? 700 : 400);
             context.fillStyle = isChosen ? colours.accent : colours.ink;
         }
         endsWithin(context, shortLabel(one.label, scene.groups.length > 0), 2, y + scene.laneHeight / 2 + (group ? 6 : 0), scene.left - 6);
     });
 }
+
+// Ops of one layer in one step, on average.
+const opsPerLayer = (): number => {
+    const about = summary.peek();
+    return (about?.ops ?? NaN) / ((about?.tokens || 1) * (about?.model?.layers || 1)) || Infinity;
+};
 
 // Graph runs and layers, above the lanes.
 function paintLevels(stage: Stage, frame: Frame): void {
@@ -80,14 +86,15 @@ function paintLevels(stage: Stage, frame: Frame): void {
     const data = scene.held?.data;
     const { layer } = selection.peek();
     scene.levels.forEach((kind, i) => {
-        const segments = data ? segmentsOf(strips.values(), data, kind, frame.ratio) : [];
+        const segments = data ? segmentsOf(strips.values(), data, kind, frame.ratio, kind === "layer" ? opsPerLayer() : Infinity) : [];
         const y = scene.top - (scene.levels.length - i) * levelHeight;
         if (kind === "layer") stage.layers = segments;
         drawLevel(frame, segments, kind, kind === "layer" ? layer : null, y);
     });
 }
 
-// Of the op that is pointed at, else of the selected one: an arrow from each long wait to the thread that was waited for.
+// For the op under the pointer, else the selected one: an arrow from each long wait to the thread
+// that it waited for.
 function paintCulprit(stage: Stage, frame: Frame): void {
     const { scene } = stage;
     const data = scene.held?.data;
@@ -110,7 +117,8 @@ function paintCulprit(stage: Stage, frame: Frame): void {
     if (stage.canvas) stage.canvas.dataset["arrows"] = String(arrows);
 }
 
-// From a client's graph run to the end of the last op that its server computed for it. How many arrows that makes.
+// Draws arrows from a client's graph run to the end of the last op that its server computed for it.
+// Returns their number.
 function paintServer({ scene }: Stage, frame: Frame, run: number, middle: (lane: number) => number): number {
     const data = scene.held!.data;
     const served = servedOf(data, run);

@@ -1,30 +1,28 @@
-// The timeline's legend, and what is written beside and over it.
+// The timeline's legend, labels and tooltips.
 import type { Signal } from "@preact/signals";
-import type { Summary } from "../../api";
+import { phases, type Summary } from "../../api";
 import type { Columns } from "../../ask";
-import { families, opFamily } from "../../colours";
+import { phaseColour } from "../../colours";
 import { moment, plural, share, time } from "../../format";
+import { Families } from "../../shell/Families";
+import type { Steps } from "../../shell/Scrubber";
 import { summary } from "../../state";
 import { bufferClasses } from "./data";
 import type { Hover } from "./stage";
 import { amount, type Curve, valueAt } from "./draw";
-import { saidOf } from "./requests";
+import { describeBar } from "./requests";
 import { type Answered, type OpAt, opAt, culpritOf, servedOf, sharesOf } from "./strips";
 import type { Span } from "./window";
 
-export function Legend({ data, occupancy, hasRequests }: { data: Answered | null; occupancy: Columns | null; hasRequests: boolean }) {
-    const present = new Set([...(data?.used ?? [])].map((op) => opFamily(op).name));
+// Steps of servers whose colours are none of prompt and tokens.
+const serverSteps = [["MIXED", "tokens beside a prompt"], ["VERIFY", "drafted tokens checked"]] as const;
+
+export function Legend({ data, occupancy, hasRequests, steps }: { data: Answered | null; occupancy: Columns | null; hasRequests: boolean; steps: Steps | null }) {
+    const seen = new Set<string | undefined>(Array.from(steps?.phase ?? [], (one) => phases[one]));
     const isThere = (name: string) => occupancy!.has(name) && occupancy!.column(name).some((bytes) => bytes > 0);
     return (
         <div class="legend">
-            {families
-                .filter((family) => present.has(family.name))
-                .map((family) => (
-                    <span>
-                        <i class={`swatch pattern-${family.pattern}`} style={{ "--swatch": family.colour }} />
-                        {family.name}
-                    </span>
-                ))}
+            <Families of={data?.used ?? []} />
             <span>
                 <i class="swatch pattern-hatch" />
                 waiting
@@ -45,13 +43,21 @@ export function Legend({ data, occupancy, hasRequests }: { data: Answered | null
                 <span class="buffers">
                     requests:
                     <span>
-                        <i class="swatch" style={{ "--swatch": "color-mix(in srgb, var(--kv) 50%, var(--surface))" }} />
+                        <i class="swatch" style={{ "--swatch": "var(--prompt)" }} />
                         prompt
                     </span>
                     <span>
-                        <i class="swatch" style={{ "--swatch": "var(--kv)" }} />
+                        <i class="swatch" style={{ "--swatch": "var(--generate)" }} />
                         tokens
                     </span>
+                    {serverSteps
+                        .filter(([phase]) => seen.has(phase))
+                        .map(([phase, words]) => (
+                            <span key={phase}>
+                                <i class="swatch" style={{ "--swatch": phaseColour(phase) }} />
+                                {words}
+                            </span>
+                        ))}
                     <span>| first token</span>
                     <span>▁ shared decodes</span>
                 </span>
@@ -73,7 +79,8 @@ export function Legend({ data, occupancy, hasRequests }: { data: Answered | null
     );
 }
 
-// These read what changes with every frame, so that the view around them need not.
+// These components read values that change with every frame, so that the view does not render with
+// every frame.
 export function Shown({ span, bounds, fitted, onFit }: { span: Signal<Span | null>; bounds: Span; fitted: Span | null; onFit(): void }) {
     const shown = span.value;
     if (!shown) return null;
@@ -100,23 +107,25 @@ export function Tip({ at, data, curves, lanes }: { at: Signal<Hover | null>; dat
     const isRight = hover.x > window.innerWidth - 260;
     return (
         <div class="float" role="tooltip" style={{ left: `${isRight ? hover.x - 250 : hover.x + 14}px`, top: `${Math.min(hover.y + 16, window.innerHeight - 150)}px` }}>
-            {hover.bar ? <b>{saidOf(hover.bar)}</b> : curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} served={servedText(data, hover.row, lanes)} waitedFor={waitedFor(data, hover, lanes)} waits={!lanes.some((one) => one.lane === hover.lane && one.device !== null)} />}
+            {hover.bar ? <b>{describeBar(hover.bar)}</b> : curve ? <CurveTip curve={curve} ns={hover.time} /> : data && <OpTip op={opAt(data, hover.row)} served={servedText(data, hover.row, lanes)} waitedFor={waitedFor(data, hover, lanes)} waits={!lanes.some((one) => one.lane === hover.lane && one.device !== null)} />}
         </div>
     );
 }
 
-// "rpc-server: 2.19 ms there (output 610 us), 6.41 ms on the wire": what a client's graph run waited for; null if it is none.
+// "rpc-server, whose ops took 2.19 ms (longest: output, 610 us)": what a client's graph run waited
+// for; null for other rows. The op's details state how much of the rest is the wire's: the server's
+// graph run begins before its first op.
 function servedText(data: Answered, row: number, lanes: Summary["lanes"]): string | null {
-    const { run, duration } = opAt(data, row);
+    const { run } = opAt(data, row);
     if (!data.servers.has(run)) return null;
     const served = servedOf(data, run);
     if (!served) return "its server, which is out of sight";
-    const [longest, there] = [opAt(data, served.longest), served.end - served.begin];
+    const longest = opAt(data, served.longest);
     const name = lanes.find((one) => one.lane === served.lane)?.label.replace(/:.*/, "");
-    return `${name ?? "its server"}: ${time(there)} there (longest: ${longest.label ?? longest.op}, ${time(longest.duration)}), ${time(Math.max(0, duration - there))} on the wire`;
+    return `${name ?? "its server"}, whose ops took ${time(served.end - served.begin)} (longest: ${longest.label ?? longest.op}, ${time(longest.duration)})`;
 }
 
-// "CPU thread 1, which took 14 ms": whom the op run that is pointed at waited for; null if for nobody.
+// "CPU thread 1, which took 14 ms": what the op run under the pointer waited for; null: nothing.
 function waitedFor(data: Answered, hover: Hover, lanes: Summary["lanes"]): string | null {
     const op = opAt(data, hover.row);
     const last = culpritOf(sharesOf(data, op.run, op.node, op.begin));

@@ -1,11 +1,12 @@
-// Lanes of a joined experiment are in the order of their processes: where each process begins, and what its lanes are called beneath its name.
+// The processes of a joined experiment: the first lane of each, and short labels for its lanes.
+// Lanes are ordered by process.
 import type { Summary } from "../../api";
 
 export interface LaneGroup {
     first: number; // place of its first lane
     host: string | null; // null: the same as the one above
     name: string;
-    title: string; // with how far its times may be off
+    title: string; // includes the uncertainty of its clock
 }
 
 const off = (error: number | null, clock: string) =>

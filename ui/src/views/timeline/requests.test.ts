@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Slots } from "../../api";
-import { requestLanes, saidOf, type SlotRequest } from "./requests";
+import { requestLanes, describeBar, type SlotRequest } from "./requests";
 
 const request = (number: number, begin: number, end: number) => ({ request: number, begin_ns: begin, end_ns: end, first_output_ns: begin + 200, time_to_first_ns: 200, wait_ns: 50, prompt_tokens: 5, generated_tokens: 3, prompt_ns: 200, tokens_ns: 150, others: 2 });
 // [slot, begin, end, prompt, tokens, request, requests, others]
@@ -23,7 +23,7 @@ test("a request is divided into its prompt, its tokens and what it waited", () =
         { begin: 300, end: 350, kind: "waited", others: 0 },
         { begin: 350, end: 500, kind: "tokens", others: 2 },
     ]);
-    expect(saidOf(lanes[0]!.bars[0]!)).toBe("request 1: waited 50 ns, prompt of 5 200 ns, first token after 200 ns, 3 tokens 150 ns, in decodes shared with up to 2 others");
+    expect(describeBar(lanes[0]!.bars[0]!)).toBe("request 1: waited 50 ns, prompt of 5 in 200 ns, first token after 200 ns, 3 tokens in 150 ns, in decodes shared with up to 2 others");
 });
 
 test("one prompt is no server; slots are rows", () => {
@@ -43,5 +43,5 @@ test("one prompt is no server; slots are rows", () => {
 test("requests that share a pixel are one bar that says how many", () => {
     const { lanes } = requestLanes(answer([0], [[0, 10, 20, 3, 6, 7, 4, 0]], []));
     expect(lanes[0]!.bars).toEqual([{ request: null, requests: 4, begin: 10, end: 20, pieces: [{ begin: 10, end: 13, kind: "prompt", others: 0 }, { begin: 13, end: 19, kind: "tokens", others: 0 }, { begin: 19, end: 20, kind: "waited", others: 0 }] }]);
-    expect(saidOf(lanes[0]!.bars[0]!)).toBe("4 requests: prompts 3 ns, tokens 6 ns; zoom in to see each");
+    expect(describeBar(lanes[0]!.bars[0]!)).toBe("4 requests: prompts 3 ns, tokens 6 ns; zoom in to see each");
 });

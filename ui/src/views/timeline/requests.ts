@@ -1,4 +1,5 @@
-// Requests of a server as rows of the timeline: a row for each slot, a bar for each request, divided into what it did when.
+// Requests of a server as rows of the timeline: a row per slot, a bar per request, divided into its
+// phases.
 import type { Slots } from "../../api";
 import { count, plural, time } from "../../format";
 
@@ -24,7 +25,7 @@ export interface RequestLane {
     bars: RequestBar[]; // in order of time
 }
 
-// Decodes that share a pixel stand in one piece: first what was prompt, then tokens, then what was neither.
+// Decodes that share a pixel are one piece: prompt first, then tokens, then waiting.
 function divided(pieces: Slots["pieces"], i: number): Piece[] {
     const [begin, end, others] = [pieces.begin_ns[i]!, pieces.end_ns[i]!, pieces.others[i]!];
     const prompt = Math.min(end, begin + pieces.prompt_ns[i]!);
@@ -69,14 +70,15 @@ export function requestLanes(answer: Slots | null): { lanes: RequestLane[]; left
 
 const sum = (pieces: readonly Piece[], kind: Piece["kind"]) => pieces.filter((piece) => piece.kind === kind).reduce((all, piece) => all + piece.end - piece.begin, 0);
 
-// "request 3: waited 12 ms, prompt of 5 30 ms, first token after 42 ms, 8 tokens 200 ms, in decodes shared with up to 2 others"
-export function saidOf({ request, requests, pieces }: RequestBar): string {
+// "request 3: waited 12 ms, prompt of 5 in 30 ms, first token after 42 ms, 8 tokens in 200 ms, in
+// decodes shared with up to 2 others"
+export function describeBar({ request, requests, pieces }: RequestBar): string {
     if (!request) return `${plural(requests, "request")}: prompts ${time(sum(pieces, "prompt"))}, tokens ${time(sum(pieces, "tokens"))}; zoom in to see each`;
     const parts = [
         request.wait_ns > 0 ? `waited ${time(request.wait_ns)}` : "",
-        `prompt of ${count(request.prompt_tokens)} ${time(request.prompt_ns)}`,
-        request.time_to_first_ns === null ? "no output" : `first token after ${time(request.time_to_first_ns)}`,
-        request.generated_tokens > 0 ? `${plural(request.generated_tokens, "token")} ${time(request.tokens_ns)}` : "",
+        request.prompt_tokens === null ? "prompt not seen" : `prompt of ${count(request.prompt_tokens)} in ${time(request.prompt_ns)}`,
+        request.time_to_first_ns === null ? request.generated_tokens === 0 && "no output" : `first token after ${time(request.time_to_first_ns)}`,
+        request.generated_tokens > 0 ? `${plural(request.generated_tokens, "token")} in ${time(request.tokens_ns)}` : "",
         request.others > 0 ? `in decodes shared with up to ${plural(request.others, "other")}` : "alone in its decodes",
     ];
     return `request ${request.request}: ${parts.filter(Boolean).join(", ")}`;

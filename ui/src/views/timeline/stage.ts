@@ -1,4 +1,5 @@
-// What the timeline's parts share: what is to be drawn (set by each render), and what changes faster than renders.
+// The shared state of the timeline: the scene, set by each render, and values that change faster
+// than renders.
 import type { Signal } from "@preact/signals";
 import type { OpAnswer, Summary } from "../../api";
 import type { Steps } from "../../shell/Scrubber";
@@ -23,12 +24,12 @@ export interface Scene {
     groups: LaneGroup[]; // processes, if there are several
     bounds: Span | null;
     fit: Span | null; // what "fit" shows
-    op: TimedOp | null; // the selected one, if its times were seen
+    op: TimedOp | null; // the selected one, if it has times
     tokens: [number, number] | null; // when the selected ones ran
     pauses: Span[]; // when nothing was recorded
     notes: { at: number; text: string }[]; // moments that were marked in the recording
     uses: (readonly [number, number])[]; // when ops touched the selected tensor, expert or bytes
-    moreUses: number; // that are not among them
+    moreUses: number; // number of omitted uses
     width: number; // pixels
     height: number;
     left: number; // of the lanes
@@ -44,7 +45,7 @@ export interface Hover {
     x: number; // in the page
     y: number;
     lane: number;
-    row: number; // of the answer that is held; -1: none
+    row: number; // of the current answer; -1: none
     curve: number; // -1: none
     bar: RequestBar | null; // of a request
     time: number;
@@ -59,7 +60,7 @@ export interface Stage {
     marks: Signal<number[]>;
     layers: Segment[]; // as they are drawn
     strips: Map<number, Strip>; // by lane, as drawn last
-    cursor: { lane: number; time: number } | null; // where the arrow keys are
+    cursor: { lane: number; time: number } | null; // position of the arrow keys
 }
 
 export function timeAt({ scene, span }: Stage, x: number): number {

@@ -1,14 +1,8 @@
-// Lanes folded into pixels: for each column how busy, how much waiting, which op longest, how many. Pure arithmetic over the server's
-// columns; drawing is in draw.ts.
+// Folds lanes into pixels: busy and waiting time, longest op and number of ops per column. draw.ts
+// draws them.
+import type { Timeline } from "../../api";
 import type { Column, Columns } from "../../columns";
 import type { Span } from "./window";
-
-export interface Loss {
-    lane: number;
-    begin_ns: number;
-    end_ns: number;
-    count: number;
-}
 
 const rawNames = ["run", "node", "op", "layer", "duration_ns", "wait_ns", "inner_wait_ns", "stalled_ns", "disk_wait_ns", "token", "label", "fits", "flags"];
 const foldedNames = ["busy_ns", "count", "longest_ns", "longest_op", "longest_run", "longest_node", "longest_layer", "fits_ns"];
@@ -18,10 +12,10 @@ export interface Answered {
     isRaw: boolean;
     binNs: number;
     base: number;
-    ops: string[]; // all that the engine knows
+    ops: string[]; // all ops of the engine
     labels: string[]; // of op runs: the weight that is read, else the result
     used: Set<string>; // those that occur
-    losses: Loss[];
+    losses: Timeline["losses"];
     servers: ReadonlyMap<number, number>; // by graph run of a client: the run of the server that computed it
     lanes: Map<number, Uint32Array>; // rows
     begin: ArrayLike<number>; // relative to base
@@ -59,8 +53,8 @@ export function answered(columns: Columns): Answered {
         ops,
         labels,
         used: new Set([...used].map((op) => ops[op] ?? "?")),
-        losses: (columns.header["losses"] ?? []) as Loss[],
-        servers: new Map(((columns.header["sent"] ?? []) as { run: number; server_run: number }[]).map((one) => [one.run, one.server_run])),
+        losses: (columns.header["losses"] ?? []) as Timeline["losses"],
+        servers: new Map(((columns.header["sent"] ?? []) as Timeline["sent"]).map((one) => [one.run, one.server_run])),
         lanes,
         begin,
         length: duration && wait ? (row) => duration[row]! + wait[row]! : () => binNs,
@@ -73,7 +67,7 @@ export interface Strip {
     wait: Float32Array;
     stalled: Float32Array; // part of busy
     diskWait: Float32Array; // likewise: weights were still on their way from the disk
-    fits: Float32Array; // part of busy: op runs that what is selected leaves
+    fits: Float32Array; // part of busy: op runs that match the selection
     op: Int16Array; // index into ops of the longest, -1: none
     row: Int32Array; // the row that it came from
     folded: Float64Array; // ops that begin in the pixel and are too short to be seen by themselves
@@ -82,9 +76,9 @@ export interface Strip {
 }
 
 const widest = 2;
-const parted = 5; // a line parts op runs from here on; on narrower ones it would look like idle time
+const parted = 5; // pixels; a line between narrower op runs would look like idle time
 
-// The first row of the lane that ends after `time` (rows are sorted by begin, and op runs of a lane do not overlap).
+// The first row of the lane that ends after `time`. Rows are sorted by begin and do not overlap.
 function firstAfter(rows: Uint32Array, data: Answered, time: number): number {
     let low = 0;
     let high = rows.length;
@@ -138,7 +132,7 @@ function claim(strip: Strip, x: number, op: number, row: number, length: number,
     strip.row[x] = row;
 }
 
-// Threads that meet in its middle wait within the op; at its end they wait after it, and never beyond the next op's begin.
+// Waits inside an op are part of it; waits at its end follow it, up to the begin of the next op.
 function addRun(strip: Strip, data: Answered, row: number, next: number, x: number, scale: number, width: number, longest: Float64Array): void {
     const duration = data.of["duration_ns"]![row]!;
     const inner = Math.min(duration, data.of["inner_wait_ns"]?.[row] ?? 0);
@@ -194,7 +188,8 @@ function addBin(strip: Strip, data: Answered, row: number, x: number, scale: num
     if (first < width) strip.folded[first] = strip.folded[first]! + of["count"]![row]!;
 }
 
-// Rows of one op on all lanes: where each ends, and how long it waits after that. Only op runs that are not folded are known one by one.
+// Rows of one op on all lanes: the end of each, and the wait after it. Known for unfolded op runs
+// only.
 export interface Share {
     lane: number;
     row: number;
@@ -206,7 +201,7 @@ export function sharesOf(data: Answered, run: number, node: number, around: numb
     if (!data.isRaw || run === 0) return [];
     const shares: Share[] = [];
     for (const [lane, rows] of data.lanes) {
-        // Threads begin an op within moments of each other: a few rows before and behind are enough.
+        // Threads begin an op within moments of each other: a few rows before and after suffice.
         const at = firstAfter(rows, data, around);
         for (let i = Math.max(0, at - 8); i < Math.min(rows.length, at + 8); i++) {
             const row = rows[i]!;
@@ -218,7 +213,7 @@ export function sharesOf(data: Answered, run: number, node: number, around: numb
     return shares;
 }
 
-// The one that the others waited for: it came last. Null if nobody waited for long.
+// The lane that the others waited for: the last to end. Null if no wait is long.
 export function culpritOf(shares: readonly Share[]): Share | null {
     if (shares.length < 2) return null;
     const last = shares.reduce((one, other) => (other.end > one.end ? other : one));
@@ -232,7 +227,8 @@ export interface Served {
     longest: number; // row
 }
 
-// What a server did for a graph run of its client, as far as it is shown. Null: the graph run is no client's, or its server is out of sight.
+// The work of a server for a graph run of its client, as far as it is shown. Null: not a client's
+// graph run, or its server is out of sight.
 export function servedOf(data: Answered, run: number): Served | null {
     const server = data.servers.get(run);
     if (server === undefined) return null;
@@ -258,15 +254,15 @@ export interface OpAt {
     begin: number;
     duration: number;
     wait: number; // after it
-    inner: number; // inside it, for other threads; of bins part of `wait`
+    inner: number; // inside it, for other threads; in bins a part of `wait`
     stalled: number; // by page faults
     diskWait: number; // for weights that were streamed
     layer: number | null;
     count: number; // op runs that begin there
-    bin: { ns: number; busy: number } | null; // of folded ones: wait, stalled and diskWait are of the bin then
+    bin: { ns: number; busy: number } | null; // of folded ones: wait, stalled and diskWait are sums of the bin
 }
 
-// The op under a pixel: of raw op runs the one that is there, of folded ones the one that has most of the bin.
+// The op at a row: of an unfolded one the op run, of a folded one the longest of the bin.
 export function opAt(data: Answered, row: number): OpAt {
     const of = (name: string) => data.of[name]![row]!;
     const common = { begin: data.base + data.begin[row]!, wait: of("wait_ns"), inner: data.of["inner_wait_ns"]?.[row] ?? 0, stalled: data.of["stalled_ns"]?.[row] ?? 0, diskWait: data.of["disk_wait_ns"]?.[row] ?? 0 };

@@ -1,4 +1,4 @@
-// The stretch of time that is shown. Pure arithmetic.
+// The visible time range.
 
 export interface Span {
     begin: number; // ns
@@ -14,7 +14,7 @@ export function clamp(span: Span, bounds: Span): Span {
     return { begin, end: begin + length };
 }
 
-// The point at `part` (0 left, 1 right) stays where it is.
+// Zooms around the point at `part` (0 left, 1 right).
 export function zoomed(span: Span, factor: number, part: number, bounds: Span): Span {
     const length = Math.min(bounds.end - bounds.begin, Math.max(shortest, (span.end - span.begin) / factor));
     const fixed = span.begin + part * (span.end - span.begin);
@@ -25,7 +25,7 @@ export function panned(span: Span, ns: number, bounds: Span): Span {
     return clamp({ begin: span.begin + ns, end: span.end + ns }, bounds);
 }
 
-// A little air around what is to be seen.
+// Adds a margin around a range.
 export function around(begin: number, end: number, bounds: Span): Span {
     const air = Math.max(50, (end - begin) * 0.15);
     return clamp({ begin: begin - air, end: end + air }, bounds);
@@ -37,9 +37,9 @@ export interface Tile extends Span {
 
 const mostPixels = 4096;
 
-// What to ask for: a stretch from a fixed grid that holds the window with room to both sides, so that panning and small zooms find it
-// answered already, and so that going back asks the same again. All tiles of a window have as many pixels: op runs that come one by one in a
-// wide tile do so in a narrow one, and what is shown does not depend on what was shown before.
+// The range to request: from a fixed grid, with margins, so that panning and small zooms need no
+// request and going back repeats the same one. All tiles of a window have the same number of
+// pixels, so whether op runs are folded does not depend on earlier windows.
 export function tileFor(span: Span, bounds: Span, width: number): Tile {
     const whole = bounds.end - bounds.begin;
     const pixels = Math.min(mostPixels, roundUp(4 * width));
@@ -51,7 +51,7 @@ export function tileFor(span: Span, bounds: Span, width: number): Tile {
     return { begin: Math.floor(begin), end: Math.ceil(end), pixels };
 }
 
-// Widths of windows differ by a pixel now and then: that shall not be another question.
+// Rounds widths, so that windows that differ by a pixel ask the same.
 function roundUp(pixels: number): number {
     return Math.max(256, Math.ceil(pixels / 256) * 256);
 }
@@ -63,7 +63,7 @@ export function tickStep(span: Span, width: number, room: number): number {
     return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least)!;
 }
 
-// Where a recording was paused: what lies between its windows, inside of the bounds.
+// The pauses of a recording: the gaps between its windows, within the bounds.
 export function pausesOf(windows: readonly { kind: string; begin_ns: number; end_ns: number }[], bounds: Span): Span[] {
     const recorded = windows.filter((one) => one.kind === "recorded").sort((a, b) => a.begin_ns - b.begin_ns);
     if (recorded.length === 0) return [];

@@ -1,4 +1,5 @@
-// Ops and tokens: how large what was computed is, or how far off; NaN, infinities and what is wrong have marks of their own.
+// Values by op and token: magnitude, or error against a trusted recording. NaN, infinities and
+// wrong values have marks.
 import { useMemo } from "preact/hooks";
 import { type Columns, useAsk } from "../../ask";
 import { heat, type Theme } from "../../colours";
@@ -17,7 +18,7 @@ import { by, chosen, mapPath, measure, trusted, window_ } from "./state";
 const below = 18;
 const rightOf = 46;
 
-// Marks keep a size that can be seen, however small the cells are.
+// Marks have a visible minimum size, however small the cells are.
 function mark(context: CanvasRenderingContext2D, kind: "nan" | "inf" | "wrong", x: number, y: number, w: number, h: number, colours: Theme): void {
     const [wide, high] = [Math.max(7, w), Math.max(7, h)];
     const [left, top, inner] = [x + (w - wide) / 2, y + (h - high) / 2, Math.max(1.5, Math.min(wide, high) / 2 - 1.5)];
@@ -55,16 +56,16 @@ function drawNames(context: CanvasRenderingContext2D, grid: Grid, { gutter, high
     });
 }
 
-// At the right: which lines hold a NaN, an infinity or something wrong; the first of each is named.
+// At the right: lines with NaN, infinities or wrong values; the first of each kind has a label.
 function drawSigns(context: CanvasRenderingContext2D, { high }: Shape, width: number, signs: ReadonlyMap<number, string>, colours: Theme): void {
-    const said = new Set<string>();
+    const labelled = new Set<string>();
     let free = 0;
     for (const [line, sign] of signs) {
         const y = (line + 0.5) * high;
         context.fillStyle = sign === "wrong" ? colours.slower : colours.ink;
         context.fillRect(width - rightOf + 2, y - Math.max(1, high / 2 - 1), 4, Math.max(2, high - 2));
-        if (said.has(sign) || y < free) continue;
-        said.add(sign);
+        if (labelled.has(sign) || y < free) continue;
+        labelled.add(sign);
         free = y + 12;
         context.fillText(`◂ ${sign}`, width - rightOf + 7, Math.max(6, y));
     }
@@ -134,16 +135,16 @@ export function HeatMap() {
     const high = Math.max(2, Math.min(16, Math.floor(600 / Math.max(1, lines))));
     const shape = (width: number): Shape => {
         const gutter = Math.min(high >= 10 ? 170 : 90, Math.floor(width / 3));
-        return { gutter, high, each: Math.max(0.1, Math.min(60, (width - gutter - rightOf) / Math.max(1, columns))) };
+        return { gutter, high, each: Math.max(0.1, (width - gutter - rightOf) / Math.max(1, columns)) };
     };
-    const said = ({ line, column }: Place): string[] => {
+    const describe = ({ line, column }: Place): string[] => {
         const one = grid!.lines[line]!;
         return [lineText(grid!, one), ...(column < 0 ? [] : [placeText(grid!.places[column]!, stepWord()), cellText(grid!, grid!.cell(line, column))]), ...(one.verdict ? [`the op: ${one.verdict}`] : [])];
     };
     const take = (place: Place) => {
         const { run, node, marks } = grid!.cell(place.line, Math.max(0, place.column));
         if (marks & 1) select({ op: { run, node } });
-        announce(said(place).join(", "));
+        announce(describe(place).join(", "));
     };
     const rows = () => (grid ? grid.lines.flatMap((line, i) => grid.places.map((place, k) => [line, place, grid.cell(i, k)] as const)).filter(([, , cell]) => cell.marks & 1) : []);
     const title = a ? "Error against what rounding allows" : measure.value === "rms" ? "Root mean square of each output" : "Largest absolute value of each output";
@@ -185,14 +186,14 @@ export function HeatMap() {
                         figure: () => ({ kind: "values", of: a && `${a.index},${current.value}`, value: measure.value, by: grid.by, ...chosen() }),
                         command: a ? `ggscope diff --values --json ${a.directory}` : "ggscope values --json",
                         computed: a
-                            ? "The error of each output, over what the errors of its inputs and its own rounding explain. A cell of several tokens or ops shows the worst of them."
-                            : "Ops in the order of computation, and tokens. A cell of several shows the largest of them; a press leads to that op.",
+                            ? "The error of each output, over what its inputs and rounding explain. A cell of several shows the worst."
+                            : "Ops in the order of computation, and tokens. A cell of several shows the largest of them.",
                         csv: () => ({ columns: names, rows: rows().map(([line, place, cell]) => [line.op, line.name, line.layer, place.token, place.position, ...cells(cell), kindOf(cell)]) }),
                     }}
                 >
                     <Cells
                         label={`${title}: ${lines} lines of ops, ${columns} columns of tokens. Arrow keys move from cell to cell, Enter selects the op.`}
-                        {...{ lines, columns, high, below, shape, said, take }}
+                        {...{ lines, columns, high, below, shape, describe, take }}
                         draw={(context, width, at, drag, colours) => draw(context, grid, shape(width), width, at, drag, colours)}
                         onDrag={(first, last) => (window_.value = tokensOf(grid, first, last, from))}
                     />

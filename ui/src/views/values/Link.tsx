@@ -1,4 +1,4 @@
-// From two recordings that are compared to what their ops computed.
+// A link from two compared recordings to the values of their ops.
 import { batch } from "@preact/signals";
 import { experiments, show, summary, view } from "../../state";
 import { against } from "./state";

@@ -1,4 +1,4 @@
-// What the colours and marks of values mean.
+// The legend of colours and marks.
 import { HeatScale } from "../../shell/HeatScale";
 import { type Grid, kindOf, short } from "./grid";
 import "./values.css";

@@ -1,4 +1,5 @@
-// What is remarkable in values, as rows that lead to ops: of one recording what `ggscope values` says, of two the wrong ops of `ggscope diff --values`.
+// Findings about values as rows that link to ops: of one recording those of `ggscope values`, of
+// two the wrong ops of `ggscope diff --values`.
 import type { Values, ValuesCompared, ValuesOp, ValuesOrigin } from "../../api";
 import { count, plural } from "../../format";
 import { short, two } from "./grid";
@@ -32,7 +33,7 @@ export function findingsOf(values: Values): Found[] {
     ];
 }
 
-// The numbers of a wrong op's rule, as the terminal says them.
+// The numbers behind a wrong op, as in the terminal.
 export function whyText(one: ValuesCompared): string {
     const first = one.first!;
     if (one.rule === "nan" || one.rule === "inf") return `${count(first.not_finite)} elements that are finite in A`;

@@ -1,10 +1,10 @@
-// The server's grid of ops and tokens: what a cell is, how it is said, and which colour it has.
+// The server's grid of ops and tokens: the contents, text and colour of a cell.
 import type { ValuesColumn, ValuesLine, ValuesMap } from "../../api";
 import type { Column, Columns } from "../../columns";
 
 export interface Cell {
     value: number;
-    allowed: number; // of an error: what inputs and rounding explain; Infinity: not known
+    allowed: number; // error that inputs and rounding explain; Infinity: unknown
     run: number;
     node: number;
     marks: number;
@@ -23,7 +23,7 @@ export interface Grid {
 }
 
 export const kindOf = ({ marks, value }: Cell): Kind => (!(marks & 1) ? "none" : marks & 2 ? "nan" : marks & 4 ? "inf" : marks & 8 ? "wrong" : value === 0 ? "zero" : "heat");
-// The part of what is allowed.
+// The ratio of error to allowed error.
 const ratioOf = (cell: Cell) => (cell.allowed > 0 ? cell.value / cell.allowed : cell.value > 0 ? Infinity : 0);
 
 export function gridOf(answer: Columns): Grid {
@@ -47,7 +47,7 @@ export function levelOf({ of, ends: [least, most] }: Grid, cell: Cell): number {
     return value <= least ? 0 : Math.min(1, Math.log(value / least) / Math.log(most / least || 1));
 }
 
-// Three digits, as short as they can be said.
+// Three significant digits, without trailing zeros.
 export const short = (value: number): string => String(Number(value.toPrecision(3)));
 export const two = (value: number): string => String(Number(value.toPrecision(2)));
 
@@ -66,7 +66,7 @@ const range = (first: number | null, last: number | null): string => (first === 
 export const placeText = (at: ValuesColumn, word: string): string => [`${word} ${range(at.token, at.last_token)}`, at.position === null ? "" : `position ${range(at.position, at.last_position)}`].filter((text) => text.trim()).join(", ");
 export const lineText = ({ by }: Grid, line: ValuesLine): string => (by === "layer" && line.layer !== null ? `layer ${line.layer}` : `${line.op} ${line.name}`);
 
-// The tokens of columns `from` to `to`, both included, counted from the first that is shown.
+// The tokens of columns `from` to `to`, inclusive, relative to the first shown one.
 export function tokensOf({ places }: Grid, from: number, to: number, first: number): [number, number] {
     const before = (column: number) => places.slice(0, column).reduce((sum, place) => sum + place.tokens, first);
     return [before(from), before(to + 1)];

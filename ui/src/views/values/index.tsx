@@ -1,10 +1,11 @@
-// View 9: what ops computed. Of one recording ranges, NaN and what else is remarkable; of two the error, and which op is the first to be wrong.
+// View 9: computed values. Of one recording ranges, NaN and findings; of two the errors, and the
+// first wrong op.
 import type { Values, ValuesDiff } from "../../api";
 import { useApplied } from "../../applied";
 import { useAsk } from "../../ask";
 import { count, plural } from "../../format";
 import { Chart } from "../../shell/Chart";
-import { quoted } from "../../shell/Computed";
+import { quoted, recordedCommand } from "../../shell/Computed";
 import { Picture } from "../../shell/Picture";
 import { asked, current, experiment, here, select, selection, summary } from "../../state";
 import { Table } from "../statistics/Table";
@@ -39,12 +40,12 @@ function NotRecorded() {
         <div class="storage values-none">
             <h2>Values: not recorded</h2>
             <p>This recording does not hold what the ops computed. Record it again with --values:</p>
-            <pre class="command">{`ggscope record --values -o ${quoted(to)} -- ${(summary.value?.command ?? ["PROGRAM"]).map(quoted).join(" ")}`}</pre>
+            <pre class="command">{`ggscope record --values -o ${quoted(to)} -- ${recordedCommand()}`}</pre>
         </div>
     );
 }
 
-// Which recording is trusted, if any.
+// Chooses the trusted recording, or none.
 function Against() {
     const all = others();
     if (all.length === 0) return null;
@@ -110,12 +111,12 @@ function One() {
             )}
             <HeatMap />
             {data && <FoundTable caption="Remarkable" file="values-findings" rows={findingsOf(data)} empty="Nothing: no NaN, no infinity, nothing near the limit of F16, nothing constant." />}
-            {data && data.by_layer.length > 1 && <Layers layers={data.by_layer} />}
+            {data && data.by_layer.length > 1 && <Layers layers={data.by_layer.filter((one) => one.model === 1)} />}
         </>
     );
 }
 
-// Powers of ten as heights, so that a chart has a log scale.
+// Powers of ten as heights: a chart with a log scale.
 function Layers({ layers }: { layers: Values["by_layer"] }) {
     const largest = (one: (typeof layers)[number]) => Math.max(one.max, -one.min);
     const lowest = Math.floor(Math.log10(Math.min(...layers.flatMap((one) => [one.rms, largest(one)]).filter((value) => value > 0)) || 1));
@@ -129,7 +130,7 @@ function Layers({ layers }: { layers: Values["by_layer"] }) {
             file="values-layers"
             figure={() => ({ kind: "value-ranges", ...chosen() })}
             command="ggscope values --json"
-            computed="The rms of each layer's last op that has a name, and the largest absolute value of all its ops, on a log scale."
+            computed="The rms of each layer's last named op, and the largest absolute value of all its ops, on a log scale."
             csv={() => ({ columns: ["layer", "ops", "min", "max", "largest_in", "output", "rms"], rows: layers.map((one) => [one.layer, one.ops, one.min, one.max, one.largest_in, one.output, one.rms]) })}
         >
             <Chart
