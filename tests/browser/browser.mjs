@@ -5,6 +5,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { afterEach } from "node:test";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -148,12 +149,33 @@ export async function open(address, { viewport = { width: 1400, height: 900 }, d
         if (!request.url().startsWith("data:") && !request.url().startsWith("blob:") && new URL(request.url()).origin !== origin)
             page.problems.push(`request to ${request.url()}`);
     });
-    if (isUsed) {
-        await page.evaluate((url) => history.replaceState(null, "", url), address + (fragment ? `#${fragment}` : ""));
-        await page.reload();
-    } else await page.goto(address + (fragment ? `#${fragment}` : ""));
+    const whole = address + (fragment ? `#${fragment}` : "");
+    if (isUsed) await reopen(page, whole);
+    else await page.goto(whole);
     return page;
 }
+
+// Reloads the page at another fragment. The page itself does it: page.goto() returns at any change
+// of the address, and the page makes some; page.reload() then loads what the browser's process
+// takes for the address.
+export async function reopen(page, address) {
+    const loaded = page.waitForEvent("load");
+    await page.evaluate((url) => {
+        history.replaceState(null, "", url);
+        setTimeout(() => location.reload());
+    }, address);
+    await loaded;
+}
+
+// What a failed test's pages show.
+afterEach(async (test) => {
+    if (test.passed !== false) return;
+    const used = browser?.contexts().flatMap((context) => context.pages()).filter((page) => ![...idle.values()].flat().includes(page)) ?? [];
+    for (const page of used) {
+        const text = await page.evaluate(() => document.body.innerText).catch((error) => error.message);
+        test.diagnostic(`${page.url()} ${JSON.stringify(page.problems ?? [])} ${JSON.stringify(text.slice(0, 2000))}`);
+    }
+});
 
 // The end of a test's page, which must not have complained; { close: true } where it cannot be as
 // if it were new.

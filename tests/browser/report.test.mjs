@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { becomes, cleanUp, finish, ggscope, json, model, open, output, recorded, run, scratch, show, skip, stats } from "./browser.mjs";
+import { becomes, cleanUp, finish, ggscope, json, model, open, output, recorded, reopen, run, scratch, show, skip, stats } from "./browser.mjs";
 
 after(cleanUp);
 
@@ -77,11 +77,9 @@ test("filters, selections and any token's graph, as on the server", { skip }, as
         await at.locator(`[data-total="${json("log", "--source", source, directory).ops.length}"]`).waitFor();
     }
     await filter(at, "source").selectOption("");
-    await at.goto(`${report().url}#view=statistics&tokens=2..3`);
-    await at.reload();
+    await reopen(at, `${report().url}#view=statistics&tokens=2..3`);
     await at.locator("[data-tile=ops]", { hasText: stats(directory, "--token", "2..3").ops.toLocaleString("en") }).waitFor();
-    await at.goto(`${report().url}#view=graph&tokens=3..3`);
-    await at.reload();
+    await reopen(at, `${report().url}#view=graph&tokens=3..3`);
     await at.locator(".block-name", { hasText: "layer 4" }).waitFor();
     await finish(at);
 });
