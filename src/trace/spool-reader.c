@@ -136,15 +136,14 @@ static void close_segment(struct ggs_spool_stream * stream) {
 
 enum opened {
     NO_SEGMENT,
-    BLANK_SEGMENT, // no header: its writer died, skipped it or is not there yet
+    BLANK_SEGMENT, // no magic: its writer died, skipped it or is not there yet
     EMPTY_SEGMENT, // without a record
     SEGMENT
 };
 
 // Maps the next file of the stream.
 static enum opened open_file(struct ggs_spool_stream * stream) {
-    static const struct ggs_spool_header blank;
-    const struct ggs_spool_segment *     segment = &stream->segments[stream->next];
+    const struct ggs_spool_segment * segment = &stream->segments[stream->next];
     uint32_t expected = stream->next == 0 ? stream->base : stream->segments[stream->next - 1].sequence + 1, type = 0;
     struct ggs_spool_header header;
     stream->next++;
@@ -162,10 +161,11 @@ static enum opened open_file(struct ggs_spool_stream * stream) {
         return NO_SEGMENT;
     }
     if (stream->mapping.size < sizeof(header)) return NO_SEGMENT;
+    // The writer stores the magic last: the rest is complete if it is there.
+    if (__atomic_load_n((const uint64_t *) stream->mapping.data, __ATOMIC_ACQUIRE) == 0) return BLANK_SEGMENT;
     memcpy(&header, stream->mapping.data, sizeof(header));
     if (memcmp(header.magic, GGS_SPOOL_MAGIC, sizeof(header.magic)) != 0 || header.version != GGS_SPOOL_VERSION ||
         header.lane != segment->lane || header.size < sizeof(header)) {
-        if (memcmp(&header, &blank, sizeof(header)) == 0) return BLANK_SEGMENT;
         stream->damaged++;
         return NO_SEGMENT;
     }

@@ -74,16 +74,24 @@ static void test_cut_off_copies_fail(void ** state) {
 static void test_losses(void ** state) {
     (void) state;
     static const struct {
-        uint64_t              reason;
+        uint64_t              reason, other;
         enum ggs_check_status status;
+        const char *          text;
     } cases[] = {
-        {GGS_LOSS_SPACE, GGS_CHECK_FAIL}, {GGS_LOSS_RING, GGS_CHECK_INTERRUPTED}, {GGS_LOSS_FAULTS, GGS_CHECK_OK}};
-    for (unsigned i = 0; i < 3; i++) {
+        {GGS_LOSS_SPACE, 0, GGS_CHECK_FAIL, "1 record lost (1 without room)"},
+        {GGS_LOSS_RING, 0, GGS_CHECK_INTERRUPTED, "1 record was overwritten by newer ones, as asked for"},
+        {GGS_LOSS_FAULTS, 0, GGS_CHECK_OK, "0 records lost"},
+        {GGS_LOSS_DAMAGED, GGS_LOSS_RING, GGS_CHECK_FAIL, "5 records lost (4 overwritten by newer ones, 1 damaged)"},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct recording  r;
         struct ggs_checks c;
         good_recording(&r);
-        recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = cases[i].reason, .count = 5});
+        recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = cases[i].reason, .count = 1});
+        if (cases[i].other != 0)
+            recording_row(&r, GGS_TABLE_LOSSES, &(struct ggs_loss){.reason = cases[i].other, .count = 4});
         run_checks(&r, &c);
+        assert_string_equal(result(&c, "no losses")->text, cases[i].text);
         assert_int_equal(result(&c, "no losses")->status, cases[i].status);
         assert_int_equal(c.failed, cases[i].status == GGS_CHECK_FAIL); // what a ring overwrote was asked for
         end(&r, &c);

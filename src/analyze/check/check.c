@@ -158,23 +158,47 @@ static void check_coverage(struct context * c) {
                        s.no_results, s.runs);
 }
 
-static void check_losses(struct context * c) {
-    uint64_t         lost = 0, ring = 0;
-    struct ggs_error error  = {0};
-    int              status = ggs_trace_lost(c->trace, 0, &lost, &error);
-    if (status == 0) status = ggs_trace_lost(c->trace, GGS_LOSS_RING, &ring, &error);
-    c->cut |= lost > 0;
-    if (status < 0) {
-        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "%s", error.text);
-    } else if (ring > 0 && lost == ring) {
-        ggs_checks_add(c->checks, "no losses", GGS_CHECK_INTERRUPTED,
-                       "%" PRIu64 " records were overwritten by newer ones, as asked for", ring);
-    } else if (lost == 0 && ggs_trace_missing(c->trace) != NULL) {
-        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "unknown: the trace is incomplete");
-    } else {
-        ggs_checks_add(c->checks, "no losses", lost == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%" PRIu64 " records lost",
-                       lost - ring);
+// What was lost, by reason: "3 records lost (2 without room, 1 damaged)".
+static void write_losses(char * text, size_t size, const uint64_t * lost) {
+    static const char * const reasons[GGS_LOSS_COUNT] = {
+        [GGS_LOSS_SPACE]     = "without room",
+        [GGS_LOSS_SLOTS]     = "of more graph runs or threads at once than lanes",
+        [GGS_LOSS_UNMATCHED] = "of unknown graph runs",
+        [GGS_LOSS_RING]      = "overwritten by newer ones",
+        [GGS_LOSS_DAMAGED]   = "damaged",
+    };
+    uint64_t all = 0;
+    for (unsigned reason = 0; reason < GGS_LOSS_COUNT; reason++)
+        if (!ggs_loss_is_of_machine(reason)) all += lost[reason];
+    int n = snprintf(text, size, "%" PRIu64 " record%s lost", all, all == 1 ? "" : "s");
+    for (unsigned reason = 1, first = 1; reason < GGS_LOSS_COUNT; reason++) {
+        if (lost[reason] == 0 || reasons[reason] == NULL || (size_t) n >= size) continue;
+        n += snprintf(text + n, size - (size_t) n, "%s%" PRIu64 " %s", first ? " (" : ", ", lost[reason],
+                      reasons[reason]);
+        first = 0;
     }
+    if (strchr(text, '(') != NULL && (size_t) n < size) snprintf(text + n, size - (size_t) n, ")");
+}
+
+static void check_losses(struct context * c) {
+    uint64_t         all = 0, lost[GGS_LOSS_COUNT] = {0};
+    struct ggs_error error  = {0};
+    int              status = ggs_trace_lost(c->trace, 0, &all, &error);
+    for (unsigned reason = 1; status == 0 && reason < GGS_LOSS_COUNT; reason++)
+        status = ggs_trace_lost(c->trace, reason, &lost[reason], &error);
+    c->cut |= all > 0;
+    char text[256];
+    write_losses(text, sizeof(text), lost);
+    if (status < 0)
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "%s", error.text);
+    else if (all > 0 && all == lost[GGS_LOSS_RING])
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_INTERRUPTED,
+                       "%" PRIu64 " record%s overwritten by newer ones, as asked for", all,
+                       all == 1 ? " was" : "s were");
+    else if (all == 0 && ggs_trace_missing(c->trace) != NULL)
+        ggs_checks_add(c->checks, "no losses", GGS_CHECK_FAIL, "unknown: the trace is incomplete");
+    else
+        ggs_checks_add(c->checks, "no losses", all == 0 ? GGS_CHECK_OK : GGS_CHECK_FAIL, "%s", text);
 }
 
 // ---- times ----
