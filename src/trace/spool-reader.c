@@ -276,6 +276,13 @@ static const size_t fixed_parts[] = {
 };
 _Static_assert(sizeof(fixed_parts) / sizeof(fixed_parts[0]) == GGS_JOURNAL_COUNT, "every type has its struct");
 
+// The machine's stream is a growing file: its end may lie inside a record.
+static bool is_in_progress(const struct ggs_spool_stream * stream, const struct ggs_journal_record * record) {
+    enum { MOST = 65536 };
+    return stream->lane == GGS_SPOOL_MACHINE && record->bytes >= sizeof(*record) && record->bytes % 8 == 0 &&
+           record->bytes <= MOST;
+}
+
 // Returns the next record of any type, header included, or NULL.
 static const struct ggs_journal_record * next_record(struct ggs_spool_stream * stream) {
     for (;;) {
@@ -287,7 +294,7 @@ static const struct ggs_journal_record * next_record(struct ggs_spool_stream * s
                     stream->position += record->bytes;
                     return record;
                 }
-                stream->damaged++;
+                stream->damaged += !is_in_progress(stream, record);
                 stream->end = stream->position;
             }
         }

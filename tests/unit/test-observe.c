@@ -1,5 +1,6 @@
 // What the machine did: from the kernel's events to records in order, and from those to the ops and
 // files of a trace.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +54,43 @@ static void * records(uint32_t type, size_t bytes, size_t * n) {
     }
     ggs_spool_release(&spool);
     return list;
+}
+
+// ---- the stream ----
+
+// The file grows while it is read: whatever part of the last record is there, it is not damage. A
+// record that cannot be one is.
+static void test_a_record_in_progress(void ** state) {
+    (void) state;
+    struct ggs_journal_fault fault = {.begin_ns = 5, .end_ns = 6, .pid = 7};
+    struct ggs_record        record;
+    struct ggs_spool         spool;
+    char *                   path = scratch_path(f.directory, "machine-0000.seg");
+    fixture_process(&f);
+    for (unsigned i = 0; i < 2; i++) ggs_machine_spool_append(&machine, GGS_JOURNAL_FAULT, i, &fault, sizeof(fault));
+    ggs_machine_spool_close(&machine, NULL);
+    off_t whole = sizeof(struct ggs_journal_record) + sizeof(fault), first = sizeof(struct ggs_spool_header) + whole;
+    for (off_t there = whole - 1; there >= 0; there--) {
+        assert_int_equal(truncate(path, first + there), 0);
+        assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
+        assert_true(ggs_spool_stream_record(&spool.machine, &record));
+        assert_false(ggs_spool_stream_record(&spool.machine, &record));
+        assert_int_equal(spool.machine.damaged, 0);
+        ggs_spool_release(&spool);
+    }
+    static const uint32_t wrong[] = {8, 20, UINT32_MAX - 7};
+    for (unsigned i = 0; i < 3; i++) {
+        struct ggs_journal_record damaged = {.type = GGS_JOURNAL_FAULT, .bytes = wrong[i]};
+        int                       fd      = open(path, O_WRONLY);
+        assert_int_equal(pwrite(fd, &damaged, sizeof(damaged), first), sizeof(damaged));
+        close(fd);
+        assert_int_equal(ggs_spool_open(&spool, f.directory, NULL), 0);
+        assert_true(ggs_spool_stream_record(&spool.machine, &record));
+        assert_false(ggs_spool_stream_record(&spool.machine, &record));
+        assert_int_equal(spool.machine.damaged, 1);
+        ggs_spool_release(&spool);
+    }
+    free(path);
 }
 
 // ---- pairing ----
@@ -581,6 +619,7 @@ static void test_damage_is_counted(void ** state) {
 int main(int argc, char ** argv) {
     if (argc == 2 && strcmp(argv[1], "touch") == 0) return touch();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_record_in_progress, setup, teardown),
         cmocka_unit_test_setup_teardown(test_faults_are_paired_and_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_switches_are_paired, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_are_paired, setup, teardown),
