@@ -24,6 +24,7 @@ static void emit_change(enum ggs_memory_change_kind kind, const void * object, i
                                         .to       = to,
                                         .delta    = delta};
     struct ggs_piece          piece  = {&change, sizeof(change)};
+    if (ggs_existing_hold(&change)) return;
     ggs_journal_append(GGS_JOURNAL_MEMORY, &piece, 1);
 }
 

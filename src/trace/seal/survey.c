@@ -9,12 +9,13 @@
 enum { PROBE_TOKENS = 2, WARM_DECODES = 32, WARM_LIVES = 8 };
 
 // A context since its memory was last cleared, or since it was made. A single decode with at most
-// one output, followed by clearing the memory and more decodes, is a warm-up if only warm-ups came
-// before it. Unless it is the context's first decode it must be as short as a probe: servers try
-// out a context's abilities, and programs that score text clear the memory between pieces. A
-// program with many such decodes and no others does not warm up. A benchmark warms up with a whole
-// prompt, in pieces, and one token more: the first decodes of a context of which nothing is ever
-// read.
+// one output that is not read, followed by clearing the memory and more decodes, is a warm-up if
+// only warm-ups came before it. Unless it is the context's first decode it must be as short as a
+// probe: servers try out a context's abilities, and programs that score text clear the memory
+// between pieces. A program with many such decodes and no others does not warm up. A benchmark
+// warms up with a whole prompt, in pieces, and one token more: the first decodes of a context of
+// which nothing is ever read. It clears the memory when it has made the context, and ahead of each
+// repetition: without a warm-up, twice ahead of the first decode.
 struct ggs_life {
     uint64_t context, memory;
     uint64_t newest;                // decode
@@ -24,7 +25,9 @@ struct ggs_life {
     uint64_t tokens, outputs;
     uint64_t fed_back; // decodes of one token after others
     bool     cleared;
+    bool     taken; // outputs or embeddings were read
     bool     first; // only warm-ups came before
+    uint64_t empty; // clearings of the new context, ahead of its first decode
     bool     over;  // something else was computed
     // Since the context was made:
     uint64_t              warm[WARM_DECODES + WARM_LIVES]; // decodes that count as warm-ups
@@ -78,7 +81,7 @@ static bool mark(struct ggs_map * map, uint64_t decode, bool on) {
 }
 
 static bool may_warm_up(const struct ggs_life * life) {
-    if (life->over || life->decodes == 0) return false;
+    if (life->over || life->decodes == 0 || life->empty > 1 || life->taken) return false;
     if (life->decodes > 1) return life->first && !life->used && life->fed_back <= 1 && life->outputs <= life->decodes;
     return life->outputs <= 1 && (life->first || life->tokens <= PROBE_TOKENS);
 }
@@ -193,7 +196,7 @@ static void add_output_read(struct ggs_survey * survey, uint64_t context, int64_
     if (life == NULL) return;
     const struct ggs_seal_batch * batch   = &life->batch;
     uint64_t                      outputs = 0, k = 0;
-    life->read = life->used = true;
+    life->read = life->used = life->taken = true;
     for (uint64_t i = 0; i < batch->n; i++) outputs += batch->output[i] != 0;
     for (uint64_t i = 0; i < batch->n; i++) {
         if (batch->output[i] == 0) continue;
@@ -210,6 +213,7 @@ static bool add_change(struct ggs_survey * survey, uint64_t object, struct ggs_m
         struct ggs_life * life = &survey->lives[i];
         if (life->memory != object && life->context != object) continue;
         if (all && life->decodes > 0) life->cleared = true;
+        if (all && life->newest == 0) life->empty++;
         change.context = life->context;
         return ggs_sequences_change(&survey->sequences, &change);
     }
@@ -238,7 +242,7 @@ static bool add_context(struct ggs_survey * survey, uint64_t context, uint64_t m
 static bool add_embeddings(struct ggs_survey * survey, uint64_t context) {
     struct ggs_life * life = find_life(survey, context);
     if (life == NULL || life->newest == 0) return true;
-    life->used = true;
+    life->used = life->taken = true;
     return mark(&survey->embeddings, life->newest, true);
 }
 
