@@ -88,9 +88,7 @@ static void emit_context(void * context, const void * caller) {
 void ggs_existing_context(void * context, const void * caller) {
     if (!ggs_capture.attached || is_emitted(context)) return;
     pthread_mutex_lock(&lock);
-    if (!is_emitted(context)) {
-        emit_context(context, caller);
-    }
+    if (!is_emitted(context)) emit_context(context, caller);
     pthread_mutex_unlock(&lock);
 }
 

@@ -81,12 +81,13 @@ static void run_unused(struct server * server) {
 
 // Reads no output: a benchmark. Warms up first, with a prompt in pieces and one token.
 static void run_benchmark(struct server * server) {
-    static const int pieces[] = {16, 8, 1};
-    for (int i = 0, position = 0; i < 3; position += pieces[i++]) {
-        add_tokens(server, 0, position, pieces[i], true);
+    enum { COUNT = 40, EACH = 4 };
+    for (int i = 0; i <= COUNT; i++) {
+        int n = i < COUNT ? EACH : 1;
+        add_tokens(server, 0, i * EACH, n, true);
         decode_reading_nothing(server);
-        struct request * warmup = new_request(server->number, 0, position);
-        warmup->kind = "warmup", warmup->prompt = pieces[i];
+        struct request * warmup = new_request(server->number, 0, i * EACH);
+        warmup->kind = "warmup", warmup->prompt = n;
     }
     for (int n = 1; n <= 3; n++) {
         int prompt = n == 3 ? 0 : 8;
@@ -116,6 +117,20 @@ static void run_benchmark_cold(struct server * server) {
         }
         struct request * request = new_request(server->number, 0, 0);
         request->kind = "prompt", request->prompt = 32;
+    }
+}
+
+// One that warms up, and repeats a single token more often than a server has probes.
+static void run_benchmark_short(struct server * server) {
+    for (int round = -1; round < 10; round++) {
+        llama_memory_clear(server->memory, false);
+        add_tokens(server, 0, 0, 1, true);
+        decode_reading_nothing(server);
+        struct request * request = new_request(server->number, 0, 0);
+        if (round < 0)
+            request->kind = "warmup", request->prompt = 1;
+        else
+            request->generated = request->decoded = request->unused = 1;
     }
 }
 
@@ -189,6 +204,7 @@ const struct pattern output_patterns[] = {
     {.name = "one-by-one", .run = run_one_by_one},
     {.name = "unused", .run = run_unused},
     {.name = "benchmark", .run = run_benchmark},
+    {.name = "benchmark-short", .run = run_benchmark_short},
     {.name = "benchmark-cold", .run = run_benchmark_cold},
     {.name = "at-once", .run = run_at_once},
     {.name = "samples", .run = run_samples},
