@@ -22,15 +22,20 @@
 #include "preload/resolve.h"
 #include "trace/spool.h"
 
-enum { CONTEXTS_MOST = 64, FILES_MOST = 64 };
+enum { CONTEXTS_MOST = 64, HELD_MOST = 256, FILES_MOST = 64 };
 
-static pthread_mutex_t       lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(const void *) contexts[CONTEXTS_MOST]; // contexts that are in the journal
-static void *                last_model;
-static _Atomic bool          files_written;
+static pthread_mutex_t           lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const void *)     contexts[CONTEXTS_MOST]; // contexts that are in the journal
+static const void *              memories[CONTEXTS_MOST]; // theirs
+static void *                    last_model;
+static struct ggs_journal_memory held[HELD_MOST]; // changes of memories whose context has not been used
+static unsigned                  n_held;
+static _Atomic bool              files_written;
 
 void ggs_existing_begin(void) {
     memset(contexts, 0, sizeof(contexts));
+    memset(memories, 0, sizeof(memories));
+    n_held        = 0;
     last_model    = NULL;
     files_written = false;
 }
@@ -46,38 +51,71 @@ static bool is_emitted(const void * context) {
     return true;
 }
 
+// The caller holds the lock.
+static void remember(const void * context, const void * memory) {
+    for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
+        if (contexts[i] != NULL) continue;
+        memories[i] = memory;
+        atomic_store_explicit(&contexts[i], context, memory_order_relaxed);
+        return;
+    }
+}
+
+static void emit_held(const void * context, const void * memory) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n_held; i++) {
+        const void *     object = (const void *) held[i].object;
+        struct ggs_piece piece  = {&held[i], sizeof(held[i])};
+        if (object == context || object == memory)
+            ggs_journal_append(GGS_JOURNAL_MEMORY, &piece, 1);
+        else
+            held[kept++] = held[i];
+    }
+    n_held = kept;
+}
+
+// The caller holds the lock.
 static void emit_context(void * context, const void * caller) {
     void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", caller);
     void * (*get_model)(void *)  = (void * (*) (void *) ) ggs_resolve_name("llama_get_model", caller);
     void * memory                = get_memory == NULL ? context : get_memory(context);
     last_model                   = get_model == NULL ? NULL : get_model(context);
     ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) last_model, (uint64_t) memory, 1, NULL);
-}
-
-// The caller holds the lock.
-static void remember(const void * context) {
-    for (unsigned i = 0; i < CONTEXTS_MOST; i++) {
-        if (contexts[i] != NULL) continue;
-        contexts[i] = context;
-        return;
-    }
+    emit_held(context, memory);
+    remember(context, memory);
 }
 
 void ggs_existing_context(void * context, const void * caller) {
     if (!ggs_capture.attached || is_emitted(context)) return;
     pthread_mutex_lock(&lock);
-    if (!is_emitted(context)) {
-        emit_context(context, caller);
-        remember(context);
-    }
+    if (!is_emitted(context)) emit_context(context, caller);
     pthread_mutex_unlock(&lock);
 }
 
-void ggs_existing_skip(const void * context) {
+void ggs_existing_skip(const void * context, const void * memory) {
     if (!ggs_capture.attached || is_emitted(context)) return;
     pthread_mutex_lock(&lock);
-    if (!is_emitted(context)) remember(context);
+    if (!is_emitted(context)) remember(context, memory);
     pthread_mutex_unlock(&lock);
+}
+
+static bool is_known(const void * object) {
+    for (unsigned i = 0; i < CONTEXTS_MOST && contexts[i] != NULL; i++)
+        if (contexts[i] == object || memories[i] == object) return true;
+    return contexts[CONTEXTS_MOST - 1] != NULL;
+}
+
+bool ggs_existing_hold(const struct ggs_journal_memory * change) {
+    bool holds = false;
+    if (!ggs_capture.attached) return false;
+    pthread_mutex_lock(&lock);
+    if (!is_known((const void *) change->object)) {
+        if (n_held == HELD_MOST) memmove(held, held + 1, --n_held * sizeof(*held)); // newer ones decide
+        held[n_held++] = *change;
+        holds          = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return holds;
 }
 
 // ---- model files ----

@@ -122,7 +122,7 @@ EXPORT void * llama_init_from_model(void * model, union abi_by_value params) {
         void * (*get_memory)(void *) = (void * (*) (void *) ) ggs_resolve_name("llama_get_memory", CALLER);
         void * memory                = get_memory == NULL ? context : get_memory(context);
         ggs_journal_numbers(GGS_JOURNAL_CONTEXT, (uint64_t) context, (uint64_t) model, (uint64_t) memory, 0, NULL);
-        ggs_existing_skip(context);
+        ggs_existing_skip(context, memory);
     }
     return context;
 }

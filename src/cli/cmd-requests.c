@@ -144,13 +144,19 @@ static void print_context(const struct ggs_request_context * c) {
         printf("            %" PRIu64 " of them began before the recording: prompt, cached tokens, time to the first\n"
                "            output and cells are not seen\n",
                c->begun_before);
+    else if (c->cells_peak < 0)
+        puts("            cells of its memory are not seen: parts of the program's run were not recorded");
     else
-        printf("            at most %" PRId64 " cells of its memory at once, of %" PRIu64 " sequence%s\n",
+        printf("            at most %" PRId64 " cells of its memory at once, of %" PRId64 " sequence%s\n",
                c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s");
-    printf("            changes: %" PRIu64 " remove (%" PRIu64 " cells), %" PRIu64 " copy (%" PRIu64 "), %" PRIu64
-           " move (%" PRIu64 "), %" PRIu64 " clear (%" PRIu64 ")\n",
-           c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
-           c->cleared_cells);
+    if (c->cells_peak < 0)
+        printf("            changes: %" PRIu64 " remove, %" PRIu64 " copy, %" PRIu64 " move, %" PRIu64 " clear\n",
+               c->removed, c->copied, c->moved, c->cleared);
+    else
+        printf("            changes: %" PRIu64 " remove (%" PRId64 " cells), %" PRIu64 " copy (%" PRId64 "), %" PRIu64
+               " move (%" PRId64 "), %" PRIu64 " clear (%" PRId64 ")\n",
+               c->removed, c->removed_cells, c->copied, c->copied_cells, c->moved, c->moved_cells, c->cleared,
+               c->cleared_cells);
     if (!c->changes_seen)
         puts("            some changes of its sequences were not seen; they are derived from positions");
 }

@@ -132,6 +132,13 @@ static bool is_sampled(const struct ggs_sequence_context * context, const struct
     return q->output && (q->read != GGS_READ_NEVER || context->never_read);
 }
 
+// True if a request begins behind cells that were not recorded.
+static bool begins_behind(const struct ggs_sequence * q, const struct ggs_sequence_batch * batch) {
+    // Rejected drafts were removed, and others follow.
+    bool drafts = !q->fresh && !batch->embeddings && q->tokens > 1 && q->outputs == q->tokens;
+    return q->end >= 0 ? q->end == q->first && !drafts : q->fresh;
+}
+
 static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
                                   const struct ggs_sequence_batch * batch, bool gaps) {
     struct part_rules prompt = {true, GGS_PHASE_PROMPT};
@@ -140,11 +147,14 @@ static struct part_rules rules_of(const struct ggs_sequence_context * context, c
         (q->request == 0 || q->first == 0))
         return (struct part_rules){true, GGS_PHASE_GENERATE};
     if (q->encoded) return (struct part_rules){false, GGS_PHASE_PROMPT};
-    if (q->first == 0 || q->fresh) return prompt;
+    if (q->first == 0) return prompt;
     int64_t last    = ggs_cells_last(q);
     bool    follows = q->first == last + 1 && !q->cut, all = q->outputs == q->tokens;
-    if (gaps && !follows && !q->cut && !q->forked && q->tokens == 1 && q->last_output && q->first > last)
-        return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
+    bool    behind = gaps && !q->forked && q->first > last + 1, another = q->fresh || q->cut || q->end >= 0;
+    if (behind ? begins_behind(q, batch) : q->fresh) return prompt;
+    if (behind && q->tokens == 1 && q->last_output)
+        return (struct part_rules){q->request == 0 || another, GGS_PHASE_GENERATE};
+    if (behind && another) return prompt;
     if (follows && is_sampled(context, q) && (q->request != 0 || q->forked)) {
         if (q->tokens == 1) return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
         if (all && !(q->scored && !q->generates)) return (struct part_rules){q->request == 0, GGS_PHASE_VERIFY};
@@ -226,12 +236,13 @@ static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {
     return ggs_cells_remove(q, q->first, q->last + 1) && ggs_cells_insert(q, cells);
 }
 
-static void begin_request(struct ggs_sequences * s, struct ggs_sequence * q, struct ggs_sequence_part * part,
-                          bool encode) {
-    bool forked = q->forked, output = q->output;
-    bool behind        = s->gaps && !encode && q->first > ggs_cells_last(q) + 1;
-    part->begun_before = behind && !q->fresh;
+static bool begin_request(struct ggs_sequences * s, struct ggs_sequence * q, struct ggs_sequence_part * part,
+                          const struct ggs_sequence_batch * batch) {
+    bool    forked = q->forked, output = q->output;
+    bool    behind     = s->gaps && !batch->encode && q->first > ggs_cells_last(q) + 1;
     uint8_t read       = q->read;
+    part->sample       = forked && output && !part->draft && part->phase != GGS_PHASE_PROMPT;
+    part->begun_before = behind && !begins_behind(q, batch);
     ggs_sequence_end(s, q);
     q->forked  = forked;
     q->output  = output;
@@ -240,7 +251,13 @@ static void begin_request(struct ggs_sequences * s, struct ggs_sequence * q, str
     q->request             = ++s->requests;
     part->begins           = true;
     part->again            = q->requests++ > 0;
-    part->cached           = q->first > 0 && !encode ? (uint64_t) q->first : 0;
+    // What is cached lies in cells that were not recorded.
+    int64_t last = ggs_cells_last(q);
+    if (behind && !part->begun_before &&
+        !ggs_cells_insert(q, (struct ggs_cells){last + 1, q->first, ++s->lives, last + 1}))
+        return false;
+    part->cached = q->first > 0 && !batch->encode ? (uint64_t) q->first : 0;
+    return true;
 }
 
 static struct part_rules find_rules(struct ggs_sequences * s, struct ggs_sequence_context * context,
@@ -263,6 +280,7 @@ static void move_on(struct ggs_sequence_context * context, struct ggs_sequence *
     if (maybe) q->maybe = verify_of(context, q, batch, q->request, -1);
     q->phase = rules.phase, q->began = rules.begins, q->newest = q->first;
     q->cut = q->forked = q->fresh = false;
+    q->end                        = -1;
     q->encoded                    = batch->encode;
     q->output                     = drafts || (q->last_output && !batch->encode);
     q->read                       = drafts ? GGS_READ_NOT_KNOWN : q->last_read;
@@ -316,9 +334,9 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     struct part_rules rules   = find_rules(s, context, q, batch, target, repeated);
     bool              sampled = is_sampled(context, q);
     if (rules.phase == GGS_PHASE_VERIFY && !part.draft) find_draft(s, context, q, batch);
-    if (rules.begins) begin_request(s, q, &part, batch->encode);
+    part.phase = rules.phase;
+    if (rules.begins && !begin_request(s, q, &part, batch)) return false;
     part.request   = q->request;
-    part.phase     = rules.phase;
     part.generated = context->no_memory ? 0 : sampled_from(context, q, batch, &part, repeated);
     count_tokens(context, q, &part, sampled);
     if (part.unseen) context->unseen = true;
@@ -359,14 +377,25 @@ bool ggs_sequences_batch(struct ggs_sequences * s, uint64_t number, const struct
     context->recent[context->batches++ % GGS_RECENT_BATCHES] = hash;
     context->phase                                           = *phase;
     context->newest                                          = s->marks;
+    context->decode                                          = batch->decode;
     return true;
+}
+
+// Copies of a sequence have its output too.
+static void read_newest(struct ggs_sequence_context * context, struct ggs_sequence * q) {
+    q->read = GGS_READ_BY_PROGRAM;
+    for (size_t i = 0; i < context->n_sequences; i++) {
+        struct ggs_sequence * other = &context->sequences[i];
+        if (other->forked && other->origin == q->number && other->computed == context->decode)
+            other->read = GGS_READ_BY_PROGRAM;
+    }
 }
 
 void ggs_sequences_read(struct ggs_sequences * s, uint64_t number, int64_t sequence, int64_t position) {
     uint64_t              index = ggs_map_get(&s->numbers, ggs_map_key_number(number));
     struct ggs_sequence * q     = index == 0 ? NULL : ggs_sequence_find(s->contexts[index - 1], sequence);
     if (q == NULL || q->mark != s->contexts[index - 1]->newest) return;
-    if (position == q->last) q->read = GGS_READ_BY_PROGRAM;
+    if (position == q->last) read_newest(s->contexts[index - 1], q);
     struct ggs_verify * waiting[] = {&q->verify, &q->maybe};
     for (unsigned i = 0; i < 2; i++)
         waiting[i]->reads += waiting[i]->tokens > 0 && position - waiting[i]->first == (int64_t) waiting[i]->reads;

@@ -58,6 +58,7 @@ struct ggs_sequence * ggs_sequence_get(struct ggs_sequence_context * context, in
     struct ggs_sequence * sequence = &context->sequences[context->n_sequences++];
     memset(sequence, 0, sizeof(*sequence));
     sequence->number = number;
+    sequence->end    = -1;
     for (unsigned i = 0; i < GGS_RECENT_TOKENS; i++) sequence->recent[i].position = -1;
     *index = context->n_sequences;
     return sequence;
@@ -138,6 +139,7 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * 
                         int64_t from, int64_t to) {
     int64_t last = ggs_cells_last(q);
     bool    end  = to > last;
+    if (to == INT64_MAX) q->end = from;
     if (end && checked_drafts(&q->maybe, from, last) && !ggs_sequence_is_verify(s, q)) return false;
     if (q->verify.tokens > 0 && end && (from >= q->verify.first || q->verify.branches >= 0)) {
         int64_t kept = from > q->verify.first ? from - q->verify.first : 0;
@@ -175,6 +177,7 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
     struct ggs_sequence * source = ggs_sequence_find(context, from_number);
     if (source == NULL || target == NULL || source == target) return true;
     bool had     = target->n_cells > 0;
+    target->end  = -1;
     source->life = target->life = 0; // either may compute anew what the other one keeps
     for (size_t i = 0; i < source->n_cells; i++) {
         struct ggs_cells c = source->cells[i];
@@ -190,10 +193,13 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
         adopt(s, target, source);
     } else if (!had || same) { // another text follows
         ggs_sequence_end(s, target);
-        target->forked = true;
-        target->fresh  = false;
-        target->output = source->output && same;
-        target->read   = source->read;
+        target->forked   = true;
+        target->awaited  = target->fresh;
+        target->fresh    = false;
+        target->origin   = source->number;
+        target->computed = context->decode;
+        target->output   = source->output && same;
+        target->read     = source->read;
     }
     return true;
 }
@@ -204,9 +210,28 @@ static bool load(struct ggs_sequences * s, struct ggs_sequence_context * context
     struct ggs_sequence * q = ggs_sequence_get(context, number);
     if (q == NULL) return context->n_sequences >= GGS_SEQUENCES_MAX;
     q->n_cells = 0;
+    q->end     = -1;
     ggs_sequence_end(s, q);
     q->life = ++s->lives;
     return to <= from || ggs_cells_insert(q, (struct ggs_cells){from, to, q->life, from});
+}
+
+// A sample of another sequence's prompt that ends with its first token.
+static void find_sample(struct ggs_sequences * s, struct ggs_sequence_context * context, struct ggs_sequence * q) {
+    if (q == NULL || !q->forked || !q->awaited || !q->output || q->read == GGS_READ_NEVER) return;
+    s->sample = (struct ggs_sequence_part){.context   = context->number,
+                                           .sequence  = q->number,
+                                           .request   = ++s->requests,
+                                           .begins    = true,
+                                           .again     = q->requests++ > 0,
+                                           .phase     = GGS_PHASE_PROMPT,
+                                           .first     = ggs_cells_last(q) + 1,
+                                           .cached    = (uint64_t) ggs_cells_last(q) + 1,
+                                           .generated = 1,
+                                           .sample    = true,
+                                           .computed  = q->computed,
+                                           .cells     = ggs_sequence_cells(q)};
+    q->forked = false;
 }
 
 static bool set_sampler(struct ggs_sequence_context * context, int64_t number) {
@@ -236,11 +261,15 @@ static uint64_t cells_of_change(struct ggs_sequence_context * context, const str
 
 bool ggs_sequences_change(struct ggs_sequences * s, const struct ggs_memory_change * change) {
     struct ggs_sequence_context * context = ggs_sequences_context(s, change->context);
+    s->sample.request                     = 0;
     if (context == NULL) return s->n_contexts >= GGS_CONTEXTS_MAX;
     int64_t from = change->from < 0 ? 0 : change->from, to = change->to < 0 ? INT64_MAX : change->to;
     if (from > GGS_POSITION_MAX) from = GGS_POSITION_MAX;
     bool all = change->sequence < 0, good = true;
     context->changed_cells = cells_of_change(context, change, from, to);
+    if (change->kind == GGS_MEMORY_SAMPLER ||
+        (change->kind == GGS_MEMORY_REMOVE && !all && from == 0 && to == INT64_MAX))
+        find_sample(s, context, ggs_sequence_find(context, change->sequence));
     switch (change->kind) {
         case GGS_MEMORY_CLEAR:
             context->cleared++;
@@ -275,9 +304,14 @@ bool ggs_sequences_change(struct ggs_sequences * s, const struct ggs_memory_chan
         default:
             return true; // of a later version
     }
+    // Cells that were not recorded are removed too.
+    if (s->gaps && !all && context->n_sequences < GGS_SEQUENCES_MAX &&
+        ggs_sequence_get(context, change->sequence) == NULL)
+        return false;
     for (size_t i = 0; good && i < context->n_sequences; i++) {
         struct ggs_sequence * q = &context->sequences[i];
         if (!all && q->number != change->sequence) continue;
+        if (change->kind != GGS_MEMORY_REMOVE) q->end = -1;
         good = change->kind == GGS_MEMORY_REMOVE
                    ? remove_part(s, context, q, from, to)
                    : ggs_cells_move(q, from, to, change->delta, change->kind == GGS_MEMORY_DIVIDE);

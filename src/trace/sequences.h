@@ -21,7 +21,8 @@
 // show, or the next position, or at the end the outputs that were read. Outputs of a prompt other
 // than the last one are for scoring or embeddings: none is sampled from unless generating follows.
 // A copied sequence that continues with a single token after an output is a sample of its own from
-// the same prompt.
+// the same prompt. So is one whose sampler was set ahead of the copy if the program samples from
+// the output, and then sets the sampler or removes the copy: its first token was all it wanted.
 //
 // Drafted tokens may be checked together with the last token of a prompt. Such a batch looks like a
 // scored prompt until a part of it is removed: `late` reports it, and a second pass gets it in
@@ -36,7 +37,8 @@
 // begin: pass the batches twice, and report the result of the first pass with ggs_sequences_draft.
 //
 // If recording was paused, a single token with an output at an unknown position is a generated one.
-// What begins behind cells that were not recorded was under way, unless its sampler was set since.
+// What begins behind cells that were not recorded was under way, unless the program has removed
+// everything from there on since, or has set the sampler and removed nothing.
 //
 // If changes are not recorded (a program that finds the functions by dlsym), positions that go back
 // show them.
@@ -97,7 +99,11 @@ struct ggs_sequence {
     bool               scored;    // the prompt has outputs that are not sampled from
     bool               owed;      // a token counts if generating follows
     bool               forked;    // a copy of another one's cells, without own ones since
+    bool               awaited;   // forked, and its sampler was set ahead of the copy
+    int64_t            origin;    // forked: the sequence that it is a copy of
+    uint64_t           computed;  // forked: the decode that computed the output it has
     bool               cut;       // its last cells were removed after the newest batch
+    int64_t            end;       // from here on all was removed after it; -1: nothing was
     bool               encoded;   // the encoder was fed, but not the decoder
     struct ggs_verify  verify;
     struct ggs_verify  maybe; // the newest batch, a prompt's, which removal turns into VERIFY
@@ -131,6 +137,8 @@ struct ggs_sequence_part {
     int64_t        first;     // position
     uint64_t       cached;    // if it begins: tokens that were in memory
     uint64_t       generated; // sampled tokens; of VERIFY 1, the rest when it is settled
+    bool           sample;    // if it begins: its first token was sampled from the output of another sequence
+    uint64_t       computed;  // a sample without a batch: the decode that computed this output; else 0
     bool           branch;    // a further part of a request in this batch
     bool           embedding; // embeddings were read
     bool           scored;    // outputs that are not sampled from
@@ -169,6 +177,7 @@ struct ggs_sequence_context {
     uint64_t              batches;
     enum ggs_phase        phase;                                                   // of the newest batch
     uint64_t              newest;                                                  // its mark
+    uint64_t              decode;                                                  // its number
     bool                  apart;                                                   // copies have cells of their own
     uint64_t              removed, copied, moved, cleared;                         // calls
     uint64_t              removed_cells, copied_cells, moved_cells, cleared_cells; // of these
@@ -181,6 +190,7 @@ struct ggs_sequences {
     size_t                         n_contexts, contexts_capacity;
     struct ggs_sequence_part *     parts; // of the newest batch
     size_t                         n_parts, parts_capacity;
+    struct ggs_sequence_part       sample; // that the newest change shows: it fed nothing; request 0: none
     uint64_t                       requests, lives, marks;
     bool                           gaps; // recording was paused: batches are missing
     // Called when the fate of a VERIFY batch's tokens is known, or never will be. May be NULL.
@@ -198,6 +208,7 @@ struct ggs_sequence_context * ggs_sequences_context(struct ggs_sequences * s, ui
 bool                          ggs_sequences_draft(struct ggs_sequences * s, uint64_t context, uint64_t target);
 
 // All of these return false when out of memory.
+// Sets `sample`.
 bool ggs_sequences_change(struct ggs_sequences * s, const struct ggs_memory_change * change);
 // Fills `parts`, and the batch's phase: that of its parts, MIXED for prompt and others.
 bool ggs_sequences_batch(struct ggs_sequences * s, uint64_t context, const struct ggs_sequence_batch * batch,

@@ -42,8 +42,8 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     struct replay *                   replay = owner;
     const struct ggs_sequence_batch * batch  = step->batch;
     bool                              prompt = step->phase == GGS_PHASE_PROMPT;
-    if (step->part->draft || step->sequence < 0 || step->sequence >= MOST_SLOTS || step->request == 0 ||
-        step->request > MOST_TOKENS)
+    if (batch == NULL || step->part->draft || step->sequence < 0 || step->sequence >= MOST_SLOTS ||
+        step->request == 0 || step->request > MOST_TOKENS)
         return 0;
     struct tokens * cells = &replay->slots[step->sequence];
     int64_t         end   = 0;

@@ -93,8 +93,14 @@ void go_past(void) {
 // Called directly, as programs do: an attached library stands in between only then.
 bool llama_set_sampler(struct llama_context * context, llama_seq_id sequence, struct llama_sampler * sampler);
 
+static bool has_samplers = true;
+
+void without_samplers(void) {
+    has_samplers = false;
+}
+
 void set_sampler(struct server * server, int sequence) {
-    if (own_function("llama_set_sampler") != NULL) llama_set_sampler(server->context, sequence, NULL);
+    if (has_samplers && own_function("llama_set_sampler") != NULL) llama_set_sampler(server->context, sequence, NULL);
 }
 
 struct server open_server(const char * path, int number, int sequences, int options) {

@@ -179,130 +179,6 @@ static void run_forks_in_batch(struct server * server) {
     go_on_in_parallel(server, parent, 5, 6);
 }
 
-// ---- outputs that are not sampled ----
-
-static void run_embeddings(struct server * server) {
-    for (int round = 0; round < 2; round++) {
-        for (int s = 0; s < 3; s++) {
-            int n = round == 1 && s == 0 ? 1 : 4 + s; // one token has one output, as a prompt that is sampled from
-            for (int i = 0; i < n; i++) add_token(server, token_at(i, s), i, s, true);
-            struct request * request = new_request(server->number, s, 0);
-            request->kind = "embedding", request->prompt = n;
-        }
-        decode_reading_nothing(server);
-        for (int s = 0; s < 3; s++)
-            if (llama_get_embeddings_seq(server->context, s) == NULL) die("llama_get_embeddings_seq");
-        llama_memory_clear(server->memory, true);
-    }
-}
-
-// One after the other, each in its own sequence, with pauses.
-static void run_embeddings_slowly(struct server * server) {
-    for (int s = 0; s < SLOTS; s++) {
-        if (s > 0) usleep(200000);
-        struct request * request = new_request(server->number, s, 0);
-        request->kind = "embedding", request->prompt = 3 + s;
-        for (int i = 0; i < 3 + s; i++) add_token(server, token_at(i, s), i, s, true);
-        decode_reading_nothing(server);
-        if (llama_get_embeddings_seq(server->context, s) == NULL) die("llama_get_embeddings_seq");
-    }
-}
-
-// Chunks of a text whose second halves are scored.
-static void run_perplexity(struct server * server) {
-    for (int chunk = 0; chunk < 4; chunk++) {
-        llama_memory_clear(server->memory, true);
-        for (int i = 0; i < 32; i++) add_token(server, token_at(i, chunk), i, 0, i >= 16);
-        struct request * request = new_request(server->number, 0, 0);
-        request->kind = "scoring", request->prompt = 32;
-        decode(server);
-    }
-}
-
-// A prompt that is scored, and then answered.
-static void run_echo(struct server * server) {
-    struct request * request = new_request(server->number, 2, 0);
-    for (int i = 0; i < 7; i++) add_token(server, token_at(i, 2), i, 2, true);
-    decode(server);
-    request->prompt = 7, request->generated = 1;
-    for (int i = 0; i < 4; i++) {
-        feed(server, 2, 7 + i, 1, true);
-        request->generated++;
-    }
-}
-
-// ---- outputs that are not read ----
-
-// A prompt that is fed token by token, each with an output.
-static void run_one_by_one(struct server * server) {
-    enum { PROMPT = 6 };
-    struct request * request = new_request(server->number, 0, 0);
-    for (int i = 0; i < PROMPT; i++) {
-        add_tokens(server, 0, i, 1, true);
-        if (i < PROMPT - 1) decode_reading_nothing(server);
-    }
-    decode(server);
-    request->prompt = PROMPT, request->generated = 1;
-    for (int i = 0; i < 3; i++) feed(server, 0, PROMPT + i, 1, true), request->generated++;
-}
-
-// Decodes the last generated token, whose output is not used.
-static void run_unused(struct server * server) {
-    struct request * request = complete(server, 0, 0, 5, 4);
-    add_tokens(server, 0, 8, 1, true);
-    decode_reading_nothing(server);
-    request->decoded = 4, request->unused = 1;
-    complete(server, 0, 9, 3, 2); // the next turn
-}
-
-// Reads no output: a benchmark. Warms up first, with a prompt in pieces and one token.
-static void run_benchmark(struct server * server) {
-    static const int pieces[] = {16, 8, 1};
-    for (int i = 0, position = 0; i < 3; position += pieces[i++]) {
-        add_tokens(server, 0, position, pieces[i], true);
-        decode_reading_nothing(server);
-        struct request * warmup = new_request(server->number, 0, position);
-        warmup->kind = "warmup", warmup->prompt = pieces[i];
-    }
-    for (int n = 1; n <= 3; n++) {
-        int prompt = n == 3 ? 0 : 8;
-        llama_memory_clear(server->memory, false);
-        for (int s = 0; s < n; s++) {
-            struct request * request = new_request(server->number, s, 0);
-            request->prompt          = prompt;
-            request->generated = request->decoded = request->unused = 5;
-            if (prompt > 0) add_tokens(server, s, 0, prompt, true);
-        }
-        if (prompt > 0) decode_reading_nothing(server);
-        for (int i = 0; i < 5; i++) {
-            for (int s = 0; s < n; s++) add_tokens(server, s, prompt + i, 1, true);
-            decode_reading_nothing(server);
-        }
-    }
-}
-
-// A text with an image in its middle, which a program feeds as embeddings.
-static void run_image(struct server * server) {
-    enum { TEXT = 5, IMAGE = 16 };
-    struct request *   request = new_request(server->number, 0, 0);
-    int                values  = llama_model_n_embd(server->model);
-    struct llama_batch image   = llama_batch_init(IMAGE, values, 1);
-    feed(server, 0, 0, TEXT, false);
-    for (int i = 0; i < IMAGE * values; i++) image.embd[i] = (float) (i % 7) * 0.01f;
-    for (image.n_tokens = 0; image.n_tokens < IMAGE; image.n_tokens++) {
-        int i              = image.n_tokens;
-        image.pos[i]       = TEXT + i;
-        image.n_seq_id[i]  = 1;
-        image.seq_id[i][0] = 0;
-        image.logits[i]    = 0;
-    }
-    if (llama_decode(server->context, image) != 0) die("llama_decode of an image");
-    llama_batch_free(image);
-    feed(server, 0, TEXT + IMAGE, 4, true);
-    request->prompt = TEXT + IMAGE + 4, request->generated = 1;
-    for (int i = 0; i < 3; i++) feed(server, 0, request->prompt + i, 1, true), request->generated++;
-}
-
 // ---- decodes that fail ----
 
 static struct {
@@ -397,9 +273,11 @@ static void run_slowly(struct server * server) {
 }
 
 // Waits for a line after the first request: someone attaches meanwhile. Afterwards one whose prompt
-// lacks only the last token, and a new context in place of the old one, like a server that slept.
-static void run_idle(struct server * server) {
+// lacks only the last token, one in another slot, and a new context in place of the old one, like a
+// server that slept.
+static void wait_idle(struct server * server) {
     struct llama_context_params params = llama_context_default_params();
+    complete(server, 1, 0, 9, 2);
     complete(server, 0, 0, 12, 3);
     set_sampler(server, 0);
     puts("{\"ready\": 1}");
@@ -408,6 +286,9 @@ static void run_idle(struct server * server) {
     set_sampler(server, 0);
     seq_rm(server->memory, 0, 11, -1);
     complete(server, 0, 11, 1, 4);
+    set_sampler(server, 1);
+    seq_rm(server->memory, 1, 7, -1);
+    complete(server, 1, 7, 4, 3);
     llama_free(server->context);
     params.n_ctx     = 512;
     params.n_threads = params.n_threads_batch = 1;
@@ -417,6 +298,16 @@ static void run_idle(struct server * server) {
     server->number++;
     run_warm(server);
     complete(server, 0, 0, 5, 3);
+}
+
+static void run_idle(struct server * server) {
+    wait_idle(server);
+}
+
+// The engine has no samplers of sequences.
+static void run_idle_older(struct server * server) {
+    without_samplers();
+    wait_idle(server);
 }
 
 // ---- the program ----
@@ -432,30 +323,24 @@ const struct pattern server_patterns[] = {
     {.name = "forks", .run = run_forks},
     {.name = "forks-apart", .run = run_forks, .options = APART},
     {.name = "forks-in-batch", .run = run_forks_in_batch},
-    {.name = "embeddings", .run = run_embeddings, .options = EMBEDDINGS},
-    {.name = "embeddings-slowly", .run = run_embeddings_slowly, .options = EMBEDDINGS},
-    {.name = "perplexity", .run = run_perplexity},
-    {.name = "echo", .run = run_echo},
-    {.name = "one-by-one", .run = run_one_by_one},
-    {.name = "unused", .run = run_unused},
-    {.name = "benchmark", .run = run_benchmark},
-    {.name = "image", .run = run_image},
     {.name = "aborted", .run = run_aborted, .options = PIECES},
     {.name = "shift", .run = run_shift},
     {.name = "turns", .run = run_turns},
     {.name = "warmup", .run = run_warmup},
     {.name = "slowly", .run = run_slowly},
     {.name = "idle", .run = run_idle},
+    {.name = "idle-older", .run = run_idle_older},
     {.name = "slots-unseen", .run = run_slots, .past = true},
     {.name = "cached-unseen", .run = run_cached, .past = true},
     {0},
 };
 
+static const struct pattern * const all_patterns[] = {server_patterns, output_patterns, draft_patterns};
+
 static const struct pattern * find_pattern(const char * name) {
-    for (const struct pattern * p = server_patterns; p->name != NULL; p++)
-        if (strcmp(p->name, name) == 0) return p;
-    for (const struct pattern * p = draft_patterns; p->name != NULL; p++)
-        if (strcmp(p->name, name) == 0) return p;
+    for (size_t i = 0; i < sizeof(all_patterns) / sizeof(all_patterns[0]); i++)
+        for (const struct pattern * p = all_patterns[i]; p->name != NULL; p++)
+            if (strcmp(p->name, name) == 0) return p;
     return NULL;
 }
 
@@ -475,8 +360,8 @@ int main(int argc, char ** argv) {
     if (argc > 2 && strcmp(argv[1], "http") == 0) return run_http(argc, argv);
     if (pattern == NULL || argc != (pattern->run_both != NULL ? 4 : 3)) {
         fputs("Usage: server-host PATTERN MODEL [DRAFT-MODEL]\npatterns:", stderr);
-        for (const struct pattern * p = server_patterns; p->name != NULL; p++) fprintf(stderr, " %s", p->name);
-        for (const struct pattern * p = draft_patterns; p->name != NULL; p++) fprintf(stderr, " %s", p->name);
+        for (size_t i = 0; i < sizeof(all_patterns) / sizeof(all_patterns[0]); i++)
+            for (const struct pattern * p = all_patterns[i]; p->name != NULL; p++) fprintf(stderr, " %s", p->name);
         fputc('\n', stderr);
         return 2;
     }

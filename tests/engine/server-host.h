@@ -45,6 +45,7 @@ void go_past(void);
 void seq_rm(llama_memory_t memory, int sequence, int from, int to);
 // As servers do when a request begins or ends. Releases that cannot do it do nothing.
 void set_sampler(struct server * server, int sequence);
+void without_samplers(void);
 
 llama_token token_at(int position, int salt);
 void        add_token(struct server * server, llama_token token, int position, int sequence, bool output);
@@ -77,4 +78,4 @@ struct pattern {
     int  options, sequences;
     bool past;
 };
-extern const struct pattern server_patterns[], draft_patterns[]; // the last has no name
+extern const struct pattern server_patterns[], output_patterns[], draft_patterns[]; // the last has no name

@@ -296,6 +296,81 @@ static void test_a_sampler_that_is_set_begins_a_request(void ** state) {
     assert_int_equal(feed_read(1, 15, 1, 1, 1)->phase, GGS_PHASE_GENERATE);
 }
 
+// As a server does that answers a prompt twice: sampling follows the copy.
+static void test_a_sample_that_ends_with_its_first_token(void ** state) {
+    (void) state;
+    for (int64_t i = 0; i < 3; i++) change(GGS_MEMORY_SAMPLER, i, -1, -1, -1, 0);
+    add(0, 0, 6, 1, 0);
+    next.reads_known = true;
+    decode(0);
+    for (int64_t i = 1; i < 3; i++) change(GGS_MEMORY_COPY, 0, i, -1, -1, 0);
+    assert_int_equal(s.sample.request, 0);
+    ggs_sequences_read(&s, 0, 0, 5);
+    change(GGS_MEMORY_SAMPLER, 1, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 2);
+    assert_int_equal(s.sample.sequence, 1);
+    assert_int_equal(s.sample.cached, 6);
+    assert_int_equal(s.sample.generated, 1);
+    assert_int_equal(s.sample.computed, 1);
+    change(GGS_MEMORY_REMOVE, 2, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 3);
+    assert_int_equal(s.sample.cached, 6);
+    change(GGS_MEMORY_SAMPLER, 2, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 0);
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 0);
+    assert_int_equal(feed_read(1, 6, 3, 1, 1)->request, 4);
+}
+
+static void test_a_copy_that_nothing_is_sampled_for_is_no_sample(void ** state) {
+    (void) state;
+    for (int64_t read = 0; read < 2; read++) { // nobody waits for one, or the output is not read
+        if (!read) change(GGS_MEMORY_SAMPLER, 2, -1, -1, -1, 0);
+        feed_read(read, 0, 6, 1, (uint64_t) read);
+        change(GGS_MEMORY_COPY, read, 2, -1, -1, 0);
+        change(GGS_MEMORY_SAMPLER, 2, -1, -1, -1, 0);
+        assert_int_equal(s.sample.request, 0);
+        change(GGS_MEMORY_REMOVE, 2, -1, -1, -1, 0);
+        feed_read(2, 0, 1, 1, 1);
+    }
+}
+
+// Attached to an idle server without samplers of sequences: what it removes shows where its
+// requests begin.
+static void test_a_request_begins_where_cells_that_were_not_recorded_were_removed(void ** state) {
+    (void) state;
+    s.gaps = true;
+    for (int64_t i = 0; i < 4; i++) {
+        uint64_t n = i % 2 == 0 ? 1 : 4;
+        if (i < 2) change(GGS_MEMORY_REMOVE, i, -1, 11, -1, 0);
+        const struct ggs_sequence_part * part = feed_read(i, 11, n, 1, 1);
+        assert_true(part->begins);
+        assert_int_equal(part->begun_before, i >= 2);
+        assert_int_equal(part->phase, i == 2 ? GGS_PHASE_GENERATE : GGS_PHASE_PROMPT);
+        if (i < 2) assert_int_equal(part->cached, 11);
+        if (i < 2) assert_int_equal(part->cells, 11 + n);
+    }
+}
+
+// Recording was paused: a request began meanwhile, and generates.
+static void test_a_request_that_began_during_a_pause(void ** state) {
+    (void) state;
+    s.gaps = true;
+    feed_read(0, 0, 6, 1, 1);
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 0, -1, 3, -1, 0);
+    const struct ggs_sequence_part * part = feed_read(0, 20, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_GENERATE);
+    assert_int_equal(part->request, 2);
+    assert_true(part->begun_before);
+    change(GGS_MEMORY_REMOVE, 0, -1, 12, -1, 0);
+    part = feed_read(0, 12, 1, 1, 1);
+    assert_int_equal(part->phase, GGS_PHASE_PROMPT);
+    assert_int_equal(part->request, 3);
+    assert_false(part->begun_before);
+    assert_int_equal(part->cached, 12);
+}
+
 static void test_a_state_that_is_loaded(void ** state) {
     (void) state;
     feed_read(0, 0, 10, 1, 1);
@@ -455,6 +530,10 @@ int main(void) {
         TEST(a_benchmark_counts_what_it_feeds),
         TEST(reads_tell_what_the_last_drafts_brought),
         TEST(a_sampler_that_is_set_begins_a_request),
+        TEST(a_sample_that_ends_with_its_first_token),
+        TEST(a_copy_that_nothing_is_sampled_for_is_no_sample),
+        TEST(a_request_begins_where_cells_that_were_not_recorded_were_removed),
+        TEST(a_request_that_began_during_a_pause),
         TEST(a_state_that_is_loaded),
         TEST(drafts_behind_the_last_token_of_a_prompt),
         TEST(a_prompt_that_is_scored_checks_no_drafts),

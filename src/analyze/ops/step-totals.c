@@ -17,7 +17,7 @@ struct counting {
 // A step may feed a prompt in several decodes with other work between them: only the decodes count.
 static void add_prompt_time(struct ggs_step_totals * sum, const struct ggs_request_step * step) {
     const struct ggs_sequences * sequences = step->sequences;
-    if (step->part != sequences->parts) return; // once per batch
+    if (step->batch == NULL || step->part != sequences->parts) return; // once per batch
     for (size_t i = 0; i < sequences->n_parts; i++)
         if (sequences->parts[i].phase != GGS_PHASE_PROMPT) return;
     sum->prompt_ns += ggs_time_between(step->begin_ns, step->end_ns);

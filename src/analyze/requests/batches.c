@@ -41,7 +41,7 @@ static void thin(struct ggs_compositions * all) {
 static int add_step(void * owner, const struct ggs_request_step * step, struct ggs_error * error) {
     struct gathering *        g   = owner;
     struct ggs_compositions * all = g->all;
-    if (step->step < 0 || step->part != step->sequences->parts) return 0; // once per batch
+    if (step->step < 0 || step->batch == NULL || step->part != step->sequences->parts) return 0; // once per batch
     struct ggs_composition batch = {.begin_ns = step->begin_ns,
                                     .end_ns   = step->end_ns,
                                     .token    = step->step,

@@ -352,6 +352,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     uint64_t                         index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context));
     struct memory *                  m     = memory_of(g, step->context);
     if (m == NULL) return ggs_fail_memory(error);
+    if (step->batch == NULL) return 0;
     // Tokens that were present but not computed in the recording: a loaded state, or a pause.
     if (step->sequences->gaps || (part->begins && part->cached + part->tokens > part->cells)) m->unseen = true;
     if (index == 0 || part != step->sequences->parts || step->batch->encode) return 0; // once per batch

@@ -9,7 +9,7 @@
 
 struct call {
     uint64_t decode;
-    int64_t  begin_ns, end_ns;
+    int64_t  begin_ns, end_ns, step;
     bool     encode, embeddings, verify;
 };
 
@@ -60,7 +60,7 @@ static int read_calls(struct walk * walk, struct ggs_error * error) {
     struct ggs_decode   row;
     int                 status = ggs_cursor_open(&cursor, walk->trace->reader, GGS_TABLE_DECODES, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        struct call call = {row.decode,      row.begin_ns,        row.end_ns,
+        struct call call = {row.decode,      row.begin_ns,        row.end_ns,     row.step,
                             row.encode != 0, row.embeddings != 0, row.verify != 0};
         if (!ggs_array_push(walk->calls, walk->n_calls, walk->calls_capacity, call)) status = ggs_fail_memory(error);
     }
@@ -155,6 +155,33 @@ static int read_contexts(struct walk * walk, bool * drafts, struct ggs_error * e
 
 // ---- walking ----
 
+static struct ggs_request_step step_of(const struct walk * walk, const struct ggs_sequence_part * part) {
+    return (struct ggs_request_step){.request   = part->request,
+                                     .context   = part->context,
+                                     .sequence  = part->sequence,
+                                     .phase     = part->phase,
+                                     .position  = part->first,
+                                     .tokens    = part->tokens,
+                                     .outputs   = part->outputs,
+                                     .generated = part->generated,
+                                     .cells     = part->cells,
+                                     .part      = part,
+                                     .sequences = &walk->sequences};
+}
+
+// Reports the request that a change shows, in the decode that computed what it was sampled from.
+static int report_sample(struct walk * walk, struct ggs_error * error) {
+    const struct ggs_sequence_part * part = &walk->sequences.sample;
+    const struct call *              call = part->request == 0 ? NULL : find_call(walk, part->computed);
+    struct ggs_request_step          seen = step_of(walk, part);
+    if (part->request == 0 || walk->visitor == NULL) return 0;
+    seen.step     = call != NULL ? call->step : -1;
+    seen.decode   = part->computed;
+    seen.begin_ns = call != NULL ? call->begin_ns : 0;
+    seen.end_ns   = call != NULL && call->end_ns > call->begin_ns ? call->end_ns : seen.begin_ns;
+    return walk->visitor->step(walk->visitor->owner, &seen, error);
+}
+
 // Applies changes of the context before the decode; if its call was not seen, before the time.
 static int change_until(struct walk * walk, uint64_t context, uint64_t decode, int64_t ns, struct ggs_error * error) {
     uint64_t index  = ggs_map_get(&walk->place_of, ggs_map_key_number(context));
@@ -167,6 +194,7 @@ static int change_until(struct walk * walk, uint64_t context, uint64_t decode, i
         if (!ggs_sequences_change(&walk->sequences, change)) return ggs_fail_memory(error);
         if (walk->visitor != NULL && walk->visitor->change != NULL)
             status = walk->visitor->change(walk->visitor->owner, change, &walk->sequences, error);
+        if (status == 0) status = report_sample(walk, error);
     }
     return status;
 }
@@ -200,24 +228,13 @@ static int feed(struct walk * walk, const struct ggs_step * step, const struct g
     if (status == 0 && !ggs_sequences_batch(&walk->sequences, step->context, &batch, &phase))
         status = ggs_fail_memory(error);
     for (size_t i = 0; walk->visitor != NULL && status == 0 && i < walk->sequences.n_parts; i++) {
-        const struct ggs_sequence_part * part = &walk->sequences.parts[i];
-        struct ggs_request_step          seen = {.request      = part->request,
-                                                 .step         = step->step,
-                                                 .decode       = batch.decode,
-                                                 .context      = part->context,
-                                                 .sequence     = part->sequence,
-                                                 .phase        = part->phase,
-                                                 .position     = part->first,
-                                                 .tokens       = part->tokens,
-                                                 .outputs      = part->outputs,
-                                                 .generated    = part->generated,
-                                                 .batch_tokens = n,
-                                                 .cells        = part->cells,
-                                                 .begin_ns     = call != NULL ? call->begin_ns : step->begin_ns,
-                                                 .end_ns       = call != NULL ? call->end_ns : step->end_ns,
-                                                 .part         = part,
-                                                 .batch        = &batch,
-                                                 .sequences    = &walk->sequences};
+        struct ggs_request_step seen = step_of(walk, &walk->sequences.parts[i]);
+        seen.step                    = step->step;
+        seen.decode                  = batch.decode;
+        seen.batch_tokens            = n;
+        seen.begin_ns                = call != NULL ? call->begin_ns : step->begin_ns;
+        seen.end_ns                  = call != NULL ? call->end_ns : step->end_ns;
+        seen.batch                   = &batch;
         // Results of a device arrive after the call.
         if (last && step->end_ns > seen.end_ns) seen.end_ns = step->end_ns;
         if (seen.end_ns < seen.begin_ns) seen.end_ns = seen.begin_ns;

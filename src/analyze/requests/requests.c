@@ -67,7 +67,8 @@ static void end_batch(struct ggs_request_context * context) {
 static bool add_context(struct list * list, const struct ggs_request_step * step) {
     struct ggs_request_context *  context = context_of(list, step->context);
     struct ggs_sequence_context * state   = NULL;
-    uint64_t index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context)), cells = 0, holders = 0;
+    uint64_t index = ggs_map_get(&step->sequences->numbers, ggs_map_key_number(step->context)), cells = 0;
+    int64_t  holders = 0;
     if (context == NULL) return false;
     if (step->phase != GGS_PHASE_WARMUP) {
         context->steps += context->last_step != step->step;
@@ -119,6 +120,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
                                   .end_ns          = step->begin_ns,
                                   .first_output_ns = -1,
                                   .begun_before    = part->begun_before,
+                                  .sample          = part->sample,
                                   .cached_tokens   = (int64_t) part->cached,
                                   .unused_tokens   = -1,
                                   .changes_seen    = true,
@@ -132,14 +134,18 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     request->prompt_tokens += (int64_t) part->prompt;
     request->generated_tokens += step->generated;
     request->decoded_tokens += part->fed;
-    if (step->batch->reads_known && request->unused_tokens < 0) request->unused_tokens = 0;
-    if (step->batch->reads_known) request->unused_tokens += (int64_t) part->unused;
+    if (step->batch == NULL || step->batch->reads_known) {
+        if (request->unused_tokens < 0) request->unused_tokens = 0;
+        request->unused_tokens += (int64_t) part->unused;
+    }
     request->embedding |= part->embedding;
     request->scored |= part->scored;
     if (part->unseen) request->changes_seen = false;
-    if (request->first_output_ns < 0 && step->outputs > 0 && (step->generated > 0 || part->embedding || part->scored))
+    if (request->first_output_ns < 0 && !request->sample && step->outputs > 0 &&
+        (step->generated > 0 || part->embedding || part->scored))
         request->first_output_ns = step->end_ns;
     if ((int64_t) step->cells > request->cells_peak) request->cells_peak = (int64_t) step->cells;
+    if (step->batch == NULL) return 0;
     add_costs(list, request, step);
     return add_context(list, step) ? 0 : ggs_fail_memory(error);
 }
@@ -155,6 +161,12 @@ static void settle(void * owner, const struct ggs_verify * verify, const struct 
     request->unsettled_tokens += settled->unsettled;
 }
 
+// Cells that were not recorded are not known.
+static void hide_cells(struct ggs_request_context * context) {
+    context->cells_peak = context->cells_peak_ns = context->sequences_peak = -1;
+    context->removed_cells = context->copied_cells = context->moved_cells = context->cleared_cells = -1;
+}
+
 static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_error * error) {
     for (size_t i = 0; i < sequences->n_contexts; i++) {
         const struct ggs_sequence_context * state = sequences->contexts[i];
@@ -166,11 +178,12 @@ static int end(void * owner, const struct ggs_sequences * sequences, struct ggs_
         context->copied        = state->copied;
         context->moved         = state->moved;
         context->cleared       = state->cleared;
-        context->removed_cells = state->removed_cells;
-        context->copied_cells  = state->copied_cells;
-        context->moved_cells   = state->moved_cells;
-        context->cleared_cells = state->cleared_cells;
+        context->removed_cells = (int64_t) state->removed_cells;
+        context->copied_cells  = (int64_t) state->copied_cells;
+        context->moved_cells   = (int64_t) state->moved_cells;
+        context->cleared_cells = (int64_t) state->cleared_cells;
         context->changes_seen  = !state->unseen;
+        if (sequences->gaps) hide_cells(context);
     }
     return 0;
 }
@@ -195,6 +208,13 @@ static void hide_beginning(struct ggs_request * request) {
     request->first_output_ns = request->time_to_first_ns = -1;
 }
 
+// After the first token, which a sample has at its begin.
+static int64_t time_per_token(const struct ggs_request * request) {
+    int64_t first = request->sample ? request->begin_ns : request->first_output_ns;
+    if (first < 0 || request->generated_tokens < 2) return -1;
+    return (int64_t) (ggs_time_between(first, request->end_ns) / (request->generated_tokens - 1));
+}
+
 static void finish(struct list * list) {
     struct ggs_requests * r = list->requests;
     for (uint64_t i = 0; i < r->n; i++) {
@@ -208,19 +228,14 @@ static void finish(struct list * list) {
         request->duration_ns = (int64_t) ggs_time_between(request->begin_ns, request->end_ns);
         request->time_to_first_ns =
             request->first_output_ns < 0 ? -1 : (int64_t) ggs_time_between(request->begin_ns, request->first_output_ns);
-        request->ns_per_token = request->first_output_ns < 0 || request->generated_tokens < 2
-                                    ? -1
-                                    : (int64_t) (ggs_time_between(request->first_output_ns, request->end_ns) /
-                                                 (request->generated_tokens - 1));
+        request->ns_per_token = time_per_token(request);
         if (request->begun_before) hide_beginning(request);
         uint64_t index = ggs_map_get(&list->contexts, ggs_map_key_number(request->context));
         if (index == 0 || request->kind == GGS_REQUEST_WARMUP) continue;
         struct ggs_request_context * context = &r->context[index - 1];
         context->requests++;
         context->begun_before += request->begun_before;
-        if (request->begun_before) {
-            context->cells_peak = context->cells_peak_ns = -1;
-        } else {
+        if (!request->begun_before) {
             context->prompt_tokens += (uint64_t) request->prompt_tokens;
             context->cached_tokens += (uint64_t) request->cached_tokens;
         }

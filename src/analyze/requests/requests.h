@@ -36,7 +36,7 @@ struct ggs_request_step {
     uint64_t                          cells;        // of the sequence, afterwards
     int64_t                           begin_ns, end_ns;
     const struct ggs_sequence_part *  part;
-    const struct ggs_sequence_batch * batch; // valid during the call
+    const struct ggs_sequence_batch * batch; // valid during the call; NULL: it fed nothing
     const struct ggs_sequences *      sequences;
 };
 
@@ -64,6 +64,7 @@ struct ggs_request {
     uint64_t kind;
     int64_t  begin_ns, end_ns;
     int64_t  first_output_ns;                  // end of the decode with its first output, -1 for none
+    bool     sample;                           // the first token was sampled from another sequence's output
     bool     begun_before;                     // was under way when recording began
     int64_t  prompt_tokens;                    // computed; -1 if begun_before, like the next
     int64_t  cached_tokens;                    // already present
@@ -99,10 +100,10 @@ struct ggs_request_context {
     uint64_t accepted_tokens, rejected_tokens;
     uint64_t steps, compute_ns; // of its decodes
     bool     changes_seen;
-    uint64_t removed, copied, moved, cleared; // calls that changed its memory
-    uint64_t removed_cells, copied_cells, moved_cells, cleared_cells;
-    int64_t  cells_peak;     // concurrent: each cell counted once; -1 if it had cells ahead of the recording
-    uint64_t sequences_peak; // concurrent
+    uint64_t removed, copied, moved, cleared;                         // calls that changed its memory
+    int64_t  removed_cells, copied_cells, moved_cells, cleared_cells; // -1 if parts were not recorded
+    int64_t  cells_peak;     // concurrent: each cell counted once; -1 if parts were not recorded
+    int64_t  sequences_peak; // concurrent; likewise
     int64_t  cells_peak_ns;
     double   acceptance; // of drafts, NAN without drafts
     // Mean time of a generated token in batches without prompts; -1 if there were none. Of a target

@@ -184,6 +184,10 @@ static void change_delta(struct ggs_export * export, const void * const * parts,
     cell->integer = change->delta;
 }
 
+struct change_cells {
+    int64_t n; // -1: not known
+};
+
 #define CHANGE_NONE(member) GGS_MEMBER_OR_NONE(0, struct ggs_memory_change, member)
 static const struct ggs_table_field memory_changes[] = {
     {"memory_change", GGS_CELL_INTEGER, {.from = GGS_FROM_U64, .part = 1}, "number, from 0, in order of time"},
@@ -200,15 +204,14 @@ static const struct ggs_table_field memory_changes[] = {
     {"token", GGS_CELL_INTEGER, CHANGE_NONE(step), "the newest token step that had begun"},
     {"decode", GGS_CELL_INTEGER, GGS_MEMBER_OR_0(0, struct ggs_memory_change, decode),
      "the newest llama_decode call that had begun"},
-    {"cells",
-     GGS_CELL_INTEGER,
-     {.from = GGS_FROM_U64, .part = 2},
-     "cells that were dropped, copied or moved, those of each sequence by themselves"},
+    {"cells", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(2, struct change_cells, n),
+     "cells that were dropped, copied or moved, those of each sequence by themselves; null if parts of the run were "
+     "not recorded"},
 };
 
 struct counts {
-    uint64_t * cells; // by row
-    uint64_t   n;
+    struct change_cells * cells; // by row
+    uint64_t              n;
 };
 
 static int count_cells(void * owner, const struct ggs_memory_change * change, const struct ggs_sequences * sequences,
@@ -217,7 +220,7 @@ static int count_cells(void * owner, const struct ggs_memory_change * change, co
     uint64_t        index  = ggs_map_get(&sequences->numbers, ggs_map_key_number(change->context));
     (void) error;
     if (index != 0 && (uint64_t) change->step < counts->n)
-        counts->cells[change->step] = sequences->contexts[index - 1]->changed_cells;
+        counts->cells[change->step].n = sequences->gaps ? -1 : (int64_t) sequences->contexts[index - 1]->changed_cells;
     return 0;
 }
 
@@ -237,8 +240,8 @@ static int produce_memory_changes(const struct ggs_sink * sink, struct ggs_error
     int status = ggs_requests_walk(trace, &visitor, error);
     if (status == 0) status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_MEMORY_CHANGES, error);
     for (uint64_t row = 0; status >= 0 && (status = ggs_cursor_next(cursor, &change, error)) > 0; row++) {
-        uint64_t cells = row < counts.n ? counts.cells[row] : 0;
-        status         = ggs_sink_put(sink, (const void *[]){&change, &row, &cells}, error);
+        struct change_cells cells = row < counts.n ? counts.cells[row] : (struct change_cells){-1};
+        status                    = ggs_sink_put(sink, (const void *[]){&change, &row, &cells}, error);
         if (status < 0) break;
     }
     ggs_cursor_close(cursor);

@@ -54,23 +54,31 @@ static struct request * find(struct ggs_live_requests * requests, uint64_t numbe
     return NULL;
 }
 
+static bool read_part(struct ggs_live_requests * requests, const struct ggs_sequence_part * part, uint64_t decode) {
+    struct request fresh = {
+        .number = part->request, .context = part->context, .sequence = part->sequence, .first = decode};
+    if (part->begins && !ggs_array_push(requests->list, requests->n, requests->capacity, fresh)) return false;
+    struct request * request = find(requests, part->request);
+    if (request == NULL) return true;
+    request->last           = decode;
+    request->seen_ns        = ggs_clock_now();
+    request->decodes_before = requests->begun;
+    return true;
+}
+
 // Applies the newest decode, which is part of the sequences, to requests.
 static bool read_parts(struct ggs_live_requests * requests) {
     const struct ggs_sequences * sequences = &requests->survey.sequences;
-    for (size_t i = 0; i < sequences->n_parts; i++) {
-        const struct ggs_sequence_part * part  = &sequences->parts[i];
-        struct request                   fresh = {.number   = part->request,
-                                                  .context  = part->context,
-                                                  .sequence = part->sequence,
-                                                  .first    = requests->survey.decode};
-        if (part->begins && !ggs_array_push(requests->list, requests->n, requests->capacity, fresh)) return false;
-        struct request * request = find(requests, part->request);
-        if (request == NULL) continue;
-        request->last           = requests->survey.decode;
-        request->seen_ns        = ggs_clock_now();
-        request->decodes_before = requests->begun;
-    }
+    for (size_t i = 0; i < sequences->n_parts; i++)
+        if (!read_part(requests, &sequences->parts[i], requests->survey.decode)) return false;
     return true;
+}
+
+// Applies a request that fed nothing, once.
+static bool read_sample(struct ggs_live_requests * requests) {
+    const struct ggs_sequence_part * sample = &requests->survey.sequences.sample;
+    if (sample->request == 0 || find(requests, sample->request) != NULL) return true;
+    return read_part(requests, sample, sample->computed);
 }
 
 static bool add_record(struct ggs_live_requests * requests, const struct ggs_record * record) {
@@ -79,7 +87,8 @@ static bool add_record(struct ggs_live_requests * requests, const struct ggs_rec
         requests->newest = ((const struct ggs_journal_decode *) record->body)->decode;
     }
     if (record->type == GGS_JOURNAL_DECODE_END) requests->ended++;
-    return ggs_survey_add(&requests->survey, record) && (requests->survey.decode == 0 || read_parts(requests));
+    if (!ggs_survey_add(&requests->survey, record)) return false;
+    return (requests->survey.decode == 0 || read_parts(requests)) && read_sample(requests);
 }
 
 void ggs_live_requests_read(struct ggs_live_requests * requests, bool ended) {

@@ -6,30 +6,32 @@
 
 #include "base/array.h"
 
-enum { PROBE_TOKENS = 2, WARM_DECODES = 32, WARM_LIVES = 8 };
+enum { PROBE_TOKENS = 2, WARM_DECODES = 1 << 16, WARM_LIVES = 8 };
 
 // A context since its memory was last cleared, or since it was made. A single decode with at most
-// one output, followed by clearing the memory and more decodes, is a warm-up if only warm-ups came
-// before it. Unless it is the context's first decode it must be as short as a probe: servers try
-// out a context's abilities, and programs that score text clear the memory between pieces. A
-// program with many such decodes and no others does not warm up. A benchmark warms up with a whole
-// prompt, in pieces, and one token more: the first decodes of a context of which nothing is ever
-// read.
+// one output that is not read, followed by clearing the memory and more decodes, is a warm-up if
+// only warm-ups came before it. Unless it is the context's first decode it must be as short as a
+// probe: servers try out a context's abilities, and programs that score text clear the memory
+// between pieces. A program with many such decodes and no others does not warm up. A benchmark
+// warms up with a whole prompt, in pieces, and one token more: the first decodes of a context of
+// which nothing is ever read. It clears the memory when it has made the context, and ahead of each
+// repetition: without a warm-up, twice ahead of the first decode; with one, no later decode is a
+// warm-up.
 struct ggs_life {
     uint64_t context, memory;
-    uint64_t newest;                // decode
-    uint64_t decodes;               // llama_decode calls since the clearing
-    uint64_t records[WARM_DECODES]; // of all calls, including llama_encode
-    uint64_t n_records;
+    uint64_t newest;  // decode
+    uint64_t decodes; // llama_decode calls since the clearing
     uint64_t tokens, outputs;
     uint64_t fed_back; // decodes of one token after others
     bool     cleared;
+    bool     taken; // outputs or embeddings were read
     bool     first; // only warm-ups came before
     bool     over;  // something else was computed
     // Since the context was made:
-    uint64_t              warm[WARM_DECODES + WARM_LIVES]; // decodes that count as warm-ups
-    uint64_t              n_warm, warm_lives;
-    uint64_t              n_long; // the first of these, a benchmark's
+    uint64_t *            warm; // decodes that count as warm-ups, then those since the clearing that may
+    uint64_t              n_warm, n_maybe, warm_capacity, warm_lives;
+    uint64_t              from_long, n_long; // of these, a benchmark's
+    uint64_t              empty;             // clearings ahead of its first decode
     uint64_t              first_decode;
     bool                  read;  // outputs are read
     bool                  used;  // outputs or embeddings are
@@ -45,7 +47,10 @@ struct ggs_pending {
 };
 
 void ggs_survey_release(struct ggs_survey * survey) {
-    for (size_t i = 0; i < survey->n_lives; i++) ggs_seal_batch_release(&survey->lives[i].batch);
+    for (size_t i = 0; i < survey->n_lives; i++) {
+        ggs_seal_batch_release(&survey->lives[i].batch);
+        free(survey->lives[i].warm);
+    }
     for (size_t i = 0; i < survey->n_pending; i++) ggs_seal_batch_release(&survey->pending[i].batch);
     free(survey->lives);
     free(survey->pending);
@@ -78,7 +83,8 @@ static bool mark(struct ggs_map * map, uint64_t decode, bool on) {
 }
 
 static bool may_warm_up(const struct ggs_life * life) {
-    if (life->over || life->decodes == 0) return false;
+    if (life->over || life->decodes == 0 || life->taken) return false;
+    if (life->empty > 0 && life->empty + life->warm_lives > 1) return false;
     if (life->decodes > 1) return life->first && !life->used && life->fed_back <= 1 && life->outputs <= life->decodes;
     return life->outputs <= 1 && (life->first || life->tokens <= PROBE_TOKENS);
 }
@@ -90,17 +96,15 @@ bool ggs_survey_is_warm(const struct ggs_survey * survey, uint64_t context) {
 
 static bool end_life(struct ggs_survey * survey, struct ggs_life * life) {
     bool warm = may_warm_up(life);
-    if (warm && (life->warm_lives++ >= WARM_LIVES ||
-                 life->n_warm + life->n_records > sizeof(life->warm) / sizeof(life->warm[0]))) {
+    if (warm && life->warm_lives++ >= WARM_LIVES) {
         for (uint64_t i = 0; i < life->n_warm; i++)
             if (!mark(&survey->warmups, life->warm[i], false)) return false;
         warm = false;
     }
-    if (warm && life->decodes > 1) life->n_long = life->n_records;
-    for (uint64_t i = 0; warm && i < life->n_records; i++) {
-        if (!mark(&survey->warmups, life->records[i], true)) return false;
-        life->warm[life->n_warm++] = life->records[i];
-    }
+    if (warm && life->decodes > 1) life->from_long = life->n_warm, life->n_long = life->n_maybe;
+    for (; warm && life->n_maybe > 0; life->n_maybe--)
+        if (!mark(&survey->warmups, life->warm[life->n_warm++], true)) return false;
+    life->n_maybe        = 0;
     struct ggs_life next = *life;
     memset(&next, 0, offsetof(struct ggs_life, warm));
     next.context = life->context, next.memory = life->memory, next.newest = life->newest;
@@ -121,6 +125,16 @@ static bool begin_decode(struct ggs_survey * survey, const struct ggs_record * r
     return false;
 }
 
+// Remembers a decode as long as it may belong to a warm-up.
+static bool add_maybe(struct ggs_life * life, uint64_t decode) {
+    if (life->n_warm + life->n_maybe >= WARM_DECODES || (life->decodes > 0 && !may_warm_up(life))) life->over = true;
+    if (life->over) life->n_maybe = 0;
+    if (life->over) return true;
+    if (!ggs_array_reserve(life->warm, life->warm_capacity, life->n_warm + life->n_maybe + 1)) return false;
+    life->warm[life->n_warm + life->n_maybe++] = decode;
+    return true;
+}
+
 static bool feed(struct ggs_survey * survey, struct ggs_life * life, const struct ggs_journal_decode * decode,
                  struct ggs_seal_batch * batch) {
     struct ggs_memory_change change;
@@ -135,10 +149,7 @@ static bool feed(struct ggs_survey * survey, struct ggs_life * life, const struc
     life->tokens += batch->n;
     for (uint64_t i = 0; i < batch->n; i++) life->outputs += batch->output[i];
     if (!decode->encode) life->decodes++;
-    if (life->n_records < sizeof(life->records) / sizeof(life->records[0]))
-        life->records[life->n_records++] = decode->decode;
-    else
-        life->over = true;
+    if (!add_maybe(life, decode->decode)) return false;
     for (uint64_t at = 0; ggs_seal_batch_copy(batch, &at, &change);) {
         change.context = decode->context;
         if (!ggs_sequences_change(&survey->sequences, &change)) return false;
@@ -193,7 +204,7 @@ static void add_output_read(struct ggs_survey * survey, uint64_t context, int64_
     if (life == NULL) return;
     const struct ggs_seal_batch * batch   = &life->batch;
     uint64_t                      outputs = 0, k = 0;
-    life->read = life->used = true;
+    life->read = life->used = life->taken = true;
     for (uint64_t i = 0; i < batch->n; i++) outputs += batch->output[i] != 0;
     for (uint64_t i = 0; i < batch->n; i++) {
         if (batch->output[i] == 0) continue;
@@ -210,6 +221,7 @@ static bool add_change(struct ggs_survey * survey, uint64_t object, struct ggs_m
         struct ggs_life * life = &survey->lives[i];
         if (life->memory != object && life->context != object) continue;
         if (all && life->decodes > 0) life->cleared = true;
+        if (all && life->newest == 0) life->empty++;
         change.context = life->context;
         return ggs_sequences_change(&survey->sequences, &change);
     }
@@ -238,7 +250,7 @@ static bool add_context(struct ggs_survey * survey, uint64_t context, uint64_t m
 static bool add_embeddings(struct ggs_survey * survey, uint64_t context) {
     struct ggs_life * life = find_life(survey, context);
     if (life == NULL || life->newest == 0) return true;
-    life->used = true;
+    life->used = life->taken = true;
     return mark(&survey->embeddings, life->newest, true);
 }
 
@@ -285,7 +297,7 @@ bool ggs_survey_finish(struct ggs_survey * survey) {
         struct ggs_life * life = &survey->lives[i];
         if (life->read) good = mark(&survey->readers, life->first_decode, true);
         for (uint64_t k = 0; good && life->used && k < life->n_long; k++)
-            good = mark(&survey->warmups, life->warm[k], false);
+            good = mark(&survey->warmups, life->warm[life->from_long + k], false);
         // A context with nothing but a probe.
         if (good && life->cleared && life->tokens <= PROBE_TOKENS) good = end_life(survey, life);
     }
