@@ -30,7 +30,7 @@ const told = ({ requests }) => requests.map((r) => ({
 const comparable = (truth) => truth.map(({ decoded, unused, ...rest }) => (rest.kind === "draft" ? rest : { ...rest, decoded, unused }));
 
 const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-slowly", "perplexity", "echo",
-    "one-by-one", "unused", "benchmark", "benchmark-cold", "benchmark-short", "at-once", "samples", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
+    "one-by-one", "unused", "benchmark", "benchmark-cold", "benchmark-short", "unanswered", "at-once", "samples", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {
         const { directory, truth } = run(pattern), found = answer(directory);
@@ -109,6 +109,7 @@ test("what a token took with drafts and without is the time of the batches that 
 test("a draft's context names its target, and a batch that checks drafts is no prompt", () => {
     for (const pattern of ["draft", "draft-behind"]) {
         const { directory, truth } = run(pattern), found = answer(directory);
+        for (const r of [...found.requests, ...found.contexts]) assert.equal(r.decoded_tokens === null, r.kind === "draft" || r.target === 0, "what is fed to a draft belongs to no text");
         assert.deepEqual(found.contexts.map((context) => context.target), [null, 0]);
         assert.equal(found.contexts[0].acceptance, sum(truth, "accepted") / (sum(truth, "accepted") + sum(truth, "rejected")));
         const phases = [0, 1].map((context) => steps(directory).filter((s) => s.context === context).map((s) => s.phase));
