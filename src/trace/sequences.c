@@ -193,8 +193,9 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
         adopt(s, target, source);
     } else if (!had || same) { // another text follows
         ggs_sequence_end(s, target);
-        target->forked   = true;
-        target->awaited  = target->fresh;
+        target->forked = true;
+        // What the source computed after these changes was not recorded.
+        target->awaited  = target->fresh && !source->fresh && !source->cut && source->end < 0;
         target->fresh    = false;
         target->origin   = source->number;
         target->computed = context->decode;

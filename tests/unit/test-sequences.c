@@ -335,6 +335,18 @@ static void test_a_copy_that_nothing_is_sampled_for_is_no_sample(void ** state) 
     }
 }
 
+// The prompt that is sampled from was computed while recording was paused.
+static void test_a_copy_of_what_was_not_recorded_is_no_sample(void ** state) {
+    (void) state;
+    s.gaps = true;
+    feed_read(0, 0, 6, 1, 1);
+    for (int64_t i = 0; i < 2; i++) change(GGS_MEMORY_SAMPLER, i, -1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 0, -1, 5, -1, 0);
+    change(GGS_MEMORY_COPY, 0, 1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 1, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 0);
+}
+
 // Attached to an idle server without samplers of sequences: what it removes shows where its
 // requests begin.
 static void test_a_request_begins_where_cells_that_were_not_recorded_were_removed(void ** state) {
@@ -532,6 +544,7 @@ int main(void) {
         TEST(a_sampler_that_is_set_begins_a_request),
         TEST(a_sample_that_ends_with_its_first_token),
         TEST(a_copy_that_nothing_is_sampled_for_is_no_sample),
+        TEST(a_copy_of_what_was_not_recorded_is_no_sample),
         TEST(a_request_begins_where_cells_that_were_not_recorded_were_removed),
         TEST(a_request_that_began_during_a_pause),
         TEST(a_state_that_is_loaded),
