@@ -4,6 +4,7 @@
 #include "trace/sequences-private.h"
 
 enum { DRAFT_CONTEXTS = 256 }; // drafts are not searched in more contexts
+enum { DRAFTS_MOST = 128 };    // more tokens with outputs are a text that is scored
 
 static struct ggs_sequence_context * target_of(struct ggs_sequences * s, const struct ggs_sequence_context * context) {
     uint64_t index = context->target == 0 ? 0 : ggs_map_get(&s->numbers, ggs_map_key_number(context->target - 1));
@@ -113,7 +114,8 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     if (repeated) {
         bool same   = other != NULL && other->newest == q->first && other->phase != GGS_PHASE_WARMUP;
         rules.phase = same ? other->phase : GGS_PHASE_PROMPT;
-        if (same) rules.begins = other->began || q->request == 0;
+        bool goes_on = same && other->before && q->before; // both were under way
+        if (same) rules.begins = q->request == 0 || (other->began && !goes_on);
         return rules;
     }
     if (rules.begins || target->phase == GGS_PHASE_PROMPT) {
@@ -154,6 +156,8 @@ static struct part_rules rules_of(const struct ggs_sequence_context * context, c
     if (behind ? begins_behind(q, batch) : q->fresh) return prompt;
     if (behind && q->tokens == 1 && q->last_output)
         return (struct part_rules){q->request == 0 || another, GGS_PHASE_GENERATE};
+    if (behind && all && q->tokens > 1 && q->tokens <= DRAFTS_MOST && !batch->embeddings)
+        return (struct part_rules){q->request == 0 || another, GGS_PHASE_VERIFY};
     if (behind && another) return prompt;
     if (follows && is_sampled(context, q) && (q->request != 0 || q->forked)) {
         if (q->tokens == 1) return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
@@ -236,13 +240,14 @@ static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {
     return ggs_cells_remove(q, q->first, q->last + 1) && ggs_cells_insert(q, cells);
 }
 
+// `seen`: the request begins here, if it begins behind cells that were not recorded.
 static bool begin_request(struct ggs_sequences * s, struct ggs_sequence * q, struct ggs_sequence_part * part,
-                          const struct ggs_sequence_batch * batch) {
+                          const struct ggs_sequence_batch * batch, bool seen) {
     bool    forked = q->forked, output = q->output;
     bool    behind     = s->gaps && !batch->encode && q->first > ggs_cells_last(q) + 1;
     uint8_t read       = q->read;
     part->sample       = forked && output && !part->draft && part->phase != GGS_PHASE_PROMPT;
-    part->begun_before = behind && !begins_behind(q, batch);
+    part->begun_before = q->before = behind && !seen;
     ggs_sequence_end(s, q);
     q->forked  = forked;
     q->output  = output;
@@ -315,6 +320,12 @@ static bool settle_branch(struct ggs_sequences * s, struct ggs_sequence_context 
     return ggs_array_push(s->parts, s->n_parts, s->parts_capacity, part);
 }
 
+// True if the newest request of the target's sequence is not one that was under way.
+static bool begins_in(struct ggs_sequence_context * target, int64_t number) {
+    const struct ggs_sequence * q = ggs_sequence_find(target, number);
+    return q != NULL && !q->before;
+}
+
 static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * context, struct ggs_sequence * q,
                         const struct ggs_sequence_batch * batch, struct ggs_sequence_context * target, bool repeated) {
     bool                     memory = !batch->encode && !context->no_memory;
@@ -335,10 +346,11 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     bool              sampled = is_sampled(context, q);
     if (rules.phase == GGS_PHASE_VERIFY && !part.draft) find_draft(s, context, q, batch);
     part.phase = rules.phase;
-    if (rules.begins && !begin_request(s, q, &part, batch)) return false;
+    bool seen  = target == NULL ? begins_behind(q, batch) : repeated && begins_in(target, q->number);
+    if (rules.begins && !begin_request(s, q, &part, batch, seen)) return false;
     part.request   = q->request;
     part.generated = context->no_memory ? 0 : sampled_from(context, q, batch, &part, repeated);
-    count_tokens(context, q, &part, sampled);
+    count_tokens(context, q, &part, sampled || part.begun_before);
     if (part.unseen) context->unseen = true;
     move_on(context, q, batch, rules, part.draft);
     if (memory && !add_cells(s, q)) return false;

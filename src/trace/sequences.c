@@ -152,7 +152,8 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     }
     if (last < 0) return true;
     if (!ggs_cells_remove(q, from, to)) return false;
-    if (q->n_cells == 0)
+    bool unknown = s->gaps && from > 0; // cells in front of it may not have been recorded
+    if (q->n_cells == 0 && !unknown)
         empty(s, context, q);
     else if (ggs_cells_last(q) < last)
         q->cut = true;

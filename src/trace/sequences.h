@@ -36,7 +36,8 @@
 // VERIFY batch is VERIFY too. Drafting contexts are found on the way but must be known at the
 // begin: pass the batches twice, and report the result of the first pass with ggs_sequences_draft.
 //
-// If recording was paused, a single token with an output at an unknown position is a generated one.
+// If recording was paused, a single token with an output at an unknown position is a generated one,
+// and several that all have one are drafted.
 // What begins behind cells that were not recorded was under way, unless the program has removed
 // everything from there on since, or has set the sampler and removed nothing.
 //
@@ -99,6 +100,7 @@ struct ggs_sequence {
     bool               scored;    // the prompt has outputs that are not sampled from
     bool               owed;      // a token counts if generating follows
     bool               forked;    // a copy of another one's cells, without own ones since
+    bool               before;    // its request was under way when recording began
     bool               awaited;   // forked, and its sampler was set ahead of the copy
     int64_t            origin;    // forked: the sequence that it is a copy of
     uint64_t           computed;  // forked: the decode that computed the output it has

@@ -80,6 +80,19 @@ test("attached while a request is under way: its beginning is not seen", { skip:
     assert.match(output(ggscope, ["requests", a.directory]), /^ +1 +0 +completion .* - +- +\d+ [^]*, prompt not seen, [^]* 1 of them began before the recording: [^]* are not seen$/m);
 });
 
+test("attached while drafts are checked: the requests that were under way go on, with the drafts since", { skip: attachingSkip }, async () => {
+    const program = start(host, ["draft-pause", small, small], { stdio: ["pipe", "pipe", "pipe"] });
+    await until("the pause", () => (assert.equal(program.child.exitCode, null, program.said.stderr), /ready/.test(program.said.stdout)));
+    const a = attachTo(String(program.child.pid));
+    await a.attached;
+    program.child.stdin.end("\n");
+    const { stdout } = await program.ended, { status, stderr } = await a.ended, truth = jsonLines(stdout).at(-1).requests;
+    assert.equal(status, 0, stderr);
+    const found = answer(a.directory), rest = (list) => list.map(({ prompt, cached, decoded, unused, context, ...one }) => one).sort((a, b) => a.kind.localeCompare(b.kind) || a.sequence - b.sequence);
+    assert.deepEqual(rest(told(found)), rest(truth));
+    assert.ok(found.requests.every((r) => r.begun_before && r.prompt_tokens === null && r.cached_tokens === null));
+});
+
 test("the last drafts of a program whose changes are not seen are told apart, all others are right", () => {
     const { directory, truth } = run("draft-unseen"), found = answer(directory);
     for (const [i, r] of told(found).entries()) {

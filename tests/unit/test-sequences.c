@@ -50,15 +50,15 @@ static int teardown(void ** state) {
 // A batch that is being put together.
 static struct {
     uint64_t n;
-    int64_t  token[64], position[64], sequence[64];
-    uint8_t  output[64], read[64];
+    int64_t  token[256], position[256], sequence[256];
+    uint8_t  output[256], read[256];
     bool     reads_known, verify;
 } next;
 
 // n tokens of a sequence from a position on; the last `outputs` of them have one, the first `reads`
 // of which are read.
 static void add(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs, uint64_t reads) {
-    assert_true(next.n + n <= 64);
+    assert_true(next.n + n <= 256);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at       = next.n++;
         next.token[at]    = 100 + position + (int64_t) i;
@@ -364,6 +364,25 @@ static void test_a_request_begins_where_cells_that_were_not_recorded_were_remove
     }
 }
 
+static void test_drafts_of_a_request_that_was_under_way(void ** state) {
+    (void) state;
+    s.gaps = true;
+    feed(1, 0, 20, 1, 1); // drafts
+    feed(1, 0, 21, 1, 1);
+    const struct ggs_sequence_part * part = feed(0, 0, 20, 3, 3);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_true(part->begins && part->begun_before);
+    assert_int_equal(s.contexts[1]->number, 0);
+    assert_int_equal(s.contexts[0]->found, 1);
+    change(GGS_MEMORY_REMOVE, 0, -1, 22, -1, 0);
+    assert_int_equal(kept_last, 2);
+    part = feed(0, 0, 22, 3, 3);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 2);
+    feed(0, 1, 300, 200, 200); // scored
+    assert_int_equal(s.parts[0].phase, GGS_PHASE_PROMPT);
+}
+
 // Recording was paused: a request began meanwhile, and generates.
 static void test_a_request_that_began_during_a_pause(void ** state) {
     (void) state;
@@ -546,6 +565,7 @@ int main(void) {
         TEST(a_copy_that_nothing_is_sampled_for_is_no_sample),
         TEST(a_copy_of_what_was_not_recorded_is_no_sample),
         TEST(a_request_begins_where_cells_that_were_not_recorded_were_removed),
+        TEST(drafts_of_a_request_that_was_under_way),
         TEST(a_request_that_began_during_a_pause),
         TEST(a_state_that_is_loaded),
         TEST(drafts_behind_the_last_token_of_a_prompt),
