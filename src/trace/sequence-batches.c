@@ -112,8 +112,8 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     const struct ggs_sequence * other = ggs_sequence_find(target, q->number);
     struct part_rules           rules = {q->request == 0 && !q->forked, GGS_PHASE_PROMPT};
     if (repeated) {
-        bool same   = other != NULL && other->newest == q->first && other->phase != GGS_PHASE_WARMUP;
-        rules.phase = same ? other->phase : GGS_PHASE_PROMPT;
+        bool same    = other != NULL && other->newest == q->first && other->phase != GGS_PHASE_WARMUP;
+        rules.phase  = same ? other->phase : GGS_PHASE_PROMPT;
         bool goes_on = same && other->before && q->before; // both were under way
         if (same) rules.begins = q->request == 0 || (other->began && !goes_on);
         return rules;
@@ -135,10 +135,10 @@ static bool is_sampled(const struct ggs_sequence_context * context, const struct
 }
 
 // True if a request begins behind cells that were not recorded.
-static bool begins_behind(const struct ggs_sequence * q, const struct ggs_sequence_batch * batch) {
+static bool begins_behind(const struct ggs_sequence * q, const struct ggs_sequence_batch * batch, bool samplers) {
     // Rejected drafts were removed, and others follow.
-    bool drafts = !q->fresh && !batch->embeddings && q->tokens > 1 && q->outputs == q->tokens;
-    return q->end >= 0 ? q->end == q->first && !drafts : q->fresh;
+    bool drafts = !batch->embeddings && q->tokens > 1 && q->outputs == q->tokens;
+    return q->end >= 0 ? q->end == q->first && (q->fresh ? !q->passed : !samplers && !drafts) : q->fresh;
 }
 
 static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
@@ -152,8 +152,9 @@ static struct part_rules rules_of(const struct ggs_sequence_context * context, c
     if (q->first == 0) return prompt;
     int64_t last    = ggs_cells_last(q);
     bool    follows = q->first == last + 1 && !q->cut, all = q->outputs == q->tokens;
-    bool    behind = gaps && !q->forked && q->first > last + 1, another = q->fresh || q->cut || q->end >= 0;
-    if (behind ? begins_behind(q, batch) : q->fresh) return prompt;
+    bool    behind  = gaps && !q->forked && q->first > last + 1;
+    bool    another = q->fresh || (!context->samplers && (q->cut || q->end >= 0));
+    if (behind ? begins_behind(q, batch, context->samplers) : q->fresh) return prompt;
     if (behind && q->tokens == 1 && q->last_output)
         return (struct part_rules){q->request == 0 || another, GGS_PHASE_GENERATE};
     if (behind && all && q->tokens > 1 && q->tokens <= DRAFTS_MOST && !batch->embeddings)
@@ -285,6 +286,7 @@ static void move_on(struct ggs_sequence_context * context, struct ggs_sequence *
     if (maybe) q->maybe = verify_of(context, q, batch, q->request, -1);
     q->phase = rules.phase, q->began = rules.begins, q->newest = q->first;
     q->cut = q->forked = q->fresh = false;
+    q->passed                     = false;
     q->end                        = -1;
     q->encoded                    = batch->encode;
     q->output                     = drafts || (q->last_output && !batch->encode);
@@ -346,7 +348,7 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     bool              sampled = is_sampled(context, q);
     if (rules.phase == GGS_PHASE_VERIFY && !part.draft) find_draft(s, context, q, batch);
     part.phase = rules.phase;
-    bool seen  = target == NULL ? begins_behind(q, batch) : repeated && begins_in(target, q->number);
+    bool seen  = target == NULL ? begins_behind(q, batch, context->samplers) : repeated && begins_in(target, q->number);
     if (rules.begins && !begin_request(s, q, &part, batch, seen)) return false;
     part.request   = q->request;
     part.generated = context->no_memory ? 0 : sampled_from(context, q, batch, &part, repeated);

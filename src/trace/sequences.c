@@ -139,7 +139,7 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * 
                         int64_t from, int64_t to) {
     int64_t last = ggs_cells_last(q);
     bool    end  = to > last;
-    if (to == INT64_MAX) q->end = from;
+    if (to == INT64_MAX) q->passed |= q->end >= 0 && from > q->end, q->end = from;
     if (end && checked_drafts(&q->maybe, from, last) && !ggs_sequence_is_verify(s, q)) return false;
     if (q->verify.tokens > 0 && end && (from >= q->verify.first || q->verify.branches >= 0)) {
         int64_t kept = from > q->verify.first ? from - q->verify.first : 0;
@@ -238,7 +238,12 @@ static void find_sample(struct ggs_sequences * s, struct ggs_sequence_context * 
 
 static bool set_sampler(struct ggs_sequence_context * context, int64_t number) {
     struct ggs_sequence * q = ggs_sequence_get(context, number);
-    if (q != NULL) q->fresh = true;
+    if (q != NULL) {
+        q->fresh          = true;
+        q->passed         = false;
+        q->end            = -1;
+        context->samplers = true;
+    }
     return q != NULL || context->n_sequences >= GGS_SEQUENCES_MAX;
 }
 

@@ -39,7 +39,8 @@
 // If recording was paused, a single token with an output at an unknown position is a generated one,
 // and several that all have one are drafted.
 // What begins behind cells that were not recorded was under way, unless the program has removed
-// everything from there on since, or has set the sampler and removed nothing.
+// everything from there on since, or has set the sampler and removed nothing. In a program that sets
+// samplers no request begins without that.
 //
 // If changes are not recorded (a program that finds the functions by dlsym), positions that go back
 // show them.
@@ -105,7 +106,8 @@ struct ggs_sequence {
     int64_t            origin;    // forked: the sequence that it is a copy of
     uint64_t           computed;  // forked: the decode that computed the output it has
     bool               cut;       // its last cells were removed after the newest batch
-    int64_t            end;       // from here on all was removed after it; -1: nothing was
+    int64_t            end;       // from here on all was removed after it, or after its sampler was set; -1: nothing
+    bool               passed;    // and from a later position on too: batches between were not recorded
     bool               encoded;   // the encoder was fed, but not the decoder
     struct ggs_verify  verify;
     struct ggs_verify  maybe; // the newest batch, a prompt's, which removal turns into VERIFY
@@ -171,6 +173,7 @@ struct ggs_sequence_context {
     bool                  reads_known; // for the owner
     bool                  never_read;  // the program reads none
     bool                  branched;    // it has had branches
+    bool                  samplers;    // the program sets samplers
     bool                  unseen;      // some changes were not recorded
     struct ggs_map        numbers;     // sequence -> index + 1
     struct ggs_sequence * sequences;

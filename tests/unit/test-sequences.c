@@ -394,12 +394,25 @@ static void test_a_request_that_began_during_a_pause(void ** state) {
     assert_int_equal(part->phase, GGS_PHASE_GENERATE);
     assert_int_equal(part->request, 2);
     assert_true(part->begun_before);
-    change(GGS_MEMORY_REMOVE, 0, -1, 12, -1, 0);
-    part = feed_read(0, 12, 1, 1, 1);
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 0, -1, 20, -1, 0);
+    part = feed_read(0, 20, 1, 1, 1);
     assert_int_equal(part->phase, GGS_PHASE_PROMPT);
     assert_int_equal(part->request, 3);
     assert_false(part->begun_before);
-    assert_int_equal(part->cached, 12);
+    assert_int_equal(part->cached, 20);
+    for (int64_t at = 25; at < 40; at += 5) { // it begins, and checks drafts
+        if (at == 25) change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+        change(GGS_MEMORY_REMOVE, 0, -1, at, -1, 0);
+    }
+    part = feed_read(0, 35, 3, 3, 2);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 4);
+    assert_true(part->begun_before);
+    for (int64_t at = 45; at < 60; at += 5) change(GGS_MEMORY_REMOVE, 0, -1, at, -1, 0);
+    part = feed_read(0, 55, 3, 3, 2);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 4);
 }
 
 static void test_a_state_that_is_loaded(void ** state) {
