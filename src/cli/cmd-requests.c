@@ -52,7 +52,8 @@ static struct columns find_columns(const struct ggs_requests * requests, bool se
         const struct ggs_request * r = &requests->request[i];
         columns.drafts |= r->accepted_tokens + r->rejected_tokens + r->unsettled_tokens > 0;
         columns.unused |= r->unused_tokens > 0;
-        columns.decoded |= r->generated_tokens > 0 && r->decoded_tokens + 1 != r->generated_tokens;
+        columns.decoded |= r->generated_tokens > 0 && r->decoded_tokens >= 0 &&
+                           (uint64_t) r->decoded_tokens + 1 != r->generated_tokens;
     }
     return columns;
 }
@@ -110,7 +111,7 @@ static void print_requests(const struct ggs_requests * requests, bool several) {
         number_or_dash(table, r->prompt_tokens);
         number_or_dash(table, r->cached_tokens);
         ggs_table_cell(table, "%" PRIu64, r->generated_tokens);
-        if (columns.decoded) ggs_table_cell(table, "%" PRIu64, r->decoded_tokens);
+        if (columns.decoded) number_or_dash(table, r->decoded_tokens);
         if (columns.unused) number_or_dash(table, r->unused_tokens);
         time_cell(table, r->time_to_first_ns);
         time_cell(table, r->ns_per_token);
@@ -136,9 +137,9 @@ static void print_context(const struct ggs_request_context * c) {
     char number[GGS_NUMBER_LENGTH], prompts[64] = "prompt not seen";
     if (c->requests == 0 || c->begun_before < c->requests)
         snprintf(prompts, sizeof(prompts), "prompt %" PRIu64 ", cached %" PRIu64, c->prompt_tokens, c->cached_tokens);
-    printf("context %-3" PRIu64 " %" PRIu64 " request%s, %s, %s %" PRIu64 ", %" PRIu64 " steps in %s\n", c->context,
+    printf("context %-3" PRIu64 " %" PRIu64 " request%s, %s, %s %" PRIu64 ", %" PRIu64 " step%s in %s\n", c->context,
            c->requests, c->requests == 1 ? "" : "s", prompts, c->target >= 0 ? "drafted" : "generated",
-           c->generated_tokens, c->steps, ggs_format_nanoseconds(number, c->compute_ns));
+           c->generated_tokens, c->steps, c->steps == 1 ? "" : "s", ggs_format_nanoseconds(number, c->compute_ns));
     ggs_summary_drafts(c, "            ", stdout);
     if (c->begun_before > 0)
         printf("            %" PRIu64 " of them began before the recording: prompt, cached tokens, time to the first\n"
@@ -261,7 +262,8 @@ static void print_csv(const struct ggs_requests * requests) {
         printf("%" PRIu64 ",%" PRIu64 ",", r->compute_ns, r->wait_ns);
         csv_number(r->prompt_tokens);
         csv_number(r->cached_tokens);
-        printf("%" PRIu64 ",%" PRIu64 ",", r->generated_tokens, r->decoded_tokens);
+        printf("%" PRIu64 ",", r->generated_tokens);
+        csv_number(r->decoded_tokens);
         csv_number(r->unused_tokens);
         printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", r->accepted_tokens, r->rejected_tokens,
                r->unsettled_tokens, r->steps, r->decodes);

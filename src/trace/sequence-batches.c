@@ -4,6 +4,7 @@
 #include "trace/sequences-private.h"
 
 enum { DRAFT_CONTEXTS = 256 }; // drafts are not searched in more contexts
+enum { DRAFTS_MOST = 128 };    // more tokens with outputs are a text that is scored
 
 static struct ggs_sequence_context * target_of(struct ggs_sequences * s, const struct ggs_sequence_context * context) {
     uint64_t index = context->target == 0 ? 0 : ggs_map_get(&s->numbers, ggs_map_key_number(context->target - 1));
@@ -111,9 +112,10 @@ static struct part_rules rules_of_draft(struct ggs_sequence_context * target, co
     const struct ggs_sequence * other = ggs_sequence_find(target, q->number);
     struct part_rules           rules = {q->request == 0 && !q->forked, GGS_PHASE_PROMPT};
     if (repeated) {
-        bool same   = other != NULL && other->newest == q->first && other->phase != GGS_PHASE_WARMUP;
-        rules.phase = same ? other->phase : GGS_PHASE_PROMPT;
-        if (same) rules.begins = other->began || q->request == 0;
+        bool same    = other != NULL && other->newest == q->first && other->phase != GGS_PHASE_WARMUP;
+        rules.phase  = same ? other->phase : GGS_PHASE_PROMPT;
+        bool goes_on = same && other->before && q->before; // both were under way
+        if (same) rules.begins = q->request == 0 || (other->began && !goes_on);
         return rules;
     }
     if (rules.begins || target->phase == GGS_PHASE_PROMPT) {
@@ -133,10 +135,10 @@ static bool is_sampled(const struct ggs_sequence_context * context, const struct
 }
 
 // True if a request begins behind cells that were not recorded.
-static bool begins_behind(const struct ggs_sequence * q, const struct ggs_sequence_batch * batch) {
+static bool begins_behind(const struct ggs_sequence * q, const struct ggs_sequence_batch * batch, bool samplers) {
     // Rejected drafts were removed, and others follow.
-    bool drafts = !q->fresh && !batch->embeddings && q->tokens > 1 && q->outputs == q->tokens;
-    return q->end >= 0 ? q->end == q->first && !drafts : q->fresh;
+    bool drafts = !batch->embeddings && q->tokens > 1 && q->outputs == q->tokens;
+    return q->end >= 0 ? q->end == q->first && (q->fresh ? !q->passed : !samplers && !drafts) : q->fresh;
 }
 
 static struct part_rules rules_of(const struct ggs_sequence_context * context, const struct ggs_sequence * q,
@@ -150,10 +152,13 @@ static struct part_rules rules_of(const struct ggs_sequence_context * context, c
     if (q->first == 0) return prompt;
     int64_t last    = ggs_cells_last(q);
     bool    follows = q->first == last + 1 && !q->cut, all = q->outputs == q->tokens;
-    bool    behind = gaps && !q->forked && q->first > last + 1, another = q->fresh || q->cut || q->end >= 0;
-    if (behind ? begins_behind(q, batch) : q->fresh) return prompt;
+    bool    behind  = gaps && !q->forked && q->first > last + 1;
+    bool    another = q->fresh || (!context->samplers && (q->cut || q->end >= 0));
+    if (behind ? begins_behind(q, batch, context->samplers) : q->fresh) return prompt;
     if (behind && q->tokens == 1 && q->last_output)
         return (struct part_rules){q->request == 0 || another, GGS_PHASE_GENERATE};
+    if (behind && all && q->tokens > 1 && q->tokens <= DRAFTS_MOST && !batch->embeddings)
+        return (struct part_rules){q->request == 0 || another, GGS_PHASE_VERIFY};
     if (behind && another) return prompt;
     if (follows && is_sampled(context, q) && (q->request != 0 || q->forked)) {
         if (q->tokens == 1) return (struct part_rules){q->request == 0, GGS_PHASE_GENERATE};
@@ -236,13 +241,14 @@ static bool add_cells(struct ggs_sequences * s, struct ggs_sequence * q) {
     return ggs_cells_remove(q, q->first, q->last + 1) && ggs_cells_insert(q, cells);
 }
 
+// `seen`: the request begins here, if it begins behind cells that were not recorded.
 static bool begin_request(struct ggs_sequences * s, struct ggs_sequence * q, struct ggs_sequence_part * part,
-                          const struct ggs_sequence_batch * batch) {
+                          const struct ggs_sequence_batch * batch, bool seen) {
     bool    forked = q->forked, output = q->output;
     bool    behind     = s->gaps && !batch->encode && q->first > ggs_cells_last(q) + 1;
     uint8_t read       = q->read;
     part->sample       = forked && output && !part->draft && part->phase != GGS_PHASE_PROMPT;
-    part->begun_before = behind && !begins_behind(q, batch);
+    part->begun_before = q->before = behind && !seen;
     ggs_sequence_end(s, q);
     q->forked  = forked;
     q->output  = output;
@@ -280,6 +286,7 @@ static void move_on(struct ggs_sequence_context * context, struct ggs_sequence *
     if (maybe) q->maybe = verify_of(context, q, batch, q->request, -1);
     q->phase = rules.phase, q->began = rules.begins, q->newest = q->first;
     q->cut = q->forked = q->fresh = false;
+    q->passed                     = false;
     q->end                        = -1;
     q->encoded                    = batch->encode;
     q->output                     = drafts || (q->last_output && !batch->encode);
@@ -315,6 +322,12 @@ static bool settle_branch(struct ggs_sequences * s, struct ggs_sequence_context 
     return ggs_array_push(s->parts, s->n_parts, s->parts_capacity, part);
 }
 
+// True if the newest request of the target's sequence is not one that was under way.
+static bool begins_in(struct ggs_sequence_context * target, int64_t number) {
+    const struct ggs_sequence * q = ggs_sequence_find(target, number);
+    return q != NULL && !q->before;
+}
+
 static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * context, struct ggs_sequence * q,
                         const struct ggs_sequence_batch * batch, struct ggs_sequence_context * target, bool repeated) {
     bool                     memory = !batch->encode && !context->no_memory;
@@ -335,10 +348,11 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     bool              sampled = is_sampled(context, q);
     if (rules.phase == GGS_PHASE_VERIFY && !part.draft) find_draft(s, context, q, batch);
     part.phase = rules.phase;
-    if (rules.begins && !begin_request(s, q, &part, batch)) return false;
+    bool seen  = target == NULL ? begins_behind(q, batch, context->samplers) : repeated && begins_in(target, q->number);
+    if (rules.begins && !begin_request(s, q, &part, batch, seen)) return false;
     part.request   = q->request;
     part.generated = context->no_memory ? 0 : sampled_from(context, q, batch, &part, repeated);
-    count_tokens(context, q, &part, sampled);
+    count_tokens(context, q, &part, sampled || part.begun_before);
     if (part.unseen) context->unseen = true;
     move_on(context, q, batch, rules, part.draft);
     if (memory && !add_cells(s, q)) return false;

@@ -139,7 +139,7 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * 
                         int64_t from, int64_t to) {
     int64_t last = ggs_cells_last(q);
     bool    end  = to > last;
-    if (to == INT64_MAX) q->end = from;
+    if (to == INT64_MAX) q->passed |= q->end >= 0 && from > q->end, q->end = from;
     if (end && checked_drafts(&q->maybe, from, last) && !ggs_sequence_is_verify(s, q)) return false;
     if (q->verify.tokens > 0 && end && (from >= q->verify.first || q->verify.branches >= 0)) {
         int64_t kept = from > q->verify.first ? from - q->verify.first : 0;
@@ -152,7 +152,8 @@ static bool remove_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     }
     if (last < 0) return true;
     if (!ggs_cells_remove(q, from, to)) return false;
-    if (q->n_cells == 0)
+    bool unknown = s->gaps && from > 0; // cells in front of it may not have been recorded
+    if (q->n_cells == 0 && !unknown)
         empty(s, context, q);
     else if (ggs_cells_last(q) < last)
         q->cut = true;
@@ -193,8 +194,9 @@ static bool copy(struct ggs_sequences * s, struct ggs_sequence_context * context
         adopt(s, target, source);
     } else if (!had || same) { // another text follows
         ggs_sequence_end(s, target);
-        target->forked   = true;
-        target->awaited  = target->fresh;
+        target->forked = true;
+        // What the source computed after these changes was not recorded.
+        target->awaited  = target->fresh && !source->fresh && !source->cut && source->end < 0;
         target->fresh    = false;
         target->origin   = source->number;
         target->computed = context->decode;
@@ -236,7 +238,12 @@ static void find_sample(struct ggs_sequences * s, struct ggs_sequence_context * 
 
 static bool set_sampler(struct ggs_sequence_context * context, int64_t number) {
     struct ggs_sequence * q = ggs_sequence_get(context, number);
-    if (q != NULL) q->fresh = true;
+    if (q != NULL) {
+        q->fresh          = true;
+        q->passed         = false;
+        q->end            = -1;
+        context->samplers = true;
+    }
     return q != NULL || context->n_sequences >= GGS_SEQUENCES_MAX;
 }
 

@@ -36,9 +36,11 @@
 // VERIFY batch is VERIFY too. Drafting contexts are found on the way but must be known at the
 // begin: pass the batches twice, and report the result of the first pass with ggs_sequences_draft.
 //
-// If recording was paused, a single token with an output at an unknown position is a generated one.
+// If recording was paused, a single token with an output at an unknown position is a generated one,
+// and several that all have one are drafted.
 // What begins behind cells that were not recorded was under way, unless the program has removed
-// everything from there on since, or has set the sampler and removed nothing.
+// everything from there on since, or has set the sampler and removed nothing. In a program that sets
+// samplers no request begins without that.
 //
 // If changes are not recorded (a program that finds the functions by dlsym), positions that go back
 // show them.
@@ -99,11 +101,13 @@ struct ggs_sequence {
     bool               scored;    // the prompt has outputs that are not sampled from
     bool               owed;      // a token counts if generating follows
     bool               forked;    // a copy of another one's cells, without own ones since
+    bool               before;    // its request was under way when recording began
     bool               awaited;   // forked, and its sampler was set ahead of the copy
     int64_t            origin;    // forked: the sequence that it is a copy of
     uint64_t           computed;  // forked: the decode that computed the output it has
     bool               cut;       // its last cells were removed after the newest batch
-    int64_t            end;       // from here on all was removed after it; -1: nothing was
+    int64_t            end;       // from here on all was removed after it, or after its sampler was set; -1: nothing
+    bool               passed;    // and from a later position on too: batches between were not recorded
     bool               encoded;   // the encoder was fed, but not the decoder
     struct ggs_verify  verify;
     struct ggs_verify  maybe; // the newest batch, a prompt's, which removal turns into VERIFY
@@ -169,6 +173,7 @@ struct ggs_sequence_context {
     bool                  reads_known; // for the owner
     bool                  never_read;  // the program reads none
     bool                  branched;    // it has had branches
+    bool                  samplers;    // the program sets samplers
     bool                  unseen;      // some changes were not recorded
     struct ggs_map        numbers;     // sequence -> index + 1
     struct ggs_sequence * sequences;

@@ -131,7 +131,7 @@ test("--steps: exactly so many; --for: so long; the program runs on and its exit
 const asked = (directory) => JSON.parse(output(ggscope, ["requests", "--json", directory])).requests.filter((r) => !["warmup", "draft"].includes(r.kind));
 const counts = (r) => [r.prompt_tokens, r.cached_tokens, r.generated_tokens];
 
-for (const [pattern, n] of [["slowly", 2], ["turns", 1], ["turns", 2], ["turns", 3], ["warmup", 1], ["warmup", 2], ["continued", 3], ["draft", 1]]) {
+for (const [pattern, n] of [["slowly", 2], ["turns", 1], ["turns", 2], ["turns", 3], ["warmup", 1], ["warmup", 2], ["continued", 3], ["samples", 3], ["at-once", 2], ["draft", 1]]) {
     test(`--requests ${n} of a program (${pattern}) records so many, and the program runs on`, () => {
         const directory = fresh(), models = pattern === "draft" ? [tiny, tiny] : [tiny];
         const result = run(ggscope, ["record", "--no-faults", "-o", directory, "--requests", String(n), "--", join(build, "tests", "server-host"), pattern, ...models]);

@@ -30,7 +30,7 @@ const told = ({ requests }) => requests.map((r) => ({
 const comparable = (truth) => truth.map(({ decoded, unused, ...rest }) => (rest.kind === "draft" ? rest : { ...rest, decoded, unused }));
 
 const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-slowly", "perplexity", "echo",
-    "one-by-one", "unused", "benchmark", "benchmark-cold", "benchmark-short", "at-once", "samples", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
+    "one-by-one", "unused", "benchmark", "benchmark-cold", "benchmark-short", "unanswered", "at-once", "samples", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {
         const { directory, truth } = run(pattern), found = answer(directory);
@@ -80,6 +80,19 @@ test("attached while a request is under way: its beginning is not seen", { skip:
     assert.match(output(ggscope, ["requests", a.directory]), /^ +1 +0 +completion .* - +- +\d+ [^]*, prompt not seen, [^]* 1 of them began before the recording: [^]* are not seen$/m);
 });
 
+test("attached while drafts are checked: the requests that were under way go on, with the drafts since", { skip: attachingSkip }, async () => {
+    const program = start(host, ["draft-pause", small, small], { stdio: ["pipe", "pipe", "pipe"] });
+    await until("the pause", () => (assert.equal(program.child.exitCode, null, program.said.stderr), /ready/.test(program.said.stdout)));
+    const a = attachTo(String(program.child.pid));
+    await a.attached;
+    program.child.stdin.end("\n");
+    const { stdout } = await program.ended, { status, stderr } = await a.ended, truth = jsonLines(stdout).at(-1).requests;
+    assert.equal(status, 0, stderr);
+    const found = answer(a.directory), rest = (list) => list.map(({ prompt, cached, decoded, unused, context, ...one }) => one).sort((a, b) => a.kind.localeCompare(b.kind) || a.sequence - b.sequence);
+    assert.deepEqual(rest(told(found)), rest(truth));
+    assert.ok(found.requests.every((r) => r.begun_before && r.prompt_tokens === null && r.cached_tokens === null));
+});
+
 test("the last drafts of a program whose changes are not seen are told apart, all others are right", () => {
     const { directory, truth } = run("draft-unseen"), found = answer(directory);
     for (const [i, r] of told(found).entries()) {
@@ -109,6 +122,7 @@ test("what a token took with drafts and without is the time of the batches that 
 test("a draft's context names its target, and a batch that checks drafts is no prompt", () => {
     for (const pattern of ["draft", "draft-behind"]) {
         const { directory, truth } = run(pattern), found = answer(directory);
+        for (const r of [...found.requests, ...found.contexts]) assert.equal(r.decoded_tokens === null, r.kind === "draft" || r.target === 0, "what is fed to a draft belongs to no text");
         assert.deepEqual(found.contexts.map((context) => context.target), [null, 0]);
         assert.equal(found.contexts[0].acceptance, sum(truth, "accepted") / (sum(truth, "accepted") + sum(truth, "rejected")));
         const phases = [0, 1].map((context) => steps(directory).filter((s) => s.context === context).map((s) => s.phase));

@@ -5,6 +5,8 @@
 enum { DRAFTS = 4 };
 static const int accept[] = {4, 0, 2, 4, 1, 3}; // of four drafted tokens, repeated
 
+static int pause_at = -1; // round
+
 // Two slots. Every batch of the target is also fed to the draft's context, without outputs.
 static void run_draft(struct server * target, struct server * draft) {
     int              position[2] = {6, 9}, left[2] = {19, 25};
@@ -24,6 +26,11 @@ static void run_draft(struct server * target, struct server * draft) {
     decode_reading_nothing(draft);
     for (int round = 0; left[0] > 0 || left[1] > 0; round++) {
         int n[2];
+        if (round == pause_at) {
+            wait_for_line();
+            for (int s = 0; s < 2; s++)
+                truth[s]->generated = truth[s]->accepted = truth[s]->rejected = shadow[s]->generated = 0;
+        }
         for (int s = 0; s < 2; s++) n[s] = left[s] == 0 ? -1 : left[s] - 1 < DRAFTS ? left[s] - 1 : DRAFTS;
         for (int i = 0; i < DRAFTS; i++) { // id_last, then one drafted token after another
             for (int s = 0; s < 2; s++)
@@ -58,6 +65,12 @@ static void run_draft(struct server * target, struct server * draft) {
             seq_rm(draft->memory, s, position[s], -1);
         }
     }
+}
+
+// Waits in the middle: someone attaches meanwhile.
+static void run_draft_pause(struct server * target, struct server * draft) {
+    pause_at = 2;
+    run_draft(target, draft);
 }
 
 // Like programs for older releases: feeds the draft's context what it lacks of the accepted text,
@@ -226,6 +239,7 @@ static void run_tree(struct server * server) {
 
 const struct pattern draft_patterns[] = {
     {.name = "draft", .run_both = run_draft},
+    {.name = "draft-pause", .run_both = run_draft_pause},
     {.name = "draft-behind", .run_both = run_draft_behind},
     {.name = "draft-at-once", .run_both = run_draft_at_once},
     {.name = "draft-unseen", .run_both = run_draft, .past = true},

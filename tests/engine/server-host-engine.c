@@ -93,6 +93,12 @@ void go_past(void) {
 // Called directly, as programs do: an attached library stands in between only then.
 bool llama_set_sampler(struct llama_context * context, llama_seq_id sequence, struct llama_sampler * sampler);
 
+void wait_for_line(void) {
+    puts("{\"ready\": 1}");
+    fflush(stdout);
+    (void) getchar();
+}
+
 static bool has_samplers = true;
 
 void without_samplers(void) {

@@ -134,6 +134,16 @@ static void run_benchmark_short(struct server * server) {
     }
 }
 
+// A chat that is left before it answers: the token that begins a text, then two lines.
+static void run_unanswered(struct server * server) {
+    static const int pieces[] = {1, 5, 6};
+    struct request * request  = new_request(server->number, 0, 0);
+    for (int i = 0; i < 3; request->prompt += pieces[i++]) {
+        add_tokens(server, 0, request->prompt, pieces[i], true);
+        decode_reading_nothing(server);
+    }
+}
+
 // Answers of one token, each in an empty memory: as short as a warm-up, but they are read.
 static void run_at_once(struct server * server) {
     for (int i = 0; i < 3; i++) {
@@ -206,6 +216,7 @@ const struct pattern output_patterns[] = {
     {.name = "benchmark", .run = run_benchmark},
     {.name = "benchmark-short", .run = run_benchmark_short},
     {.name = "benchmark-cold", .run = run_benchmark_cold},
+    {.name = "unanswered", .run = run_unanswered},
     {.name = "at-once", .run = run_at_once},
     {.name = "samples", .run = run_samples},
     {.name = "image", .run = run_image},

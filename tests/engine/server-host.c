@@ -280,9 +280,7 @@ static void wait_idle(struct server * server) {
     complete(server, 1, 0, 9, 2);
     complete(server, 0, 0, 12, 3);
     set_sampler(server, 0);
-    puts("{\"ready\": 1}");
-    fflush(stdout);
-    (void) getchar();
+    wait_for_line();
     set_sampler(server, 0);
     seq_rm(server->memory, 0, 11, -1);
     complete(server, 0, 11, 1, 4);

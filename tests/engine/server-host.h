@@ -46,6 +46,8 @@ void seq_rm(llama_memory_t memory, int sequence, int from, int to);
 // As servers do when a request begins or ends. Releases that cannot do it do nothing.
 void set_sampler(struct server * server, int sequence);
 void without_samplers(void);
+// Prints a line, and waits for one.
+void wait_for_line(void);
 
 llama_token token_at(int position, int salt);
 void        add_token(struct server * server, llama_token token, int position, int sequence, bool output);

@@ -50,15 +50,15 @@ static int teardown(void ** state) {
 // A batch that is being put together.
 static struct {
     uint64_t n;
-    int64_t  token[64], position[64], sequence[64];
-    uint8_t  output[64], read[64];
+    int64_t  token[256], position[256], sequence[256];
+    uint8_t  output[256], read[256];
     bool     reads_known, verify;
 } next;
 
 // n tokens of a sequence from a position on; the last `outputs` of them have one, the first `reads`
 // of which are read.
 static void add(int64_t sequence, int64_t position, uint64_t n, uint64_t outputs, uint64_t reads) {
-    assert_true(next.n + n <= 64);
+    assert_true(next.n + n <= 256);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t at       = next.n++;
         next.token[at]    = 100 + position + (int64_t) i;
@@ -335,6 +335,18 @@ static void test_a_copy_that_nothing_is_sampled_for_is_no_sample(void ** state) 
     }
 }
 
+// The prompt that is sampled from was computed while recording was paused.
+static void test_a_copy_of_what_was_not_recorded_is_no_sample(void ** state) {
+    (void) state;
+    s.gaps = true;
+    feed_read(0, 0, 6, 1, 1);
+    for (int64_t i = 0; i < 2; i++) change(GGS_MEMORY_SAMPLER, i, -1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 0, -1, 5, -1, 0);
+    change(GGS_MEMORY_COPY, 0, 1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 1, -1, -1, -1, 0);
+    assert_int_equal(s.sample.request, 0);
+}
+
 // Attached to an idle server without samplers of sequences: what it removes shows where its
 // requests begin.
 static void test_a_request_begins_where_cells_that_were_not_recorded_were_removed(void ** state) {
@@ -352,6 +364,25 @@ static void test_a_request_begins_where_cells_that_were_not_recorded_were_remove
     }
 }
 
+static void test_drafts_of_a_request_that_was_under_way(void ** state) {
+    (void) state;
+    s.gaps = true;
+    feed(1, 0, 20, 1, 1); // drafts
+    feed(1, 0, 21, 1, 1);
+    const struct ggs_sequence_part * part = feed(0, 0, 20, 3, 3);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_true(part->begins && part->begun_before);
+    assert_int_equal(s.contexts[1]->number, 0);
+    assert_int_equal(s.contexts[0]->found, 1);
+    change(GGS_MEMORY_REMOVE, 0, -1, 22, -1, 0);
+    assert_int_equal(kept_last, 2);
+    part = feed(0, 0, 22, 3, 3);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 2);
+    feed(0, 1, 300, 200, 200); // scored
+    assert_int_equal(s.parts[0].phase, GGS_PHASE_PROMPT);
+}
+
 // Recording was paused: a request began meanwhile, and generates.
 static void test_a_request_that_began_during_a_pause(void ** state) {
     (void) state;
@@ -363,12 +394,25 @@ static void test_a_request_that_began_during_a_pause(void ** state) {
     assert_int_equal(part->phase, GGS_PHASE_GENERATE);
     assert_int_equal(part->request, 2);
     assert_true(part->begun_before);
-    change(GGS_MEMORY_REMOVE, 0, -1, 12, -1, 0);
-    part = feed_read(0, 12, 1, 1, 1);
+    change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+    change(GGS_MEMORY_REMOVE, 0, -1, 20, -1, 0);
+    part = feed_read(0, 20, 1, 1, 1);
     assert_int_equal(part->phase, GGS_PHASE_PROMPT);
     assert_int_equal(part->request, 3);
     assert_false(part->begun_before);
-    assert_int_equal(part->cached, 12);
+    assert_int_equal(part->cached, 20);
+    for (int64_t at = 25; at < 40; at += 5) { // it begins, and checks drafts
+        if (at == 25) change(GGS_MEMORY_SAMPLER, 0, -1, -1, -1, 0);
+        change(GGS_MEMORY_REMOVE, 0, -1, at, -1, 0);
+    }
+    part = feed_read(0, 35, 3, 3, 2);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 4);
+    assert_true(part->begun_before);
+    for (int64_t at = 45; at < 60; at += 5) change(GGS_MEMORY_REMOVE, 0, -1, at, -1, 0);
+    part = feed_read(0, 55, 3, 3, 2);
+    assert_int_equal(part->phase, GGS_PHASE_VERIFY);
+    assert_int_equal(part->request, 4);
 }
 
 static void test_a_state_that_is_loaded(void ** state) {
@@ -532,7 +576,9 @@ int main(void) {
         TEST(a_sampler_that_is_set_begins_a_request),
         TEST(a_sample_that_ends_with_its_first_token),
         TEST(a_copy_that_nothing_is_sampled_for_is_no_sample),
+        TEST(a_copy_of_what_was_not_recorded_is_no_sample),
         TEST(a_request_begins_where_cells_that_were_not_recorded_were_removed),
+        TEST(drafts_of_a_request_that_was_under_way),
         TEST(a_request_that_began_during_a_pause),
         TEST(a_state_that_is_loaded),
         TEST(drafts_behind_the_last_token_of_a_prompt),

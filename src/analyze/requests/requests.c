@@ -133,7 +133,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     if (!part->branch) add_time(request, step);
     request->prompt_tokens += (int64_t) part->prompt;
     request->generated_tokens += step->generated;
-    request->decoded_tokens += part->fed;
+    request->decoded_tokens += (int64_t) part->fed;
     if (step->batch == NULL || step->batch->reads_known) {
         if (request->unused_tokens < 0) request->unused_tokens = 0;
         request->unused_tokens += (int64_t) part->unused;
@@ -155,7 +155,7 @@ static void settle(void * owner, const struct ggs_verify * verify, const struct 
     if (verify->request == 0 || verify->request > r->n) return;
     struct ggs_request * request = &r->request[verify->request - 1];
     request->generated_tokens += (uint64_t) settled->generated;
-    request->decoded_tokens += (uint64_t) settled->generated;
+    request->decoded_tokens += settled->generated;
     request->accepted_tokens += settled->accepted;
     request->rejected_tokens += settled->rejected;
     request->unsettled_tokens += settled->unsettled;
@@ -230,6 +230,7 @@ static void finish(struct list * list) {
             request->first_output_ns < 0 ? -1 : (int64_t) ggs_time_between(request->begin_ns, request->first_output_ns);
         request->ns_per_token = time_per_token(request);
         if (request->begun_before) hide_beginning(request);
+        if (request->kind == GGS_REQUEST_DRAFT) request->decoded_tokens = request->unused_tokens = -1;
         uint64_t index = ggs_map_get(&list->contexts, ggs_map_key_number(request->context));
         if (index == 0 || request->kind == GGS_REQUEST_WARMUP) continue;
         struct ggs_request_context * context = &r->context[index - 1];
@@ -240,7 +241,8 @@ static void finish(struct list * list) {
             context->cached_tokens += (uint64_t) request->cached_tokens;
         }
         context->generated_tokens += request->generated_tokens;
-        context->decoded_tokens += request->decoded_tokens;
+        context->decoded_tokens =
+            request->kind == GGS_REQUEST_DRAFT ? -1 : context->decoded_tokens + request->decoded_tokens;
         if (request->unused_tokens >= 0 && context->unused_tokens < 0) context->unused_tokens = 0;
         if (request->unused_tokens > 0) context->unused_tokens += request->unused_tokens;
         context->accepted_tokens += request->accepted_tokens;

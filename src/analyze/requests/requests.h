@@ -69,7 +69,7 @@ struct ggs_request {
     int64_t  prompt_tokens;                    // computed; -1 if begun_before, like the next
     int64_t  cached_tokens;                    // already present
     uint64_t generated_tokens;                 // sampled
-    uint64_t decoded_tokens;                   // of those, or of drafts: fed back and kept
+    int64_t  decoded_tokens;                   // of those: fed back and kept; -1 in a context that drafts
     int64_t  unused_tokens;                    // of those: output never read; -1: reads were not seen
     uint64_t accepted_tokens, rejected_tokens; // of drafts
     uint64_t unsettled_tokens;                 // drafts of unknown fate
@@ -95,8 +95,9 @@ struct ggs_request_context {
     uint64_t model;
     uint64_t requests, begun_before;
     uint64_t prompt_tokens, cached_tokens; // of requests whose beginning was recorded
-    uint64_t generated_tokens, decoded_tokens;
-    int64_t  unused_tokens; // -1: reads were not seen
+    uint64_t generated_tokens;
+    int64_t  decoded_tokens; // -1 if it drafts
+    int64_t  unused_tokens;  // -1 if it drafts, or reads were not seen
     uint64_t accepted_tokens, rejected_tokens;
     uint64_t steps, compute_ns; // of its decodes
     bool     changes_seen;

@@ -54,8 +54,9 @@ static const struct ggs_table_field requests[] = {
     {"prompt_tokens", GGS_CELL_INTEGER, REQUEST(prompt_tokens), "prompt tokens that were computed"},
     {"cached_tokens", GGS_CELL_INTEGER, REQUEST(cached_tokens), "tokens before them that were in the memory already"},
     {"generated_tokens", GGS_CELL_INTEGER, REQUEST(generated_tokens), "tokens that were sampled from its outputs"},
-    {"decoded_tokens", GGS_CELL_INTEGER, REQUEST(decoded_tokens),
-     "generated tokens that were fed back: mostly one less, because what the last one would yield is not wanted"},
+    {"decoded_tokens", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_request, decoded_tokens),
+     "generated tokens that were fed back: mostly one less, because what the last one would yield is not wanted; null "
+     "in a context that drafts"},
     {"unused_tokens", GGS_CELL_INTEGER, GGS_MEMBER_OR_NONE(0, struct ggs_request, unused_tokens),
      "decoded tokens whose output the program never read; null if reading was not seen"},
     {"accepted_tokens", GGS_CELL_INTEGER, REQUEST(accepted_tokens), "drafted tokens that stayed"},

@@ -22,7 +22,8 @@ struct ggs_life {
     uint64_t newest;  // decode
     uint64_t decodes; // llama_decode calls since the clearing
     uint64_t tokens, outputs;
-    uint64_t fed_back; // decodes of one token after others
+    uint64_t fed_back;      // decodes of one token after others
+    uint64_t tokens_newest; // of the newest decode
     bool     cleared;
     bool     taken; // outputs or embeddings were read
     bool     first; // only warm-ups came before
@@ -33,7 +34,7 @@ struct ggs_life {
     uint64_t              from_long, n_long; // of these, a benchmark's
     uint64_t              empty;             // clearings ahead of its first decode
     uint64_t              first_decode;
-    bool                  read;  // outputs are read
+    bool                  read;  // outputs are read, or prompts go on after a single token
     bool                  used;  // outputs or embeddings are
     struct ggs_seal_batch batch; // of the newest decode
 };
@@ -125,6 +126,12 @@ static bool begin_decode(struct ggs_survey * survey, const struct ggs_record * r
     return false;
 }
 
+static bool is_of_one_sequence(const struct ggs_seal_batch * batch) {
+    for (uint64_t i = 1; i < batch->n; i++)
+        if (batch->sequence[i] != batch->sequence[0]) return false;
+    return true;
+}
+
 // Remembers a decode as long as it may belong to a warm-up.
 static bool add_maybe(struct ggs_life * life, uint64_t decode) {
     if (life->n_warm + life->n_maybe >= WARM_DECODES || (life->decodes > 0 && !may_warm_up(life))) life->over = true;
@@ -145,6 +152,9 @@ static bool feed(struct ggs_survey * survey, struct ggs_life * life, const struc
     if (!ggs_sequences_batch(&survey->sequences, decode->context, &fed, &phase)) return false;
     survey->decode = life->newest = decode->decode;
     if (life->first_decode == 0) life->first_decode = decode->decode;
+    // A benchmark does not do that: the program has not got to reading.
+    life->read |= life->decodes > 0 && life->tokens_newest == 1 && batch->n > 1 && is_of_one_sequence(batch);
+    life->tokens_newest = batch->n;
     life->fed_back += life->decodes > 0 && batch->n == 1;
     life->tokens += batch->n;
     for (uint64_t i = 0; i < batch->n; i++) life->outputs += batch->output[i];

@@ -19,7 +19,7 @@ struct ggs_survey {
     struct ggs_map       embeddings; // embeddings were read
     struct ggs_map       verifies;   // drafted tokens are checked with a prompt's last token
     struct ggs_map       failed;     // decodes that computed and failed: the number of fed tokens + 1
-    struct ggs_map       readers;    // first decodes of contexts whose outputs are read
+    struct ggs_map       readers;    // first decodes of contexts that are no benchmark's
     struct ggs_draft *   drafts;     // once finished
     size_t               n_drafts, drafts_capacity;
     uint64_t             decode; // whose parts are in `sequences`, from the newest record; or 0

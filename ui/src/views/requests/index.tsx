@@ -26,7 +26,7 @@ const columns: TableColumn<Request>[] = [
     { key: "prompt_tokens", title: "prompt", value: (r) => r.prompt_tokens, show: (r) => count(r.prompt_tokens), numeric: true, hint: "prompt tokens that were computed" },
     { key: "cached_tokens", title: "cached", value: (r) => r.cached_tokens, show: (r) => count(r.cached_tokens), numeric: true, hint: "tokens that were in the memory already" },
     { key: "generated_tokens", title: "tokens", value: (r) => r.generated_tokens, numeric: true, hint: "generated: sampled from outputs" },
-    { key: "decoded_tokens", title: "decoded", value: (r) => r.decoded_tokens, numeric: true, hint: "generated tokens that were fed back: mostly one less" },
+    { key: "decoded_tokens", title: "decoded", value: (r) => r.decoded_tokens, show: (r) => (r.decoded_tokens === null ? "-" : count(r.decoded_tokens)), numeric: true, hint: "generated tokens that were fed back: mostly one less" },
     { key: "unused_tokens", title: "unused", value: (r) => r.unused_tokens, show: (r) => (r.unused_tokens === null ? "-" : count(r.unused_tokens)), numeric: true, hint: "decoded tokens whose output the program never read" },
     { key: "time_to_first_ns", title: "first", value: (r) => r.time_to_first_ns, show: (r) => maybe(r.time_to_first_ns), numeric: true, hint: "begin to first output" },
     { key: "ns_per_token", title: "each", value: (r) => r.ns_per_token, show: (r) => maybe(r.ns_per_token), numeric: true, hint: "per token after the first" },
