@@ -4,17 +4,17 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 
 #include "attach/borrow.h"
+#include "attach/filter-calls.h"
+#include "attach/filter-trial.h"
 #include "attach/tracee.h"
 #include "base/error.h"
 
@@ -185,83 +185,64 @@ static uint32_t action_of(const struct filters * filters, const struct seccomp_d
     return (uint32_t) lowest;
 }
 
-static const struct wanted {
-    const char * name;
-    int          number;
-    bool         needed; // attaching fails without it; else there is an alternative
-    uint64_t     arguments[6];
-} wanted[] = {
-    {"clone", SYS_clone, true, {CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM}},
-    {"clone3", SYS_clone3, false, {0}},
-    {"mmap", SYS_mmap, true, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t) -1}},
-    {"mmap", SYS_mmap, true, {0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3}},
-    {"mprotect", SYS_mprotect, true, {4096, 4096, PROT_READ | PROT_EXEC}},
-    {"munmap", SYS_munmap, true, {4096, 4096}},
-    {"openat", SYS_openat, true, {0}},
-    {"read", SYS_read, true, {3}},
-    {"pread64", SYS_pread64, true, {3}},
-    {"newfstatat", SYS_newfstatat, true, {3}},
-    {"close", SYS_close, true, {3}},
-    {"exit", SYS_exit, true, {0}},
-    {"rt_sigreturn", SYS_rt_sigreturn, true, {0}},
-    {"rt_sigprocmask", SYS_rt_sigprocmask, true, {0}},
-    {"futex", SYS_futex, true, {0}},
-    {"fallocate", SYS_fallocate, true, {3}},
-    {"fcntl", SYS_fcntl, true, {3}},
-    {"nanosleep", SYS_nanosleep, false, {0}},
-    {"clock_nanosleep", SYS_clock_nanosleep, false, {0}},
-    {"gettid", SYS_gettid, false, {0}},
-    {"getpid", SYS_getpid, false, {0}},
-    {"set_tid_address", SYS_set_tid_address, true, {0}},
-    {"set_robust_list", SYS_set_robust_list, false, {0}},
-    {"rseq", SYS_rseq, false, {0}},
-    {"madvise", SYS_madvise, false, {0}},
-    {"membarrier", SYS_membarrier, false, {0}},
-    {"renameat2", SYS_renameat2, false, {0}},
-    {"unlink", SYS_unlink, false, {0}},
-    {"readlink", SYS_readlink, false, {0}},
-    {"statfs", SYS_statfs, false, {0}},
-    {"memfd_create", SYS_memfd_create, false, {0}},
-    {"write", SYS_write, false, {2}},
-};
-
 static int judge(const struct filters * filters, const struct ggs_tracee * tracee, struct ggs_error * error) {
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        struct seccomp_data call = {.nr = wanted[i].number, .arch = AUDIT_ARCH_X86_64};
-        for (int k = 0; k < 6; k++) call.args[k] = wanted[i].arguments[k];
+    for (size_t i = 0; i < ggs_filter_n_calls; i++) {
+        const struct ggs_filter_call * wanted = &ggs_filter_calls[i];
+        struct seccomp_data            call   = {.nr = (int) wanted->number, .arch = AUDIT_ARCH_X86_64};
+        for (int k = 0; k < 6; k++) call.args[k] = wanted->arguments[k];
         uint32_t action = action_of(filters, &call);
         if (action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG) continue;
         bool refused = action == SECCOMP_RET_ERRNO || action == SECCOMP_RET_TRACE;
-        if (refused && !wanted[i].needed) continue;
-        return ggs_fail(error, GGS_UNSUPPORTED,
-                        "cannot attach to process %d (%s): its seccomp filter %s the system call %s; start the program "
-                        "with ggscope record instead",
-                        (int) tracee->pid, tracee->name,
-                        refused                            ? "refuses"
-                        : action == SECCOMP_RET_USER_NOTIF ? "asks another process about"
-                                                           : "would end it at",
-                        wanted[i].name);
+        if (refused && !wanted->needed) continue;
+        return ggs_filter_fail(tracee, wanted,
+                               refused                            ? GGS_FILTER_REFUSES
+                               : action == SECCOMP_RET_USER_NOTIF ? GGS_FILTER_ASKS
+                                                                  : GGS_FILTER_ENDS,
+                               error);
     }
     return 0;
 }
 
-int ggs_filter_check(const struct ggs_tracee * tracee, struct ggs_error * error) {
+static int read_and_judge(const struct ggs_tracee * tracee, pid_t thread, struct ggs_error * error) {
     const uint64_t patience_ns = 1000000000;
     struct filters filters     = {.n = 0};
-    char           mode[16];
-    if (!ggs_tracee_status(tracee, tracee->pid, "Seccomp", mode, sizeof(mode)) || strcmp(mode, "0") == 0) return 0;
-    int reason = ggs_trace_stop(tracee->pid, patience_ns) == 0 ? 0 : errno;
+    int            reason      = ggs_trace_stop(thread, patience_ns) == 0 ? 0 : errno;
     if (reason == 0) {
-        reason = read_filters(&filters, tracee->pid);
-        ptrace(PTRACE_DETACH, tracee->pid, 0, 0);
+        reason = read_filters(&filters, thread);
+        ptrace(PTRACE_DETACH, thread, 0, 0);
     }
-    int status = reason == 0
-                     ? judge(&filters, tracee, error)
-                     : ggs_fail(error, GGS_USAGE,
-                                "cannot attach to process %d (%s): it has a seccomp filter, which might end it and "
-                                "cannot be read (%s); run ggscope as root (CAP_SYS_ADMIN), outside of a container",
-                                (int) tracee->pid, tracee->name, strerror(reason));
+    int status = 0;
+    if (reason == 0)
+        status = judge(&filters, tracee, error);
+    else if (reason != ESRCH || thread == tracee->pid) // other threads may have ended
+        status = ggs_fail(error, GGS_USAGE,
+                          "cannot attach to process %d (%s): it has a seccomp filter, which might end it and "
+                          "cannot be read (%s); run ggscope as root (CAP_SYS_ADMIN), outside of a container",
+                          (int) tracee->pid, tracee->name, strerror(reason));
     release(&filters);
+    return status;
+}
+
+// Threads with as many filters as the one before have the same, unless each installed its own.
+int ggs_filter_check(const struct ggs_tracee * tracee, struct ggs_error * error) {
+    enum { THREADS_MOST = 8192, SIZE = 16 };
+    struct ggs_tracee_thread * threads = calloc(THREADS_MOST, sizeof(*threads));
+    char                       mode[SIZE], number[SIZE] = "", last[SIZE] = "0";
+    int                        status = threads == NULL ? ggs_fail_memory(error) : 0;
+    size_t                     n      = threads == NULL ? 0 : ggs_tracee_threads(tracee, threads, THREADS_MOST);
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        pid_t thread = threads[i].id;
+        if (!ggs_tracee_status(tracee, thread, "Seccomp", mode, SIZE) || strcmp(mode, "0") == 0) continue;
+        if (ggs_filter_is_own()) {
+            status = ggs_filter_try(tracee, error);
+            break;
+        }
+        // Kernels before 5.9 do not tell the number: the first thread stands for all.
+        if (!ggs_tracee_status(tracee, thread, "Seccomp_filters", number, SIZE)) snprintf(number, SIZE, "1");
+        if (strcmp(number, last) != 0) status = read_and_judge(tracee, thread, error);
+        memcpy(last, number, SIZE);
+    }
+    free(threads);
     return status;
 }
 

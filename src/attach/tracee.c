@@ -130,10 +130,11 @@ static int fail_permission(const struct ggs_tracee * tracee, struct ggs_error * 
             "as root (CAP_SYS_PTRACE)",
             (int) tracee->pid, tracee->name, (unsigned) tracee->user);
     if (scope >= 1)
-        return ggs_fail(error, GGS_USAGE,
-                        "not permitted to attach to process %d (%s): kernel.yama.ptrace_scope is %d, which %s",
-                        (int) tracee->pid, tracee->name, scope,
-                        scope >= 3 ? "permits no attaching at all" : "requires CAP_SYS_PTRACE: run ggscope as root");
+        return ggs_fail(
+            error, GGS_USAGE, "not permitted to attach to process %d (%s): kernel.yama.ptrace_scope is %d, which %s",
+            (int) tracee->pid, tracee->name, scope,
+            scope >= 3 ? "permits no attaching at all"
+                       : "requires CAP_SYS_PTRACE: run ggscope as root (in a container: --cap-add SYS_PTRACE)");
     return ggs_fail(error, GGS_USAGE,
                     "not permitted to attach to process %d (%s): ggscope needs to be the same user with no fewer "
                     "capabilities, or to have CAP_SYS_PTRACE (in a container: --cap-add SYS_PTRACE)",

@@ -29,29 +29,61 @@ maybe("Vulkan, whose device was made before: graph runs as a whole, and it says 
 });
 
 const unbuilt = skip || unbuildable() || false;
-test("llama-server with 4 slots under load: recorded three times, and every request is answered", { skip: unbuilt }, async () => {
+const prompts = ["the quick brown fox", "seven tiny models", "in the deep night", "once upon a time"];
+
+// A server with 4 slots. The end of the test ends it.
+async function serve(env, ...options) {
     const port = await freePort(), url = `http://127.0.0.1:${port}`;
-    const server = start(buildServer(), ["-m", model("tiny"), "--parallel", "4", "-t", "1", "-tb", "1", "-c", "2048", "--host", "127.0.0.1", "--port", String(port)], { env: environment });
+    const server = start(buildServer(), ["-m", model("tiny"), "--parallel", "4", "-t", "1", "-tb", "1", "-c", "2048", "--host", "127.0.0.1", "--port", String(port), ...options], { env });
     for (let ready = false; !ready; await sleep(50)) {
         assert.equal(server.child.exitCode, null, server.said.stderr.slice(-2000));
         ready = await fetch(`${url}/health`).then((answer) => answer.ok, () => false);
     }
     const ask = async (prompt) => (await (await fetch(`${url}/completion`, { method: "POST", headers: { "content-type": "application/json" },
         body: JSON.stringify({ prompt, n_predict: 16, temperature: 0, ignore_eos: true, cache_prompt: false }) })).json()).content;
-    let over = false;
-    const prompts = ["the quick brown fox", "seven tiny models", "in the deep night", "once upon a time"];
-    const clients = prompts.map(async (prompt) => { const answers = []; while (!over) answers.push(await ask(prompt)); return answers; });
-    for (let i = 0; i < 3; i++) {
-        const { directory, status, stderr } = await attach(String(server.child.pid), "--requests", "8");
-        assert.equal(status, 0, stderr);
-        check(directory);
-        const { requests } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
-        assert.ok(requests.length >= 8, `${requests.length} requests`);
-        assert.equal(stats(directory).unseen, 0);
-    }
-    over = true;
-    for (const answers of await Promise.all(clients)) assert.ok(answers.length > 3 && answers.every((text) => typeof text === "string" && text.length > 0));
-    assert.equal(server.child.exitCode, null);
+    // One request after the other: what is computed together, and so its sums, is always the same.
+    const askAll = async () => { const answers = []; for (const prompt of prompts) answers.push(await ask(prompt)); return answers; };
+    // All slots are busy while `work` goes on.
+    const busy = async (work) => {
+        let over = false;
+        const clients = prompts.map(async (prompt) => { const answers = []; while (!over) answers.push(await ask(prompt)); return answers; });
+        await work().finally(() => (over = true));
+        for (const answers of await Promise.all(clients)) assert.ok(answers.length > 1 && answers.every((text) => typeof text === "string" && text.length > 0));
+        assert.equal(server.child.exitCode, null, server.said.stderr.slice(-2000));
+    };
+    return { pid: String(server.child.pid), askAll, busy };
+}
+
+async function recordServer({ pid, askAll, busy }, times, judge) {
+    const before = await askAll();
+    await busy(async () => {
+        for (let i = 0; i < times; i++) {
+            const { directory, status, stderr } = await attach(pid, "--requests", "8");
+            assert.equal(status, 0, stderr);
+            check(directory);
+            const { requests } = JSON.parse(output(ggscope, ["requests", "--json", directory]));
+            assert.ok(requests.length >= 8, `${requests.length} requests`);
+            judge(directory, stderr);
+        }
+    });
+    const recorded = attach(pid, "--requests", "4"), during = await askAll();
+    assert.equal((await recorded).status, 0);
+    assert.deepEqual(during, before, "the same answers while it is recorded");
+    assert.deepEqual(await askAll(), before, "and afterwards");
+}
+
+test("llama-server with 4 slots under load: recorded, and every request is answered", { skip: unbuilt }, async () =>
+    recordServer(await serve(environment), 3, (directory) => assert.equal(stats(directory).unseen, 0)));
+
+maybe("llama-server on Vulkan with 4 slots under load: graph runs with their times, and every request is answered", async (t) => {
+    if (unbuilt) return t.skip(unbuilt);
+    const server = await serve({ ...env, GGML_BACKEND_PATH: join(env.GGSCOPE_ENGINE, "libggml-vulkan.so") }, "-ngl", "99");
+    await recordServer(server, 2, (directory, stderr) => {
+        assert.match(stderr, /^opaque +\d+ nodes ran on a backend that is seen as a whole only$/m);
+        const { runs } = rows(directory, "runs"), totals = stats(directory);
+        assert.ok(totals.opaque > 0 && totals.unseen === 0, `${totals.opaque} opaque, ${totals.unseen} unseen`);
+        for (const one of runs) assert.ok(one.end_ns > one.begin_ns, JSON.stringify(one));
+    });
 });
 
 test("a request under way: what came before is not seen", { skip }, async () => {
