@@ -28,6 +28,7 @@ static const struct ggs_field request_fields[] = {
     ROW(begin_ns, "begin of its first decode"),
     ROW(end_ns, "end of its last decode"),
     ROW(begun_before, "true: it was under way when recording began"),
+    ROW(paused, "true: it went on while recording was paused; its tokens and times are those that were recorded"),
     NULL_(first_output_ns,
           "end of the decode that gave its first output; null if it gave none, or begun_before, or if its first token "
           "comes from another sequence's output"),
@@ -64,6 +65,7 @@ static const struct ggs_field context_fields[] = {
     CONTEXT_NULL(target, "context that it drafts tokens for; null for none"),
     CONTEXT(requests, "requests, without warm-up"),
     CONTEXT(begun_before, "of these, under way when recording began"),
+    CONTEXT(paused, "of these, went on while recording was paused"),
     CONTEXT(prompt_tokens, "of the requests that began later"),
     CONTEXT(cached_tokens, "likewise"),
     CONTEXT(generated_tokens, "generated tokens; in a context that drafts, drafted tokens"),

@@ -145,9 +145,14 @@ static void print_context(const struct ggs_request_context * c) {
         printf("            %" PRIu64 " of them began before the recording: prompt, cached tokens, time to the first\n"
                "            output and cells are not seen\n",
                c->begun_before);
-    else if (c->cells_peak < 0)
+    if (c->paused > 0)
+        printf("            %" PRIu64
+               " of them went on while recording was paused: tokens and times are those that were\n"
+               "            recorded\n",
+               c->paused);
+    if (c->begun_before == 0 && c->cells_peak < 0)
         puts("            cells of its memory are not seen: parts of the program's run were not recorded");
-    else
+    else if (c->begun_before == 0)
         printf("            at most %" PRId64 " cells of its memory at once, of %" PRId64 " sequence%s\n",
                c->cells_peak, c->sequences_peak, c->sequences_peak == 1 ? "" : "s");
     if (c->cells_peak < 0)

@@ -347,8 +347,9 @@ static bool settle_part(struct ggs_sequences * s, struct ggs_sequence_context * 
     struct part_rules rules   = find_rules(s, context, q, batch, target, repeated);
     bool              sampled = is_sampled(context, q);
     if (rules.phase == GGS_PHASE_VERIFY && !part.draft) find_draft(s, context, q, batch);
-    part.phase = rules.phase;
-    bool seen  = target == NULL ? begins_behind(q, batch, context->samplers) : repeated && begins_in(target, q->number);
+    part.phase  = rules.phase;
+    part.paused = s->gaps && memory && !rules.begins && q->first > ggs_cells_last(q) + 1;
+    bool seen = target == NULL ? begins_behind(q, batch, context->samplers) : repeated && begins_in(target, q->number);
     if (rules.begins && !begin_request(s, q, &part, batch, seen)) return false;
     part.request   = q->request;
     part.generated = context->no_memory ? 0 : sampled_from(context, q, batch, &part, repeated);

@@ -133,6 +133,7 @@ struct ggs_sequence_part {
     bool           begins;       // its first part
     bool           again;        // begins, and is not the sequence's first
     bool           begun_before; // begins here, but was under way: its beginning was not recorded
+    bool           paused;       // continues behind cells that were not recorded
     enum ggs_phase phase;        // PROMPT, GENERATE, VERIFY or WARMUP
     uint64_t       tokens, outputs;
     uint64_t       prompt;    // prompt tokens: all of PROMPT and WARMUP, 1 if VERIFY ends one

@@ -411,6 +411,7 @@ static void test_a_request_that_began_during_a_pause(void ** state) {
     assert_true(part->begun_before);
     for (int64_t at = 45; at < 60; at += 5) change(GGS_MEMORY_REMOVE, 0, -1, at, -1, 0);
     part = feed_read(0, 55, 3, 3, 2);
+    assert_true(part->paused);
     assert_int_equal(part->phase, GGS_PHASE_VERIFY);
     assert_int_equal(part->request, 4);
 }

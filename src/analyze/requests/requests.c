@@ -141,6 +141,7 @@ static int add_step(void * owner, const struct ggs_request_step * step, struct g
     request->embedding |= part->embedding;
     request->scored |= part->scored;
     if (part->unseen) request->changes_seen = false;
+    request->paused |= part->paused;
     if (request->first_output_ns < 0 && !request->sample && step->outputs > 0 &&
         (step->generated > 0 || part->embedding || part->scored))
         request->first_output_ns = step->end_ns;
@@ -211,7 +212,7 @@ static void hide_beginning(struct ggs_request * request) {
 // After the first token, which a sample has at its begin.
 static int64_t time_per_token(const struct ggs_request * request) {
     int64_t first = request->sample ? request->begin_ns : request->first_output_ns;
-    if (first < 0 || request->generated_tokens < 2) return -1;
+    if (first < 0 || request->generated_tokens < 2 || request->paused) return -1;
     return (int64_t) (ggs_time_between(first, request->end_ns) / (request->generated_tokens - 1));
 }
 
@@ -236,6 +237,7 @@ static void finish(struct list * list) {
         struct ggs_request_context * context = &r->context[index - 1];
         context->requests++;
         context->begun_before += request->begun_before;
+        context->paused += request->paused;
         if (!request->begun_before) {
             context->prompt_tokens += (uint64_t) request->prompt_tokens;
             context->cached_tokens += (uint64_t) request->cached_tokens;

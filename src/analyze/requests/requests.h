@@ -66,6 +66,7 @@ struct ggs_request {
     int64_t  first_output_ns;                  // end of the decode with its first output, -1 for none
     bool     sample;                           // the first token was sampled from another sequence's output
     bool     begun_before;                     // was under way when recording began
+    bool     paused;                           // went on while recording was paused
     int64_t  prompt_tokens;                    // computed; -1 if begun_before, like the next
     int64_t  cached_tokens;                    // already present
     uint64_t generated_tokens;                 // sampled
@@ -93,7 +94,7 @@ struct ggs_request_context {
     uint64_t context;
     int64_t  target; // the context that it drafts for, -1 for none
     uint64_t model;
-    uint64_t requests, begun_before;
+    uint64_t requests, begun_before, paused;
     uint64_t prompt_tokens, cached_tokens; // of requests whose beginning was recorded
     uint64_t generated_tokens;
     int64_t  decoded_tokens; // -1 if it drafts

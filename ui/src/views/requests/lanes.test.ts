@@ -12,6 +12,7 @@ const request = (number: number, sequence: number, begin_ns: number, end_ns: num
     begin_ns,
     end_ns,
     begun_before: false,
+    paused: false,
     first_output_ns: begin_ns + 10,
     duration_ns: end_ns - begin_ns,
     time_to_first_ns: 10,
