@@ -36,11 +36,11 @@
 // VERIFY batch is VERIFY too. Drafting contexts are found on the way but must be known at the
 // begin: pass the batches twice, and report the result of the first pass with ggs_sequences_draft.
 //
-// If recording was paused, a single token with an output at an unknown position is a generated one,
-// and several that all have one are drafted.
-// What begins behind cells that were not recorded was under way, unless the program has removed
-// everything from there on since, or has set the sampler and removed nothing. In a program that sets
-// samplers no request begins without that.
+// If recording was paused, a single token with an output at an unknown position is a generated
+// one, and several that all have one are drafted. What begins behind cells that were not
+// recorded was under way, unless the program has removed everything from there on since, or has
+// set the sampler and removed nothing. In a program that sets samplers no request begins without
+// that.
 //
 // If changes are not recorded (a program that finds the functions by dlsym), positions that go back
 // show them.

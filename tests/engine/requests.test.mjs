@@ -171,6 +171,15 @@ test("tokens of several sequences are counted as changes, not as calls of the pr
     assert.match(output(ggscope, ["requests", run("forks-in-batch").directory]), /^ +changes: 0 remove \(0 cells\), 2 copy \(10\), /m);
 });
 
+test("a sample that fed nothing has a row in the decode that computed its output", () => {
+    const { directory } = run("samples"), query = (sql) => output(ggscope, ["sql", "--csv", directory, sql]).trim().split(/\r?\n/).slice(1);
+    assert.deepEqual(query("SELECT request, decode, phase, tokens, generated_tokens, batch_tokens FROM request_steps WHERE request <= 3"),
+        ["1,1,PROMPT,6,1,6", "2,1,PROMPT,0,1,6", "3,1,PROMPT,0,1,6"]);
+    const part = JSON.parse(output(ggscope, ["stats", "--json", "--request", "2", directory]));
+    assert.deepEqual([part.requests, part.prompt_tokens, part.generated_tokens], [1, 0, 1]);
+    assert.equal(answer(directory, "--batches").batches[0].prompt_tokens, 6);
+});
+
 test("warm-ups and probes are steps of their own kind", () => {
     assert.deepEqual(steps(run("warmup").directory).map((s) => s.phase).slice(0, 3), ["WARMUP", "WARMUP", "PROMPT"]);
 });

@@ -10,6 +10,7 @@
 struct call {
     uint64_t decode;
     int64_t  begin_ns, end_ns, step;
+    uint64_t tokens;
     bool     encode, embeddings, verify;
 };
 
@@ -60,8 +61,14 @@ static int read_calls(struct walk * walk, struct ggs_error * error) {
     struct ggs_decode   row;
     int                 status = ggs_cursor_open(&cursor, walk->trace->reader, GGS_TABLE_DECODES, error);
     while (status >= 0 && (status = ggs_cursor_next(cursor, &row, error)) > 0) {
-        struct call call = {row.decode,      row.begin_ns,        row.end_ns,     row.step,
-                            row.encode != 0, row.embeddings != 0, row.verify != 0};
+        struct call call = {.decode     = row.decode,
+                            .begin_ns   = row.begin_ns,
+                            .end_ns     = row.end_ns,
+                            .step       = row.step,
+                            .tokens     = row.tokens,
+                            .encode     = row.encode != 0,
+                            .embeddings = row.embeddings != 0,
+                            .verify     = row.verify != 0};
         if (!ggs_array_push(walk->calls, walk->n_calls, walk->calls_capacity, call)) status = ggs_fail_memory(error);
     }
     ggs_cursor_close(cursor);
@@ -175,10 +182,11 @@ static int report_sample(struct walk * walk, struct ggs_error * error) {
     const struct call *              call = part->request == 0 ? NULL : find_call(walk, part->computed);
     struct ggs_request_step          seen = step_of(walk, part);
     if (part->request == 0 || walk->visitor == NULL) return 0;
-    seen.step     = call != NULL ? call->step : -1;
-    seen.decode   = part->computed;
-    seen.begin_ns = call != NULL ? call->begin_ns : 0;
-    seen.end_ns   = call != NULL && call->end_ns > call->begin_ns ? call->end_ns : seen.begin_ns;
+    seen.step         = call != NULL ? call->step : -1;
+    seen.decode       = part->computed;
+    seen.batch_tokens = call != NULL ? call->tokens : 0;
+    seen.begin_ns     = call != NULL ? call->begin_ns : 0;
+    seen.end_ns       = call != NULL && call->end_ns > call->begin_ns ? call->end_ns : seen.begin_ns;
     return walk->visitor->step(walk->visitor->owner, &seen, error);
 }
 
