@@ -64,16 +64,23 @@ bool ggs_filter_is_own(void) {
     return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0;
 }
 
-static bool shares_namespaces(pid_t pid) {
+// Writes why a process may be in another container, into `reason`; false if it is not.
+static bool is_elsewhere(pid_t pid, char reason[REASON]) {
     static const char * const kinds[] = {"user", "pid", "mnt"};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         char        own[64], other[64];
         struct stat a, b;
         snprintf(own, sizeof(own), "/proc/self/ns/%s", kinds[i]);
         snprintf(other, sizeof(other), "/proc/%d/ns/%s", (int) pid, kinds[i]);
-        if (stat(own, &a) != 0 || stat(other, &b) != 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino) return false;
+        bool known = stat(own, &a) == 0 && stat(other, &b) == 0;
+        if (known && a.st_dev == b.st_dev && a.st_ino == b.st_ino) continue;
+        snprintf(reason, REASON,
+                 known ? "process %d is in another container, or in a sandbox"
+                       : "as the user of process %d, or as root, ggscope could find out",
+                 (int) pid);
+        return true;
     }
-    return true;
+    return false;
 }
 
 // Writes why a thread may have other filters than this one, into `reason`; false if it cannot.
@@ -100,16 +107,14 @@ static bool any_may_differ(const struct ggs_tracee * tracee, char reason[REASON]
     size_t                     n       = threads == NULL ? 0 : ggs_tracee_threads(tracee, threads, THREADS_MOST);
     bool                       differs = n == 0 || n == THREADS_MOST;
     if (differs) snprintf(reason, REASON, "its threads cannot be listed");
-    if (!differs && (!shares_namespaces(tracee->pid) || !shares_namespaces(1))) {
-        snprintf(reason, REASON, "it is in another container, or in a sandbox");
-        differs = true;
-    }
     read_rights(&own, "/proc/thread-self/status");
-    differs = differs || may_differ("ggscope", "/proc/thread-self/status", &own, reason) ||
+    differs = differs || is_elsewhere(tracee->pid, reason) || is_elsewhere(1, reason) ||
+              may_differ("ggscope", "/proc/thread-self/status", &own, reason) ||
               may_differ("process 1", "/proc/1/status", &own, reason);
     for (size_t i = 0; !differs && i < n; i++) {
         snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int) tracee->pid, (int) threads[i].id);
-        differs = threads[i].state != 'X' && may_differ("one of its threads", path, &own, reason);
+        differs = may_differ("one of its threads", path, &own, reason) &&
+                  ggs_tracee_state(tracee, threads[i].id) != 'X'; // it has ended
     }
     free(threads);
     return differs;

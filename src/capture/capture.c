@@ -352,7 +352,9 @@ static bool open_journal(void) {
     if (errno == EEXIST) {
         set_state(GGS_CAPTURE_OFF); // another process of the same program records
     } else {
-        ggs_capture_disable("cannot write to %s: %s: the program runs on, nothing is recorded", spool, strerror(errno));
+        int reason = errno == GGS_SEGMENT_LIMIT ? ENOSPC : errno;
+        ggs_capture_disable("cannot write to %s: %s: the program runs on, nothing is recorded", spool,
+                            strerror(reason));
     }
     release_spool();
     return false;

@@ -46,6 +46,7 @@ static void report_nothing_seen(const struct ggs_recording_attempt * attempt, in
     if (report_children(attempt)) return;
     if (ggs_recording_is_attached(attempt)) {
         const struct ggs_tracee * tracee = &attempt->attach.tracee;
+        if (ggs_attach_failed(&attempt->attach)) return; // it has said why
         fprintf(stderr, "ggscope: process %d (%s) computed no graph while ggscope was attached", (int) tracee->pid,
                 tracee->name);
         if (ggs_tracee_lives(tracee)) fprintf(stderr, "; ggscope doctor %d says what can be seen", (int) tracee->pid);
@@ -215,7 +216,7 @@ int ggs_recording_finish(struct ggs_recording_attempt * attempt, const struct gg
         return 1;
     }
     if (status != 0) {
-        fprintf(stderr, "ggscope: %s; then run: ggscope seal %s\n", error.text, directory);
+        fprintf(stderr, "ggscope: %s; when that is mended, run: ggscope seal %s\n", error.text, directory);
         return 1;
     }
     ggs_experiment_files_remove_aside(directory);

@@ -1,5 +1,5 @@
-// Attaching inside a container, whose seccomp filter the kernel shows to nobody there: ggscope tries
-// the system calls itself if the program must have the same filter, and is refused otherwise.
+// Attaching inside a container, whose seccomp filter the kernel shows to nobody there: ggscope
+// tries the system calls itself if the program must have the same filter, and is refused otherwise.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { join } from "node:path";

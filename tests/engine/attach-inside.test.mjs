@@ -94,6 +94,11 @@ test("recorded, twice, and its code is put back byte for byte", { skip }, () =>
         assert.deepEqual([totals.nodes, totals.ops, totals.op_runs, totals.unseen, totals.lost], [totals.runs * 12, totals.runs * 8, totals.runs * 16, 0, 0]);
     }));
 
+test("64 threads, on however many processors: all of them are stopped and recorded", { skip }, () =>
+    attachTwice(build("many-threads", "-DTHREADS=64"), (totals) => {
+        assert.deepEqual([totals.threads, totals.nodes, totals.op_runs, totals.unseen, totals.lost], [64, totals.runs * 12, totals.runs * 8 * 64, 0, 0]);
+    }));
+
 test("Ctrl-C pressed again and again: the code is put back all the same", { skip }, async () => {
     const program = new Program(build("pressed"));
     await program.more();

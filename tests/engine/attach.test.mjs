@@ -373,6 +373,20 @@ test("a process under a seccomp filter: the filter is read, and tried on what at
     }
 });
 
+test("a spool without room: the reason, and nothing else, is told", { skip: skip || root }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "ggscope-test-small-"));
+    t.after(() => (run("umount", [folder]), rmSync(folder, { recursive: true })));
+    if (run("mount", ["-t", "tmpfs", "-o", "size=1m", "none", folder]).status !== 0) return t.skip("tmpfs cannot be mounted here");
+    const program = new Host();
+    await program.steps(2);
+    const { status, stderr } = await attach(program.pid, "--spool", folder, "--steps", "2");
+    assert.equal(status, 1);
+    assert.match(stderr, /^ggscope: process \d+ \(host\): cannot write to \S+: No space left on device: the program runs on, nothing is recorded\n$/);
+    assert.deepEqual(readdirSync(folder), []);
+    await program.steps(2);
+    program.sameOutput();
+});
+
 const nobody = { uid: 65534, gid: 65534 };
 test("other users: refused, or their recording is theirs", { skip: skip || root }, async (t) => {
     const ours = start(compile("ours", sleeper), []);

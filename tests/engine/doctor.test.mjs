@@ -1,7 +1,7 @@
 // ggscope doctor on engines and programs that can be recorded, and on those that cannot.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, symlinkSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, output, run, scratch } from "../lib.mjs";
 import { wholeEngine } from "../variant.mjs";
@@ -144,6 +144,13 @@ test("programs: one that links the engine, a script, a static one, one with ggml
 
     const inside = doctor(compile("inside", "void ggml_init(void); void ggml_init(void) {} int main(void) { ggml_init(); return 0; }"));
     assert.ok(of(inside, "program").some((check) => check.level === "fail" && /linked into/.test(check.text)));
+
+    for (const part of [200, readFileSync(user).length >> 1]) {
+        writeFileSync(scratch("cut"), readFileSync(user).subarray(0, part), { mode: 0o755 });
+        assert.match(of(doctor(scratch("cut")), "program")[0].text, /is cut off/);
+    }
+    writeFileSync(scratch("empty"), "", { mode: 0o755 });
+    assert.deepEqual(of(doctor(scratch("empty")), "program").map((check) => [check.level, /is no program for Linux/.test(check.text)]), [["warn", true]]);
 
     assert.match(of(doctor("true"), "program").at(-1).text, /links no ggml library/);
     assert.equal(of(doctor("no-such-program"), "program")[0].level, "fail");

@@ -213,8 +213,14 @@ static void check_program(struct ggs_findings * report, char ** words, unsigned 
                          program.path, script ? "script for " : "shell", script ? program.interpreter : "");
         return;
     }
+    if (ggs_elf_open(&elf, program.path, NULL) != 0) {
+        ggs_findings_add(report, GGS_FINDING_WARN, "program", NULL,
+                         "%s is no program for Linux, and no script that begins with #!: it can be recorded only if "
+                         "this machine knows how to run it",
+                         program.path);
+        return;
+    }
     ggs_findings_add(report, GGS_FINDING_OK, "program", NULL, "%s can have libraries preloaded", program.path);
-    if (ggs_elf_open(&elf, program.path, NULL) != 0) return;
     check_contents(report, &elf, program.path, capture, libraries);
     ggs_elf_close(&elf);
 }

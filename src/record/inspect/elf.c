@@ -57,8 +57,12 @@ static void read_segments(struct ggs_elf * elf, const Elf64_Ehdr * header) {
     enum { CODE = PF_R | PF_X }; // a process cannot read the code of --execute-only
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
-        if (!program_header(elf, header, i, &segment)) return;
+        if (!program_header(elf, header, i, &segment)) {
+            elf->cut_off = true;
+            return;
+        }
         struct ggs_elf_table place = clip(elf, segment.p_offset, segment.p_filesz);
+        if (segment.p_type == PT_LOAD && place.size < segment.p_filesz) elf->cut_off = true;
         if (segment.p_type == PT_INTERP) {
             elf->interpreter = string_at(elf, place, 0);
         } else if (segment.p_type == PT_DYNAMIC) {

@@ -28,6 +28,7 @@ struct ggs_elf {
     bool                 dynamic;     // has a dynamic section
     bool                 library;     // not a program: a dynamic section, no dynamic linker
     bool                 symbolic;    // -Bsymbolic: the library's own definitions win
+    bool                 cut_off;     // the file ends before what it loads
     const char *         runpath;     // DT_RUNPATH, else DT_RPATH; NULL for none
     struct ggs_elf_table dynamic_entries, dynamic_symbols, dynamic_strings;
     struct ggs_elf_table symbols, strings; // .symtab, if the file is not stripped

@@ -38,7 +38,8 @@ static const struct loss losses[] = {
     {"llama_get_embeddings", GGS_FINDING_WARN, "tokens",
      "a request for embeddings of one token looks like a completion"},
     {"llama_", GGS_FINDING_WARN, "tokens", "token steps are found from the graphs alone"},
-    {"ggml_graph_next_uid", GGS_FINDING_WARN, "graphs", "every graph is compared node by node, which takes microseconds"},
+    {"ggml_graph_next_uid", GGS_FINDING_WARN, "graphs",
+     "every graph is compared node by node, which takes microseconds"},
     {"ggml_backend_free", GGS_FINDING_WARN, "graphs", "a backend at the address of a freed one is taken for that one"},
     {"ggml_", GGS_FINDING_WARN, "engine", "less is seen"},
 };
@@ -134,8 +135,8 @@ static void check_hook(struct ggs_findings * report, const struct ggs_libraries 
                          : needed ? "use a llama.cpp of 2025 or later"
                                   : NULL,
                          "%s: %s%s%s", function,
-                         no_cpu ? "not there, as ggml's CPU backend is not" : "not in this release",
-                         needed ? ": " : "", needed ? loss->lost : "");
+                         no_cpu ? "not there, as ggml's CPU backend is not" : "not in this release", needed ? ": " : "",
+                         needed ? loss->lost : "");
     }
     ggs_text_release(&defined.text);
     ggs_text_release(&called.text);

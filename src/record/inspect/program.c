@@ -197,6 +197,8 @@ static int check_file(const char * path, struct ggs_error * error) {
                               "%s is built for another kind of processor than ggscope: it cannot be recorded", path);
         ggs_elf_close(&self);
     }
+    if (status == 0 && elf.cut_off)
+        status = ggs_fail(error, GGS_UNSUPPORTED, "%s is cut off: copy or build it again", path);
     if (status == 0 && elf.library)
         status = ggs_fail(error, GGS_UNSUPPORTED,
                           "%s is a shared library, not a program: record the program that loads it", path);

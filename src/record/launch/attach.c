@@ -322,6 +322,10 @@ int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, s
     return state_of(attach) == GGS_ATTACH_FAILED ? fail_reason(attach, error) : 0;
 }
 
+bool ggs_attach_failed(const struct ggs_attach * attach) {
+    return attach->state != NULL && state_of(attach) == GGS_ATTACH_FAILED;
+}
+
 static bool chown_folder(int folder, uid_t user, gid_t group) {
     const struct dirent * entry;
     DIR *                 listing = fdopendir(folder);

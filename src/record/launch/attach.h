@@ -69,6 +69,9 @@ enum ggs_attach_end ggs_attach_wait(const struct ggs_attach * attach, int stop, 
 // changed. Returns GGS_IO with the reason if the recording had ended before.
 int ggs_attach_finish(struct ggs_attach * attach, int signals, bool * pending, struct ggs_error * error);
 
+// True if the recording ended for a reason that the library gave.
+bool ggs_attach_failed(const struct ggs_attach * attach);
+
 // If root attaches to a process of another user: gives that user the folder with its contents, and
 // the recordings of children.
 void ggs_attach_chown(const struct ggs_attach * attach, const char * folder);
