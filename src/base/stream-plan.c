@@ -1,6 +1,6 @@
 #include "base/stream-plan.h"
 
-enum { LEAST_RING = 1 << 20 };
+enum { LEAST_RING = 1 << 20, SMALL_CHUNK = 64 << 10, HUGE_CHUNK = 2 << 20, MOST_CHUNKS = 16 };
 
 static const uint64_t MIB    = 1 << 20;
 static const double   AGEING = 0.97, LARGE = 1e100, NEARLY_ALL = 0.8;
@@ -87,6 +87,28 @@ bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget) {
     plan->mapped_above = budget / 2;
     uint64_t mapped = dense_above(plan, plan->mapped_above), all = dense_above(plan, 0) + plan->least_slots;
     return mapped > 0 && mapped <= all / 4 && divide_somehow(plan, budget - budget / 4);
+}
+
+// Returns the size of chunks of which a weight needs 8 to 16, with the least memory left unused.
+static uint64_t chunk_for(uint64_t bytes, uint64_t granule) {
+    uint64_t chunk = 0, least = UINT64_MAX;
+    for (uint64_t n = MOST_CHUNKS / 2; n <= MOST_CHUNKS; n++) {
+        uint64_t size = (bytes + n * granule - 1) / (n * granule) * granule;
+        if (n * size < least) {
+            least = n * size;
+            chunk = size;
+        }
+    }
+    return chunk;
+}
+
+struct ggs_stream_chunks ggs_stream_chunks(uint64_t spare, uint64_t least) {
+    struct ggs_stream_chunks c = {.granule = spare >= MOST_CHUNKS / 2 * HUGE_CHUNK ? HUGE_CHUNK : SMALL_CHUNK};
+    if (least == 0) return c;
+    c.bytes       = chunk_for(least, c.granule);
+    uint64_t each = (least + c.bytes - 1) / c.bytes, all = spare + spare / 8 >= 2 * least ? 2 * each : each;
+    c.n = spare / c.bytes < all ? all : spare / c.bytes;
+    return c;
 }
 
 bool ggs_stream_nearly_all(uint64_t n, uint64_t used, uint64_t tokens) {

@@ -29,6 +29,18 @@ struct ggs_stream_plan {
 // Divides `budget`. False if it is too small for streaming.
 bool ggs_stream_plan(struct ggs_stream_plan * plan, uint64_t budget);
 
+// Spare memory in chunks, which are moved from weight to weight.
+struct ggs_stream_chunks {
+    uint64_t granule; // a chunk begins at a multiple of it
+    uint64_t bytes;   // of one chunk
+    uint64_t n;       // of all
+};
+
+// Divides `spare` bytes. `least`: bytes that one weight needs beyond its slots. The chunks may take
+// more than `spare`: slots give up the difference, because spare memory for two weights must not
+// fall short of a chunk for the second.
+struct ggs_stream_chunks ggs_stream_chunks(uint64_t spare, uint64_t least);
+
 // Ages the scores that decide which expert is evicted: the least often chosen one, with older
 // choices counting less. A choice adds `weight` to its expert's score. Call this before the choices
 // of a token: it increases the weight, which has the effect of shrinking all scores.

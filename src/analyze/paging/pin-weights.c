@@ -32,8 +32,9 @@ static bool add_tensor(struct listing * list, struct ggs_trace * trace, const st
     if (weight.size == 0 || !ggs_add(weight.offset, weight.size, &end)) return true;
     uint64_t size = experts ? ggs_trace_expert_bytes(t, weight.name, weight.size) : 0;
     if (size == 0) return add(list, &weight);
-    uint64_t n  = weight.size / size;
-    weight.size = size;
+    uint64_t n       = weight.size / size;
+    weight.size      = size;
+    weight.n_experts = n;
     for (weight.expert = 0; weight.expert < (int64_t) n; weight.expert++) {
         if (!add(list, &weight)) return false;
         weight.offset += size;
@@ -53,12 +54,14 @@ static void drop_repeated(struct listing * list) {
 }
 
 // Assigns each block that ops read to the weight that contains its first byte, or to the next one.
+// The first page of a long block does not count: it may be shared with a weight that is not read.
 static void assign_blocks(struct listing * list, const struct ggs_paging_sequence * sequence) {
     uint64_t file = 0, w = 0;
     for (uint32_t block = 0; block < sequence->n_blocks && w < list->n; block++) {
         if (!sequence->touched[block]) continue;
         while (sequence->begin[block] >= sequence->first_page[file + 1]) file++;
         uint64_t at = (sequence->begin[block] - sequence->first_page[file]) * sequence->page;
+        if (ggs_block_pages(sequence, block) > 1) at += sequence->page;
         while (w < list->n && (list->weight[w].file < file ||
                                (list->weight[w].file == file && list->weight[w].offset + list->weight[w].size <= at)))
             w++;

@@ -12,9 +12,10 @@
 #include "analyze/walk/trace.h"
 
 struct ggs_paging_weight {
-    const char * name;   // of the tensor; lives as long as the trace
-    int64_t      expert; // -1: none, or all of them
-    uint64_t     file;   // from 0
+    const char * name;      // of the tensor; lives as long as the trace
+    int64_t      expert;    // -1: none, or all of them
+    uint64_t     n_experts; // of the tensor, if this is one of them
+    uint64_t     file;      // from 0
     uint64_t     offset, size;
     uint32_t     first_block, n_blocks; // blocks that begin in it
     uint64_t     pages;                 // that it occupies, or of these blocks if they have more

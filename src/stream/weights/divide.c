@@ -6,8 +6,6 @@
 #include "base/stream-plan.h"
 #include "stream/core.h"
 
-enum { SMALL_CHUNK = 64 << 10, MOST_CHUNKS = 16 };
-
 static uint64_t stride_of(const struct ggs_weight * w) {
     uint64_t block = w->file->alignment; // room for a partial block at each end
     return (w->expert_bytes + 3 * block - 1) / block * block;
@@ -192,33 +190,16 @@ static uint64_t count_slots(const struct ggs_weight_table * all, const struct gg
     return most;
 }
 
-// Returns the size of chunks of which a weight needs 8 to 16, with the least memory left unused.
-static uint64_t chunk_for(uint64_t bytes, uint64_t granule) {
-    uint64_t chunk = 0, least = UINT64_MAX;
-    for (uint64_t n = MOST_CHUNKS / 2; n <= MOST_CHUNKS; n++) {
-        uint64_t size = (bytes + n * granule - 1) / (n * granule) * granule;
-        if (n * size < least) {
-            least = n * size;
-            chunk = size;
-        }
-    }
-    return chunk;
-}
-
 static bool place_slots(struct ggs_stream * s, const struct ggs_stream_plan * plan, uint64_t memory) {
     uint64_t least = count_slots(&s->weights, plan, memory), spare = plan->spare + (plan->slots == 0 ? memory : 0);
-    bool     huge    = spare >= MOST_CHUNKS / 2 * GGS_HUGE_PAGE;
-    uint64_t granule = huge ? GGS_HUGE_PAGE : SMALL_CHUNK, chunk = 0, n = 0;
-    // Spare memory for two weights must not fall short of a chunk for the second: slots give it up.
-    for (int i = 0; i < 2 && least > 0; i++) {
-        chunk         = chunk_for(least, granule);
-        uint64_t each = (least + chunk - 1) / chunk, all = spare + spare / 8 >= 2 * least ? 2 * each : each;
-        n             = spare / chunk < all ? all : spare / chunk;
-        uint64_t more = n * chunk > spare ? n * chunk - spare : 0;
+    struct ggs_stream_chunks c = {0};
+    for (int i = 0; i < 2; i++) { // slots give up what chunks take beyond the spare memory
+        c             = ggs_stream_chunks(spare, least);
+        uint64_t more = c.n * c.bytes > spare ? c.n * c.bytes - spare : 0;
         if (plan->slots > 0) least = count_slots(&s->weights, plan, memory > more ? memory - more : 0);
     }
-    if (least > 0 && !ggs_spares_resize(s, chunk, (uint32_t) n, huge)) return false;
-    for (size_t i = 0; i < s->weights.n_groups; i++) place_slots_of(s, s->weights.groups[i], granule);
+    if (c.n > 0 && !ggs_spares_resize(s, c.bytes, (uint32_t) c.n, c.granule == GGS_HUGE_PAGE)) return false;
+    for (size_t i = 0; i < s->weights.n_groups; i++) place_slots_of(s, s->weights.groups[i], c.granule);
     return true;
 }
 
