@@ -8,6 +8,7 @@
 #include "analyze/lanes/timeline.h"
 #include "analyze/requests/server-slots.h"
 #include "base/error.h"
+#include "figure/curves.h"
 #include "figure/kinds.h"
 #include "figure/palette.h"
 
@@ -195,7 +196,9 @@ static void draw_stalls(struct scene * scene) {
 }
 
 // Two recordings have one time scale, which starts at the begin of the requested part of each.
-static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigned n) {
+// `curves`: of one recording; NULL: none.
+static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigned n,
+                     const struct ggs_figure_curves * curves) {
     static const char * const letters[] = {"A: ", "B: "};
     uint64_t                  lanes     = 0;
     double                    longest   = 0;
@@ -206,27 +209,36 @@ static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigne
         scenes[i].origin = n > 1 ? (double) scenes[i].window.begin_ns : 0;
         lanes += scenes[i].overview.n_lanes, longest = took > longest ? took : longest;
     }
-    char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", lanes);
+    uint64_t below = curves == NULL ? 0 : curves->n, all = lanes + below;
+    char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", all);
     chart->x     = n > 1 ? times(0, (int64_t) longest) : times(scenes[0].window.begin_ns, scenes[0].window.end_ns);
-    chart->lines = 3 * (double) (lanes < 4 ? 4 : lanes < 20 ? lanes : 20);
+    chart->lines = 3 * (double) (all < 4 ? 4 : all < 20 ? all : 20);
     ggs_figure_row(&figure->data, "lane,begin_ns,busy_ns,wait_ns,stalled_ns,disk_wait_ns,op_runs,op\n");
     for (unsigned i = 0; i < n; i++) draw_scene(&scenes[i], names, n > 1 ? letters[i] : "");
     for (unsigned i = 0; i < n; i++) draw_stalls(&scenes[i]); // last, because later shapes cover earlier ones
+    for (uint64_t i = 0; names != NULL && i < below; i++)
+        snprintf(names[lanes + i], GGS_AXIS_LABEL, "%s", curves->curve[i].name);
+    if (curves != NULL) ggs_figure_curves_add(curves, chart, lanes);
 }
 
 int ggs_figure_timeline(struct ggs_drawing * figure, struct ggs_trace * trace,
                         const struct ggs_figure_options * options, struct ggs_error * error) {
-    struct ggs_series * series[SERIES] = {0};
-    unsigned            n              = options->n_traces == 2 ? 2 : 1;
-    struct scene *      scenes         = calloc(n, sizeof(*scenes));
-    int                 status         = scenes == NULL ? ggs_fail_memory(error) : 0;
+    struct ggs_series *        series[SERIES] = {0};
+    unsigned                   n              = options->n_traces == 2 ? 2 : 1;
+    struct scene *             scenes         = calloc(n, sizeof(*scenes));
+    int                        status         = scenes == NULL ? ggs_fail_memory(error) : 0;
+    struct ggs_figure_curves * curves         = n == 1 ? calloc(1, sizeof(*curves)) : NULL;
+    if (n == 1 && curves == NULL) status = ggs_fail_memory(error);
     for (unsigned i = 0; status == 0 && i < n; i++) {
         scenes[i].figure = figure, scenes[i].series = series, scenes[i].trace = &trace[i];
         status = open_scene(&scenes[i], options, error);
     }
-    if (status == 0) describe(figure, scenes, n);
+    if (status == 0 && curves != NULL)
+        status = ggs_figure_curves_read(curves, trace, &scenes->overview, scenes->window, error);
+    if (status == 0) describe(figure, scenes, n, curves);
     for (unsigned i = 0; scenes != NULL && i < n; i++) close_scene(&scenes[i]);
     free(scenes);
+    free(curves);
     return status;
 }
 
