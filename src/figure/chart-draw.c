@@ -108,6 +108,7 @@ static void draw_swatch(struct page * page, const struct ggs_series * series, do
         ggs_draw_pattern(page->canvas, box, series->kind == GGS_SERIES_BOXES ? series->pattern : series->look, 2.5);
     } else {
         double middle = box.y + box.height / 2;
+        if (series->kind == GGS_SERIES_EDGES) pen.stroke = EDGE;
         ggs_draw_path(page->canvas, (struct ggs_point[]){{x, middle}, {x + box.width, middle}}, 2, &pen);
         if (series->kind == GGS_SERIES_MARKED)
             draw_marker(page->canvas, series->look, x + box.width / 2, middle, size * 0.3);

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-enum { SWEEPS = 16, STRAIGHTENING = 8 };
+enum { SWEEPS = 16, STRAIGHTENING = 8, ITEMS_MOST = 1 << 20 };
 
 // ---- blocks and lines ----
 
@@ -69,11 +69,12 @@ static void lower_sources(struct ggs_graph_plan * plan) {
     }
 }
 
-// Cuts links at every line that they pass.
+// Cuts links at every line that they pass, as far as there is room: no graph of a model needs more.
 static bool cut_links(struct ggs_graph_plan * plan) {
     for (uint64_t i = 0, n = plan->n_links; i < n; i++) {
         struct ggs_plan_link link = plan->links[i];
         uint32_t             end  = plan->items[link.to].line;
+        if (plan->n_items + end > ITEMS_MOST) continue;
         for (uint32_t line = plan->items[link.from].line + 1; line < end; line++) {
             struct ggs_plan_item bend = {.block = plan->items[link.to].block, .line = line};
             if (!ggs_array_push(plan->items, plan->n_items, plan->item_capacity, bend)) return false;

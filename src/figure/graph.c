@@ -12,6 +12,8 @@
 #include "figure/graph-plan.h"
 #include "figure/kinds.h"
 
+enum { LINES_MOST = 200 }; // of text: more is no page
+
 struct picture {
     struct ggs_drawing *          figure;
     const struct ggs_graph_view * view;
@@ -118,7 +120,7 @@ static void describe(struct picture * picture) {
         chart->out_of_memory = true;
     else
         name_columns(picture, chart->x.names);
-    chart->lines  = plan->lines * (all ? 1.7 : 3.6);
+    chart->lines  = fmin(plan->lines * (all ? 1.7 : 3.6), LINES_MOST);
     picture->room = all ? 0.7 : 0.75;
     if (picture->longest_ns > 0) // a time below a thousandth of the longest has the lightest colour
         chart->scale = (struct ggs_axis){.title = "time of a node",

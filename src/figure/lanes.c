@@ -182,7 +182,10 @@ static void draw_scene(struct scene * scene, char (*names)[GGS_AXIS_LABEL], cons
     for (uint64_t i = 0; names != NULL && i < scene->overview.n_lanes; i++) {
         char name[160];
         ggs_overview_lane_name(scene->trace, &scene->overview.lanes[i], name, sizeof(name));
-        snprintf(names[scene->first + i], GGS_AXIS_LABEL, "%s%.28s", letter, name);
+        // Of a long name the end says which lane of its process it is.
+        size_t length = strlen(name), most = 27;
+        snprintf(names[scene->first + i], GGS_AXIS_LABEL, "%s%s%.28s", letter, length > most ? ".." : "",
+                 length > most ? name + length - most + 2 : name);
     }
     bool one_by_one = scene->view.one_by_one;
     for (uint64_t i = 0; one_by_one && i < scene->view.n_ops; i++) add_op(scene, &scene->view.ops[i]);
