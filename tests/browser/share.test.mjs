@@ -87,14 +87,14 @@ test("the graph is saved whole, not as much of it as is in sight, and nothing hi
     assert.ok(png.includes("matrix product"), "no legend");
     // The SVG and the PDF have the layer that is open, else all.
     const opened = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
-    assert.match(opened, />Qcur-1</);
+    assert.ok(opened.includes(">Qcur-1<"));
     await at.keyboard.press("Escape");
     await at.getByRole("button", { name: "collapse all" }).click();
     await settled(at);
     await at.getByRole("button", { name: "Share", exact: true }).click();
     const all = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
-    assert.match(all, />in<[^]*>3<[^]*>time of a node</);
-    assert.doesNotMatch(all, />Qcur-1</);
+    assert.ok([">in<", ">layer<", ">time of a node<"].every((text) => all.includes(text)));
+    assert.ok(!all.includes(">Qcur-1<"));
     assert.equal((await save(at, at.getByRole("button", { name: "Graph as PDF" }))).bytes.subarray(0, 5).toString(), "%PDF-");
     await finish(at, { close: true });
 });
