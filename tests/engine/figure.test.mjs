@@ -11,7 +11,7 @@ import { noGroups } from "../memory-group.mjs";
 import { generate, record } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "6", "-t", "2").directory, moe = generate(model("moe"), "-n", "6", "-t", "2").directory;
-const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
+const kinds = ["access-order", "memory-map", "order-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
 const ofExperts = new Set(["experts", "expert-matrix", "choices", "working-sets", "lead-times"]);
 const json = (...words) => JSON.parse(output(ggscope, [...words, "--json"]));
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
@@ -189,6 +189,24 @@ test("the memory map has the bytes of buffers that ops touch, as the page has th
         });
         output(ggscope, ["figure", directory, "--kind", "memory-map", "-o", scratch("buffers.svg")]);
         for (const name of ["KV cache", "compute"]) assert.match(readFileSync(scratch("buffers.svg"), "utf8"), new RegExp(`>${name}<`));
+    }
+});
+
+test("order-map has the last access of each tensor, as the page has it, in order", async () => {
+    for (const directory of [dense, moe]) {
+        const rows = rowsOf(directory, "--kind", "order-map", "--token", "2");
+        await browse([directory], async (get) => {
+            const { tensors: of } = await get("/api/x/0/heat?tokens=2..2"), { files } = await get("/api/x/0/map");
+            const right = of.last_run.filter((run) => run !== null).length;
+            assert.ok(files.length > 0 && right > 100);
+            assert.equal(rows.length, right);
+        });
+        const sorted = [...rows].sort((a, b) => a.order - b.order);
+        sorted.forEach((row, i) => assert.equal(Number(row.order), i + 1));
+        for (const [i, row] of sorted.entries()) if (i > 0) assert.ok(Number(sorted[i - 1].last_run) * 1e6 + Number(sorted[i - 1].last_node) <= Number(row.last_run) * 1e6 + Number(row.last_node));
+        // The last one is read by the last op that reads a weight.
+        const last = json("log", "--token", "2", directory).ops.filter((op) => rows.some((row) => Number(row.last_run) === op.run && Number(row.last_node) === op.node)).at(-1);
+        assert.equal(Number(sorted.at(-1).last_node), last.node);
     }
 });
 

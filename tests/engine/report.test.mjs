@@ -63,7 +63,7 @@ async function questions(get) {
     for (const range of ["0", "1..2", `..1`, `2..`, `${tokens - 1}..${tokens + 5}`]) list.push(...["heat", "stats", "experts", "log"].map((route) => x(route, { tokens: range })));
     list.push(x("aggregate"), x("aggregate", { begin: middle, end: middle + 2_000_000 }), x("access", { columns: 50, rows: 40 }), x("access", { begin: middle, end, first: 1000, last: 900_000 }));
     list.push(x("paging", { readahead: 131072 }), x("paging", { tokens: "1..", readahead: 0 }), x("choices", { layer: 1 }), x("log", { expert: 3, count: 50 }), x("faults", { count: 30 }), x("faults", { tokens: "1..2" }));
-    for (const kind of ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "durations", "storage"])
+    for (const kind of ["access-order", "memory-map", "order-map", "heat-over-offset", "heat-rows", "reuse", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "durations", "storage"])
         for (const format of ["svg", "pdf"]) list.push(x("figure", { kind, format, caption: 1, ...(kind === "paging" ? { readahead: 131072 } : {}) }), x("figure", { kind, format, tokens: "1..", width: 84, font: 7, readahead: 131072 }));
     list.push(x("figure", { kind: "heat-rows", format: "svg", layer: 1 }), x("figure", { kind: "graph", format: "svg", layer: 1, run: 3 }));
     for (const token of [0, 1, tokens - 1]) list.push(x("graph", { token }));
