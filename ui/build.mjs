@@ -27,11 +27,12 @@ const options = {
     absWorkingDir: here,
 };
 
-// esbuild bundles; terser names by frequency, which gzip packs 3 % smaller.
+// esbuild bundles; terser names by frequency, which gzip packs 3 % smaller. `unsafe` assumes that
+// nobody redefines what the language has (String, Array, RegExp).
 async function bundle(entry, isReport) {
     const { outputFiles } = await build({ ...options, entryPoints: { [entry.replace(/\.tsx?$/, "")]: `src/${entry}` }, outdir: out, define: { REPORT: String(isReport) }, write: false });
     const text = (ending) => outputFiles.find((file) => file.path.endsWith(ending))?.text;
-    const js = options.minify ? (await minify(text(".js"), { compress: true, mangle: true, toplevel: true })).code : text(".js");
+    const js = options.minify ? (await minify(text(".js"), { compress: { unsafe: true }, mangle: true, toplevel: true })).code : text(".js");
     return { js, css: text(".css") };
 }
 

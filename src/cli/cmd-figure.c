@@ -81,7 +81,7 @@ static const struct ggs_option options[] = {
                GGS_EXPECTS_TIME),
     GGS_SWITCH("largest", 0, "values: the largest absolute value of each output, not its rms", 2, AT(options.largest)),
     GGS_SWITCH("by-layer", 0, "values: a row for each layer, not for each op", 2, AT(options.by_layer)),
-    GGS_OPTION("layer", 0, "N", "experts, choices, expert-domains: only this layer", 2, AT(options.layer),
+    GGS_OPTION("layer", 0, "N", "experts, choices, expert-domains, graph: only this layer", 2, AT(options.layer),
                ggs_set_layer, "the number of a layer"),
     GGS_OPTION("readahead", 0, "SIZE", "paging: readahead of the disk (that of the model's disk)", 2,
                AT(options.readahead), ggs_set_size, "a size such as 128K"),
@@ -130,7 +130,7 @@ static void check(const void * input, struct argp_state * state) {
         argp_error(state,
                    "--kind miss-curve shows whole recordings: omit --token, --request, --sequence and --context");
     if (a->options.layer >= 0 && !kind->takes_layer)
-        argp_error(state, "--layer needs --kind experts, choices or expert-domains");
+        argp_error(state, "--layer needs --kind experts, choices, expert-domains or graph");
     if ((a->options.since_ns > INT64_MIN || a->options.until_ns < INT64_MAX) && !kind->takes_time)
         argp_error(state, "--since and --until need --kind timeline or requests");
     if (a->options.marks != GGS_MARKS_NONE && !kind->takes_marks)

@@ -9,7 +9,7 @@
 #include "figure/font.h"
 #include "figure/palette.h"
 
-enum { INK = 0x000000, GRID = 0xdddddd, FAINT = 0x555555 };
+enum { INK = 0x000000, GRID = 0xdddddd, FAINT = 0x555555, EDGE = 0x808080 };
 
 struct page {
     struct ggs_canvas * canvas;
@@ -108,6 +108,7 @@ static void draw_swatch(struct page * page, const struct ggs_series * series, do
         ggs_draw_pattern(page->canvas, box, series->kind == GGS_SERIES_BOXES ? series->pattern : series->look, 2.5);
     } else {
         double middle = box.y + box.height / 2;
+        if (series->kind == GGS_SERIES_EDGES) pen.stroke = EDGE;
         ggs_draw_path(page->canvas, (struct ggs_point[]){{x, middle}, {x + box.width, middle}}, 2, &pen);
         if (series->kind == GGS_SERIES_MARKED)
             draw_marker(page->canvas, series->look, x + box.width / 2, middle, size * 0.3);
@@ -125,16 +126,27 @@ static void draw_cell_swatch(struct page * page, bool hatched, double x, double 
                       GGS_NO_COLOUR);
 }
 
-// Draws the legend, or only measures it. Returns its height.
+static const char * legend_text(const struct ggs_chart * chart, unsigned i) {
+    return i < chart->n_series ? chart->series[i].name : i == chart->n_series ? chart->blank : chart->marks;
+}
+
+// Draws the legend, or only measures it. Returns its height. It begins at the plot, or at the left
+// of the page if one of its texts needs the room.
 static double put_legend(struct page * page, double y, bool draws) {
     struct ggs_chart * chart = page->chart;
-    double             x = page->plot.x, line = page->font * 1.4, used = 0;
+    double             left = page->plot.x, line = page->font * 1.4, used = 0;
+    for (unsigned i = 0; i < chart->n_series + 2; i++) {
+        const char * name = legend_text(chart, i);
+        if (name != NULL && left + page->font * 2.6 + ggs_font_width(name, page->font, false) > page->width)
+            left = page->font * 0.5;
+    }
+    double x = left;
     for (unsigned i = 0; i < chart->n_series + 2; i++) {
         const struct ggs_series * series = i < chart->n_series ? &chart->series[i] : NULL;
-        const char * name = series != NULL ? series->name : i == chart->n_series ? chart->blank : chart->marks;
+        const char *              name   = legend_text(chart, i);
         if (name == NULL || *name == '\0') continue;
         double wide = page->font * 2.6 + ggs_font_width(name, page->font, false);
-        if (x > page->plot.x && x + wide > page->width) x = page->plot.x, used += line;
+        if (x > left && x + wide > page->width) x = left, used += line;
         if (used == 0) used = line;
         if (draws) {
             struct ggs_label label = label_at(page, x + page->font * 2.6, y + used - line * 0.35, GGS_ANCHOR_START);
@@ -154,8 +166,10 @@ static double put_legend(struct page * page, double y, bool draws) {
 static void draw_x_axis(struct page * page) {
     double bottom = page->plot.y + page->plot.height;
     for (unsigned i = 0; i < page->x.n; i++) {
+        if (*page->x.label[i] == '\0') continue;
         double x = place_x(page, page->x.at[i]);
-        if (page->chart->pixels == NULL) ggs_draw_line(page->canvas, x, page->plot.y, x, bottom, GRID, 0.4);
+        if (page->chart->pixels == NULL && page->chart->x.names == NULL)
+            ggs_draw_line(page->canvas, x, page->plot.y, x, bottom, GRID, 0.4);
         ggs_draw_line(page->canvas, x, bottom, x, bottom + 3, INK, 0.5);
         struct ggs_label label = label_at(page, x, bottom + 4 + page->font * 0.8, GGS_ANCHOR_MIDDLE);
         ggs_draw_text(page->canvas, &label, page->x.label[i]);
@@ -167,6 +181,7 @@ static void draw_x_axis(struct page * page) {
 
 static void draw_y_axis(struct page * page) {
     for (unsigned i = 0; i < page->y.n; i++) {
+        if (*page->y.label[i] == '\0') continue;
         double y = place_y(page, page->y.at[i]);
         if (page->chart->pixels == NULL && page->chart->y.names == NULL)
             ggs_draw_line(page->canvas, page->plot.x, y, page->plot.x + page->plot.width, y, GRID, 0.4);
@@ -194,23 +209,48 @@ static void draw_right_axis(struct page * page) {
 
 // ---- data ----
 
-// The text in a box is black or white, by contrast.
+// Shortens a text that is too wide; "" if too little of it would be left.
+static void shorten(char text[64], double size, double room) {
+    for (size_t n = strlen(text); n > 0 && ggs_font_width(text, size, false) > room; n--)
+        snprintf(text + n - 1, 64 - (n - 1), n > 5 ? ".." : "");
+}
+
+// The text in a box is black or white, by contrast. Only shades shorten it.
 static void draw_boxes(struct page * page, const struct ggs_series * series) {
     double       left = page->plot.x, end = left + page->plot.width, size = page->font * 0.8;
+    bool         shaded = series->kind == GGS_SERIES_SHADES;
+    uint32_t     colours[GGS_PALETTE_COLOURS];
     const char * texts = ggs_text_string(&page->chart->texts);
+    ggs_palette_make(colours);
     for (uint64_t i = 0; i < series->n; i++) {
         const struct ggs_datum * d  = &series->data[i];
         double                   x0 = fmax(left, place_x(page, d->x)), x1 = fmin(end, place_x(page, d->x + d->size));
         double                   y0 = place_y(page, d->low), y1 = place_y(page, d->high);
         struct ggs_box           box = {x0, fmin(y0, y1), fmax(x1 - x0, 0.15), fabs(y1 - y0)};
         if (x1 < left || x0 > end || !(box.height > 0)) continue;
-        ggs_draw_rect(page->canvas, box, colour_of(series), GGS_NO_COLOUR);
+        if (shaded)
+            ggs_draw_rect(page->canvas, box, colours[ggs_palette_at(d->y)], GGS_NO_COLOUR);
+        else
+            ggs_draw_rect(page->canvas, box, colour_of(series), GGS_NO_COLOUR);
         if (box.width > 2) ggs_draw_pattern(page->canvas, box, series->pattern, 2.5);
-        if (d->text == 0 || box.height < size || box.width < ggs_font_width(texts + d->text, size, false) + 2) continue;
+        char text[64];
+        snprintf(text, sizeof(text), "%s", texts + d->text);
+        if (shaded) shorten(text, size, box.width - 2);
+        if (d->text == 0 || *text == '\0' || box.height < size || box.width < ggs_font_width(text, size, false) + 2)
+            continue;
         struct ggs_label label =
             label_at(page, box.x + box.width / 2, box.y + box.height / 2 + size * 0.35, GGS_ANCHOR_MIDDLE);
-        label.size = size, label.colour = series->look == 0 || series->look == 6 ? 0xffffff : INK;
-        ggs_draw_text(page->canvas, &label, texts + d->text);
+        label.size = size;
+        if (shaded ? d->y > 0.5 : series->look == 0 || series->look == 6) label.colour = 0xffffff;
+        ggs_draw_text(page->canvas, &label, text);
+    }
+}
+
+static void draw_edges(struct page * page, const struct ggs_series * series) {
+    for (uint64_t i = 0; i < series->n; i++) {
+        const struct ggs_datum * d = &series->data[i];
+        ggs_draw_line(page->canvas, place_x(page, d->x), place_y(page, d->low), place_x(page, d->x + d->size),
+                      place_y(page, d->high), EDGE, 0.35);
     }
 }
 
@@ -321,7 +361,9 @@ static int draw_data(struct page * page, struct ggs_error * error) {
         const struct ggs_series * series = &chart->series[i];
         if (series->kind == GGS_SERIES_BARS)
             draw_bars(page, series);
-        else if (series->kind == GGS_SERIES_BOXES)
+        else if (series->kind == GGS_SERIES_EDGES)
+            draw_edges(page, series);
+        else if (series->kind == GGS_SERIES_BOXES || series->kind == GGS_SERIES_SHADES)
             draw_boxes(page, series);
         else if (series->kind == GGS_SERIES_POINTS)
             draw_points(page, series);

@@ -72,6 +72,7 @@ void ggs_chart_grid(struct ggs_chart * chart, const float * cells, uint32_t colu
 void ggs_chart_release(struct ggs_chart * chart) {
     for (unsigned i = 0; i < chart->n_series; i++) free(chart->series[i].data);
     free(chart->pixels);
+    free(chart->x.names);
     free(chart->y.names);
     ggs_text_release(&chart->texts);
     *chart = (struct ggs_chart){0};

@@ -16,6 +16,8 @@ enum ggs_series_kind {
     GGS_SERIES_POINTS, // markers; with `low` and `high` also a range bar
     GGS_SERIES_BARS,   // from the axis up; `size` is the width in units of x
     GGS_SERIES_BOXES,  // from x to x + size and from `low` to `high`
+    GGS_SERIES_SHADES, // the same, with the colour of y on the scale, from 0 to 1
+    GGS_SERIES_EDGES,  // thin lines from (x, low) to (x + size, high)
 };
 
 struct ggs_datum {

@@ -31,6 +31,7 @@ struct ggs_figure_options {
     bool                           largest;            // values: the largest absolute one, not the rms
     bool                           by_layer;           // values: a row for each layer, not for each op
     int64_t                        context;            // cells: its number; -1: the one with the most cells
+    uint64_t                       run;                // graph: the graph run; 0: by token
     unsigned                       n_traces;           // 0: one
     enum ggs_figure_marks          marks;
     const char *                   directory;     // of the experiment; NULL: unknown

@@ -11,7 +11,7 @@ ggs_figure_maker ggs_figure_page_map, ggs_figure_fault_map, ggs_figure_access_or
     ggs_figure_roofline, ggs_figure_paging, ggs_figure_tokens, ggs_figure_token_ops, ggs_figure_token_bytes,
     ggs_figure_timeline, ggs_figure_requests, ggs_figure_cells, ggs_figure_choices, ggs_figure_expert_domains,
     ggs_figure_working_sets, ggs_figure_lead_times, ggs_figure_durations, ggs_figure_storage, ggs_figure_residency,
-    ggs_figure_values, ggs_figure_value_ranges;
+    ggs_figure_values, ggs_figure_value_ranges, ggs_figure_graph, ggs_figure_order_map;
 
 // Bytes of all model files before this one (from 1), which are concatenated on an axis of offsets.
 // With n_files + 1: bytes of all files.

@@ -8,6 +8,7 @@
 #include "analyze/lanes/timeline.h"
 #include "analyze/requests/server-slots.h"
 #include "base/error.h"
+#include "figure/curves.h"
 #include "figure/kinds.h"
 #include "figure/palette.h"
 
@@ -181,7 +182,10 @@ static void draw_scene(struct scene * scene, char (*names)[GGS_AXIS_LABEL], cons
     for (uint64_t i = 0; names != NULL && i < scene->overview.n_lanes; i++) {
         char name[160];
         ggs_overview_lane_name(scene->trace, &scene->overview.lanes[i], name, sizeof(name));
-        snprintf(names[scene->first + i], GGS_AXIS_LABEL, "%s%.28s", letter, name);
+        // Of a long name the end says which lane of its process it is.
+        size_t length = strlen(name), most = 27;
+        snprintf(names[scene->first + i], GGS_AXIS_LABEL, "%s%s%.28s", letter, length > most ? ".." : "",
+                 length > most ? name + length - most + 2 : name);
     }
     bool one_by_one = scene->view.one_by_one;
     for (uint64_t i = 0; one_by_one && i < scene->view.n_ops; i++) add_op(scene, &scene->view.ops[i]);
@@ -195,7 +199,9 @@ static void draw_stalls(struct scene * scene) {
 }
 
 // Two recordings have one time scale, which starts at the begin of the requested part of each.
-static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigned n) {
+// `curves`: of one recording; NULL: none.
+static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigned n,
+                     const struct ggs_figure_curves * curves) {
     static const char * const letters[] = {"A: ", "B: "};
     uint64_t                  lanes     = 0;
     double                    longest   = 0;
@@ -206,27 +212,36 @@ static void describe(struct ggs_drawing * figure, struct scene * scenes, unsigne
         scenes[i].origin = n > 1 ? (double) scenes[i].window.begin_ns : 0;
         lanes += scenes[i].overview.n_lanes, longest = took > longest ? took : longest;
     }
-    char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", lanes);
+    uint64_t below = curves == NULL ? 0 : curves->n, all = lanes + below;
+    char(*names)[GGS_AXIS_LABEL] = ggs_chart_names(chart, "", all);
     chart->x     = n > 1 ? times(0, (int64_t) longest) : times(scenes[0].window.begin_ns, scenes[0].window.end_ns);
-    chart->lines = 3 * (double) (lanes < 4 ? 4 : lanes < 20 ? lanes : 20);
+    chart->lines = 3 * (double) (all < 4 ? 4 : all < 20 ? all : 20);
     ggs_figure_row(&figure->data, "lane,begin_ns,busy_ns,wait_ns,stalled_ns,disk_wait_ns,op_runs,op\n");
     for (unsigned i = 0; i < n; i++) draw_scene(&scenes[i], names, n > 1 ? letters[i] : "");
     for (unsigned i = 0; i < n; i++) draw_stalls(&scenes[i]); // last, because later shapes cover earlier ones
+    for (uint64_t i = 0; names != NULL && i < below; i++)
+        snprintf(names[lanes + i], GGS_AXIS_LABEL, "%s", curves->curve[i].name);
+    if (curves != NULL) ggs_figure_curves_add(curves, chart, lanes);
 }
 
 int ggs_figure_timeline(struct ggs_drawing * figure, struct ggs_trace * trace,
                         const struct ggs_figure_options * options, struct ggs_error * error) {
-    struct ggs_series * series[SERIES] = {0};
-    unsigned            n              = options->n_traces == 2 ? 2 : 1;
-    struct scene *      scenes         = calloc(n, sizeof(*scenes));
-    int                 status         = scenes == NULL ? ggs_fail_memory(error) : 0;
+    struct ggs_series *        series[SERIES] = {0};
+    unsigned                   n              = options->n_traces == 2 ? 2 : 1;
+    struct scene *             scenes         = calloc(n, sizeof(*scenes));
+    int                        status         = scenes == NULL ? ggs_fail_memory(error) : 0;
+    struct ggs_figure_curves * curves         = n == 1 ? calloc(1, sizeof(*curves)) : NULL;
+    if (n == 1 && curves == NULL) status = ggs_fail_memory(error);
     for (unsigned i = 0; status == 0 && i < n; i++) {
         scenes[i].figure = figure, scenes[i].series = series, scenes[i].trace = &trace[i];
         status = open_scene(&scenes[i], options, error);
     }
-    if (status == 0) describe(figure, scenes, n);
+    if (status == 0 && curves != NULL)
+        status = ggs_figure_curves_read(curves, trace, &scenes->overview, scenes->window, error);
+    if (status == 0) describe(figure, scenes, n, curves);
     for (unsigned i = 0; scenes != NULL && i < n; i++) close_scene(&scenes[i]);
     free(scenes);
+    free(curves);
     return status;
 }
 

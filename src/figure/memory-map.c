@@ -34,14 +34,18 @@ static void set_cells(struct map * map, uint64_t strip, uint64_t begin, uint64_t
         if (isnan(value) || !(map->cells[at] >= value)) map->cells[at] = value;
 }
 
-// Cells of tensors are NaN if nothing there was read.
-static void fill_files(struct map * map, const struct ggs_reads * reads, const struct ggs_trace * trace) {
+// Cells of tensors are NaN if nothing there was read. `order`: by place, drawn instead of how often
+// it was read; NULL: none.
+static void fill_files(struct map * map, const struct ggs_reads * reads, const struct ggs_trace * trace,
+                       const float * order) {
     for (unsigned pass = 0; pass < 2; pass++) {
         struct ggs_reads_part part;
         for (uint64_t i = 0, expert = 0; ggs_reads_next(reads, trace, &i, &expert, &part);) {
             if (part.place->n_dims == 0 || part.bytes == 0 || (pass == 1 && part.bytes_read == 0)) continue;
-            float times = pass == 0 ? NAN : (float) ((double) part.bytes_read / (double) part.bytes);
-            set_cells(map, 0, part.begin, part.bytes, times);
+            float value = pass == 0       ? NAN
+                          : order != NULL ? order[part.place - reads->map.places]
+                                          : (float) ((double) part.bytes_read / (double) part.bytes);
+            set_cells(map, 0, part.begin, part.bytes, value);
         }
     }
 }
@@ -197,7 +201,7 @@ int ggs_figure_memory_map(struct ggs_drawing * figure, struct ggs_trace * trace,
         ggs_figure_row(&figure->data, "file,file_offset,bytes,kind,name,layer,expert,reads,bytes_read,buffer,buffer_"
                                       "offset,bytes_touched\n");
         ggs_reads_put(&figure->data, &reads, trace, ",,,\n");
-        fill_files(&map, &reads, trace);
+        fill_files(&map, &reads, trace, NULL);
         fill_groups(figure, &map, &groups, trace, &reads.heat.in_buffers);
         draw_map(&figure->chart, &map, (struct ggs_axis){.title = "times read, or written", .log = true}, "untouched");
         name_groups(&figure->chart, &map, &groups, trace);
@@ -207,6 +211,64 @@ int ggs_figure_memory_map(struct ggs_drawing * figure, struct ggs_trace * trace,
     ggs_reads_release(&reads);
     return status;
 }
+
+// ---- the order of last accesses ----
+
+static int compare_last(const void * a, const void * b) {
+    const struct ggs_heat_place *const *left = a, *const *right = b;
+    const struct ggs_heat_place *       one = *left, *other = *right;
+    if (one->last_run != other->last_run) return one->last_run < other->last_run ? -1 : 1;
+    if (one->last_node != other->last_node) return one->last_node < other->last_node ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
+// Numbers the places from 1 by their last access; 0: never.
+static int find_order(float ** order, const struct ggs_heat * heat, struct ggs_error * error) {
+    const struct ggs_heat_place ** places = calloc(heat->n_places + 1, sizeof(struct ggs_heat_place *));
+    uint64_t                       n      = 0;
+    *order                                = calloc(heat->n_places + 1, sizeof(**order));
+    for (uint64_t i = 0; places != NULL && i < heat->n_places; i++)
+        if (heat->places[i].last_run > 0) places[n++] = &heat->places[i];
+    if (places != NULL && n > 0) qsort(places, n, sizeof(struct ggs_heat_place *), compare_last);
+    for (uint64_t i = 0; *order != NULL && i < n; i++) (*order)[places[i] - heat->places] = (float) (i + 1);
+    bool failed = places == NULL || *order == NULL;
+    free(places);
+    return failed ? ggs_fail_memory(error) : 0;
+}
+
+static void put_order(struct ggs_text * data, const struct ggs_reads * reads, const float * order) {
+    ggs_figure_row(data, "file,file_offset,bytes,name,last_run,last_node,order\n");
+    for (uint64_t i = 0; i < reads->heat.n_places; i++) {
+        const struct ggs_model_place * place = &reads->map.places[i];
+        const struct ggs_heat_place *  heat  = &reads->heat.places[i];
+        if (heat->last_run == 0) continue;
+        ggs_figure_row(data, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", place->file, place->offset, place->bytes);
+        ggs_figure_field(data, place->name);
+        ggs_figure_row(data, ",%" PRIu64 ",%" PRIu64 ",%.0f\n", heat->last_run, heat->last_node, (double) order[i]);
+    }
+}
+
+int ggs_figure_order_map(struct ggs_drawing * figure, struct ggs_trace * trace,
+                         const struct ggs_figure_options * options, struct ggs_error * error) {
+    struct ggs_reads reads;
+    struct map       map    = {0};
+    float *          order  = NULL;
+    int              status = ggs_reads_make(&reads, trace, options, error);
+    if (status < 0) return status;
+    status = make_map(&map, reads.end, NULL, error);
+    if (status == 0) status = find_order(&order, &reads.heat, error);
+    if (status == 0) {
+        fill_files(&map, &reads, trace, order);
+        draw_map(&figure->chart, &map, (struct ggs_axis){.title = "order of the last access"}, "untouched");
+        put_order(&figure->data, &reads, order);
+    }
+    free(order);
+    free(map.cells);
+    ggs_reads_release(&reads);
+    return status;
+}
+
+// ---- what the machine saw ----
 
 static void fill_machine(struct map * cells, const struct ggs_machine_heat * heat, const struct ggs_model_map * map,
                          const struct ggs_trace * trace, bool of_pages) {

@@ -39,8 +39,8 @@ static const struct route wide_routes[] = {
     {"compare", true, ggs_route_compare},
     {"several", true, ggs_route_several},
     {"domains", true, ggs_route_domains},
-#ifndef __wasm__ // a report has one recording
     {"figure", true, ggs_route_figures},
+#ifndef __wasm__ // a report does not compare values
     {"values-diff", true, ggs_route_values_diff},
     {"values-diff-map", true, ggs_route_values_diff_map},
 #endif

@@ -100,21 +100,24 @@ test("what was selected last is shown; the others are a tab away", { skip }, asy
     await finish(at);
 });
 
-test("the first lines are whole at 1280 pixels, in every recording", { skip }, async () => {
+test("the first lines are whole on a laptop and on a phone, in every recording", { skip }, async () => {
     const at = await page("view=timeline");
     for (const name of names) {
         await at.locator(".page-header select").first().selectOption({ label: name });
         await at.locator("#sentence", { hasText: "touched" }).waitFor();
         await settled(at);
-        const parts = await at.locator("#sentence h1, #sentence .findings li, #sentence .badge").evaluateAll((all) =>
-            all.map((one) => {
-                const frame = one.getBoundingClientRect();
-                return { text: one.textContent, cut: one.scrollWidth > one.clientWidth + 1 || frame.right > innerWidth || frame.left < 0 || getComputedStyle(one).textOverflow === "ellipsis" };
-            }),
-        );
-        assert.ok(parts.length >= 4);
-        for (const { text, cut } of parts) assert.ok(!cut, `${name}: "${text}" is cut`);
-        assert.ok(parts.some(({ text }) => text.includes(`${stats(recorded(name)).tokens} tokens`)));
+        for (const [width, height] of [[320, 640], [759, 500], [1280, 800]]) {
+            await at.setViewportSize({ width, height });
+            const parts = await at.locator("#sentence h1, #sentence .findings li, #sentence .badge").evaluateAll((all) =>
+                all.map((one) => {
+                    const frame = one.getBoundingClientRect();
+                    return { text: one.textContent, cut: one.scrollWidth > one.clientWidth + 1 || frame.right > innerWidth || frame.left < 0 || getComputedStyle(one).textOverflow === "ellipsis" };
+                }),
+            );
+            assert.ok(parts.length >= 4);
+            for (const { text, cut } of parts) assert.ok(!cut, `${name}: "${text}" is cut at ${width} px`);
+            assert.ok(parts.some(({ text }) => text.includes(`${stats(recorded(name)).tokens} tokens`)));
+        }
     }
     // A fact leads to its evidence.
     await at.locator("#sentence").getByRole("button", { name: /touched$/ }).click();

@@ -42,6 +42,18 @@ test("two programs of one host: each has its lanes beneath its name, and the num
     for (const [part, name, ns] of [["server", "computing", time.server_compute_ns], ["idle", "idle", time.idle_ns]])
         await becomes(() => tile(part).innerText(), new RegExp(`^${name}\\s+${percent(ns)}`));
     assert.equal((await tile("client").count()) + (await tile("wire").count()), 0);
+    // With a wire between them: each part has its share, and the headline says what is on the wire.
+    const spent = { wall_ns: 1000, client_compute_ns: 100, server_compute_ns: 250, wire_ns: 510, idle_ns: 140 };
+    await at.route(/\/stats\b/, async (route) => {
+        const response = await route.fetch(), answer = await response.json();
+        if (answer.processes) Object.assign(answer.processes, { time: spent, links: [{ client: 1, server: 2, backend: "RPC0", runs: 4, matched_runs: 4, round_trip_ns: 800, server_ns: 250, bytes_sent: 9, bytes_loaded: 5, bytes_received: 7 }] });
+        await route.fulfill({ response, json: answer });
+    });
+    await at.reload();
+    await becomes(() => at.locator("#sentence").innerText(), /51\.0 % of the time on the wire/);
+    for (const [part, name, share] of [["client", "client computes", "10.0"], ["server", "servers compute", "25.0"], ["wire", "on the wire", "51.0"], ["idle", "idle", "14.0"]])
+        await becomes(() => tile(part).innerText(), new RegExp(`^${name}\\s+${share} %`));
+    await at.unrouteAll();
     // Of the token's runs, the graph that opens has the most ops.
     const { runs, graphs } = await at.evaluate(async () => (await fetch("./api/x/0/graph?token=0")).json());
     assert.equal(graphs[0].nodes.filter((node) => node.state === "executed").length, Math.max(...runs.map((run) => run.executed)));

@@ -80,7 +80,7 @@ for (const view of Object.keys(views).filter((name) => !parts.includes(name))) {
             lost: [...document.querySelectorAll("button, input, select, [role=tab]")]
                 .filter((element) => {
                     const box = element.getBoundingClientRect();
-                    const scrolls = element.closest(".log-scroll, .graph-scroll, .table-scroll, .data-table, .memory-scroll, .saves-card, dialog");
+                    const scrolls = element.closest(".log-scroll, .table-scroll, .data-table, .memory-scroll, .saves-card, dialog");
                     return box.width > 0 && !scrolls && (box.left < -1 || box.right > 321);
                 })
                 .map((element) => element.textContent || element.getAttribute("aria-label")),

@@ -131,7 +131,8 @@ test("every picture says values, leaves as files and tells how it was computed",
 
 test("texts of a saved graph end within their nodes, as on the page", { skip }, async () => {
     const { url } = await started();
-    const page = await open(url, { fragment: "view=graph&tokens=1..1", viewport: { width: 1280, height: 900 }, bypassCSP: true }); // the SVG has styles
+    // With values as colours the SVG is the page's own; it has styles.
+    const page = await open(url, { fragment: "view=graph&tokens=1..1&colour=values", viewport: { width: 1280, height: 900 }, bypassCSP: true });
     await page.locator(".block-name").nth(2).click();
     await page.locator(".node").first().waitFor();
     await settled(page);

@@ -86,6 +86,14 @@ test("slots have lanes, requests bars with their first output, and a click selec
     const about = await at.evaluate(async () => (await fetch("./api/x/0/summary")).json());
     await show(at, "experts");
     await at.getByText(about.has.experts ? "experts of all requests" : "No experts: this model is dense").waitFor();
+    // Of a request that began before the recording, the beginning is not seen.
+    await at.route(/\/requests\?.*request=/, async (route) => {
+        const response = await route.fetch(), answer = await response.json();
+        for (const one of answer.requests ?? []) Object.assign(one, { begun_before: true, prompt_tokens: null, cached_tokens: null, first_output_ns: null, time_to_first_ns: null });
+        await route.fulfill({ response, json: answer });
+    });
+    await at.reload();
+    await at.locator(".details .card", { hasText: /since the recording began\s*first\s*not seen[^]*prompt not seen, cached not seen/ }).waitFor();
     await at.getByRole("button", { name: `Deselect request ${first.request}` }).click();
     await becomes(() => hashOf(at), (hash) => !/request=|time=/.test(hash), "the address:");
     await finish(at);

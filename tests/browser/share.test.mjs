@@ -63,29 +63,45 @@ test("figures are light on white whatever the page is, with title, legend, capti
     await finish(at);
 });
 
+// The browser paints a PNG from an SVG, which is kept in window.painted.
+const keepPainted = (at) =>
+    at.evaluate(() => {
+        const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
+        Object.defineProperty(HTMLImageElement.prototype, "src", { set(value) { window.painted = decodeURIComponent(value); set.call(this, value); } });
+    });
+
 test("the graph is saved whole, not as much of it as is in sight, and nothing hidden is printed", { skip }, async () => {
     const at = await page("view=graph", { viewport: { width: 900, height: 600 } });
+    await keepPainted(at);
     await at.locator(".block").first().waitFor();
     await at.locator(".block-name").nth(2).click();
     await at.locator(".node").first().waitFor();
     await settled(at);
     assert.ok((await at.locator(".block").count()) < 20, "all of it is in sight: nothing to see here");
     await at.getByRole("button", { name: "Share", exact: true }).click();
-    const svg = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
-    for (let layer = 0; layer < 24; layer++) assert.ok(svg.includes(`>layer ${layer}<`), `layer ${layer}`);
-    assert.ok(!svg.includes(">weight <"), "hidden text is printed");
-    assert.ok(!svg.includes(">filter<"), "buttons are printed");
-    assert.ok(svg.includes("matrix product"), "no legend");
-    await finish(at);
+    await save(at, at.getByRole("button", { name: "Graph as PNG", exact: true }));
+    const png = await at.evaluate(() => window.painted);
+    for (let layer = 0; layer < 24; layer++) assert.ok(png.includes(`>layer ${layer}<`), `layer ${layer}`);
+    assert.ok(!png.includes(">weight <"), "hidden text is printed");
+    assert.ok(!png.includes(">filter<"), "buttons are printed");
+    assert.ok(png.includes("matrix product"), "no legend");
+    // The SVG and the PDF have the layer that is open, else all.
+    const opened = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
+    assert.ok(opened.includes(">Qcur-1<"));
+    await at.keyboard.press("Escape");
+    await at.getByRole("button", { name: "collapse all" }).click();
+    await settled(at);
+    await at.getByRole("button", { name: "Share", exact: true }).click();
+    const all = (await save(at, at.getByRole("button", { name: "Graph as SVG" }))).bytes.toString();
+    assert.ok([">in<", ">layer<", ">time of a node<"].every((text) => all.includes(text)));
+    assert.ok(!all.includes(">Qcur-1<"));
+    assert.equal((await save(at, at.getByRole("button", { name: "Graph as PDF" }))).bytes.subarray(0, 5).toString(), "%PDF-");
+    await finish(at, { close: true });
 });
 
 test("a PNG has what stands beside its canvases, whole lists, and labels that can be read", { skip }, async () => {
     const at = await open((await started()).url, { fragment: "view=experts&layer=3", viewport: { width: 1280, height: 800 }, dark: true });
-    // The browser paints it from an SVG.
-    await at.evaluate(() => {
-        const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
-        Object.defineProperty(HTMLImageElement.prototype, "src", { set(value) { window.painted = decodeURIComponent(value); set.call(this, value); } });
-    });
+    await keepPainted(at);
     const paintedFrom = async (title) => {
         await settled(at);
         await at.getByRole("button", { name: "Share", exact: true }).click();

@@ -93,7 +93,7 @@ test("the server goes away: the view stays, a banner says it", { skip }, async (
     const first = await serve(recorded("tiny"));
     const at = await open(first.url, {
         fragment: "view=log",
-        expected: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/,
+        expected: /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED/,
     });
     await at.locator("#log-row-0:not(.loading)").waitFor();
     await at.locator("#sentence", { hasText: "of time in" }).waitFor();
@@ -107,7 +107,7 @@ test("the server goes away: the view stays, a banner says it", { skip }, async (
 
 test("the server is started again on its port: the page says so and what to do, without blinking", { skip }, async () => {
     const first = await serve(recorded("tiny"));
-    const at = await open(first.url, { fragment: "view=log", expected: /ERR_CONNECTION_|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|status of 40[13]/ });
+    const at = await open(first.url, { fragment: "view=log", expected: /ERR_CONNECTION_|ERR_SOCKET_NOT_CONNECTED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|status of 40[13]/ });
     await at.locator("#log-row-0:not(.loading)").waitFor();
     await settled(at);
     await first.stop();

@@ -126,3 +126,19 @@ test("a machine that other programs kept busy: the page says what the terminal s
     await finish(at);
     await other.stop();
 });
+
+test("words of the field have a dotted underline and one sentence, also by keyboard", { skip }, async () => {
+    const at = await page("view=statistics"), said = new Map();
+    for (const view of ["statistics", "memory", "storage"]) {
+        await at.locator(`#tab-${view}`).click();
+        await settled(at);
+        const terms = await at.locator("#view abbr.term").evaluateAll((all) => all.map((one) => ({ word: one.textContent, text: one.title, line: getComputedStyle(one).textDecorationStyle, tab: one.tabIndex })));
+        for (const { word, text, line, tab } of terms) {
+            assert.match(text, /^[A-Z].*\.$/, word);
+            assert.deepEqual([line, tab], ["dotted", 0], word);
+            said.set(word, text);
+        }
+    }
+    for (const word of ["op runs", "mapped files", "addressed"]) assert.ok(said.has(word), `${word}: ${[...said.keys()].join(", ")}`);
+    await finish(at);
+});

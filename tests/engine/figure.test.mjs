@@ -11,7 +11,7 @@ import { noGroups } from "../memory-group.mjs";
 import { generate, record } from "./traces.mjs";
 
 const dense = generate(model("tiny"), "-n", "6", "-t", "2").directory, moe = generate(model("moe"), "-n", "6", "-t", "2").directory;
-const kinds = ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "token-bytes", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
+const kinds = ["access-order", "memory-map", "order-map", "heat-over-offset", "heat-rows", "reuse", "experts", "expert-matrix", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "choices", "working-sets", "lead-times", "durations", "storage"];
 const ofExperts = new Set(["experts", "expert-matrix", "choices", "working-sets", "lead-times"]);
 const json = (...words) => JSON.parse(output(ggscope, [...words, "--json"]));
 const sum = (numbers) => numbers.reduce((all, one) => all + one, 0);
@@ -192,6 +192,24 @@ test("the memory map has the bytes of buffers that ops touch, as the page has th
     }
 });
 
+test("order-map has the last access of each tensor, as the page has it, in order", async () => {
+    for (const directory of [dense, moe]) {
+        const rows = rowsOf(directory, "--kind", "order-map", "--token", "2");
+        await browse([directory], async (get) => {
+            const { tensors: of } = await get("/api/x/0/heat?tokens=2..2"), { files } = await get("/api/x/0/map");
+            const right = of.last_run.filter((run) => run !== null).length;
+            assert.ok(files.length > 0 && right > 100);
+            assert.equal(rows.length, right);
+        });
+        const sorted = [...rows].sort((a, b) => a.order - b.order);
+        sorted.forEach((row, i) => assert.equal(Number(row.order), i + 1));
+        for (const [i, row] of sorted.entries()) if (i > 0) assert.ok(Number(sorted[i - 1].last_run) * 1e6 + Number(sorted[i - 1].last_node) <= Number(row.last_run) * 1e6 + Number(row.last_node));
+        // The last one is read by the last op that reads a weight.
+        const last = json("log", "--token", "2", directory).ops.filter((op) => rows.some((row) => Number(row.last_run) === op.run && Number(row.last_node) === op.node)).at(-1);
+        assert.equal(Number(sorted.at(-1).last_node), last.node);
+    }
+});
+
 test("heat and the memory map have the accesses of stats, by tensor", () => {
     for (const directory of [dense, moe]) {
         const right = new Map(json("stats", directory, "--token", "0..").weights.map((row) => [row.name, row]));
@@ -268,6 +286,41 @@ test("maps of touched pages and page faults have the numbers of prove and log", 
     const faults = json("log", "--faults", moe).faults.filter((one) => one.file !== null && one.token !== null);
     assert.equal(sum(rowsOf(moe, "--kind", "fault-map").map((row) => Number(row.minor) + Number(row.major))), faults.length);
     assert.match(draw(moe, "pdf", "--kind", "fault-map").toString("latin1"), /^%PDF/);
+});
+
+test("graph has the nodes and times of ggscope graph, each below what it reads", () => {
+    for (const directory of [dense, moe]) {
+        const { graphs: [{ nodes, edges }] } = json("graph", "--token", "2", directory), computed = nodes.filter((one) => one.state !== "empty");
+        const words = ({ node, op, name, layer, state, duration_ns: took }) => [node, op, name, layer ?? -1, state, took ?? ""].join();
+        const rows = rowsOf(directory, "--kind", "graph", "--token", "2"), lines = new Map(rows.map((row) => [Number(row.node), row]));
+        assert.deepEqual(rows.map(words), computed.map(words));
+        // Past views, within a layer.
+        const direct = edges.filter((edge) => lines.has(edge.source_node) && lines.has(edge.node)).map((edge) => [lines.get(edge.source_node), lines.get(edge.node)]).filter(([from, to]) => from.layer === to.layer && from.layer !== "-1");
+        assert.ok(direct.length > 200);
+        for (const [from, to] of direct) assert.ok(Number(from.line) < Number(to.line), `${to.name} reads ${from.name}`);
+        assert.deepEqual(rowsOf(directory, "--kind", "graph", "--token", "2", "--layer", "3"), rows.filter((row) => row.layer === "3"));
+        const [columns, layer] = [draw(directory, "svg", "--kind", "graph", "--token", "2"), draw(directory, "svg", "--kind", "graph", "--token", "2", "--layer", "3")].map(String);
+        for (const text of ["in", "layer", "MUL_MAT", "time of a node", "read by the node below, in token 2"]) assert.ok(columns.includes(`>${text}<`), text);
+        for (const text of ["3", "Qcur-3", "attn_norm-3", "fused"]) assert.ok(layer.includes(`>${text}<`), text);
+        // No node lies over another one.
+        const boxes = [...layer.matchAll(/<path d="M([\d.]+) ([\d.]+)L([\d.]+) [\d.]+L[\d.]+ ([\d.]+)L[^"]*Z" fill="#/g)].map(([, left, top, right, bottom]) => [left, top, right, bottom].map(Number));
+        assert.ok(boxes.length > 30);
+        for (const [i, a] of boxes.entries()) for (const b of boxes.slice(i + 1)) assert.ok(a[2] <= b[0] + 0.02 || b[2] <= a[0] + 0.02 || a[3] <= b[1] + 0.02 || b[3] <= a[1] + 0.02 || (a[0] === b[0] && a[2] === b[2]), `${a} and ${b}`);
+        assert.match(run(ggscope, ["figure", directory, "--kind", "graph", "--layer", "99", "--data", "-"]).stderr, /layer 99/);
+    }
+});
+
+test("a timeline has curves below its lanes, up to the largest value", () => {
+    const { peak_bytes: peak } = json("buffers", dense);
+    const svg = draw(dense, "svg", "--kind", "timeline").toString();
+    assert.match(svg, />curves, up to the amount beside them</);
+    const [, amount, unit] = />buffers, ([\d.]+) ([KMG]iB)</.exec(svg), shown = amount * { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }[unit];
+    assert.ok(Math.abs(shown / peak - 1) < 0.005, `${shown} of ${peak}`);
+    assert.match(svg, />addressed, [\d.]+ [KMG]iB\/s</);
+    // Two recordings have lanes alone.
+    const both = scratch("lanes.svg");
+    output(ggscope, ["figure", dense, moe, "--kind", "timeline", "-o", both]);
+    assert.doesNotMatch(readFileSync(both, "utf8"), />buffers, /);
 });
 
 test("a timeline has every op run, alone where there is room, else in bins", () => {
@@ -399,7 +452,7 @@ test("wrong command lines say what is wrong, and write nothing", () => {
         [["-k", "tokens"], /name the figure's file with -o FILE\.svg/],
         [["-k", "tokens", "-o", "a.png"], /-o takes a file that ends in \.svg or \.pdf, not 'a\.png'/],
         [["-k", "tokens", "-o", "a.svg", "--width", "3mm"], /--width takes a length from 30mm to 1000mm, not '3mm'/],
-        [["-k", "tokens", "-o", "a.svg", "--layer", "3"], /--layer needs --kind experts, choices or expert-domains/],
+        [["-k", "tokens", "-o", "a.svg", "--layer", "3"], /--layer needs --kind experts, choices, expert-domains or graph/],
         [["-k", "tokens", "-o", "a.svg", "--since", "1s"], /--since and --until need --kind timeline or requests/],
         [["-k", "tokens", "-o", "a.svg", "--marks", "disk"], /--marks needs --kind access-order/],
         [["-k", "tokens", "-o", "a.svg", "--figure", "token_ns"], /--figure needs --kind miss-curve/],

@@ -41,6 +41,11 @@ test("a lane belongs to one process, and the page is told whose it is", () => {
     for (const [slot, processes] of of) assert.equal(processes.size, 1, `slot ${slot}`);
     const bins = (directory) => rows(directory, "lod").filter((row, _, all) => row.level === all[0].level).reduce((sum, row) => sum + row.count, 0);
     assert.equal(bins(joined), bins(a) + bins(b), "levels of detail have every op run");
+    // A figure keeps the end of a long name, which is the lane of its process.
+    const svg = scratch("lanes.svg");
+    output(ggscope, ["figure", joined, "--kind", "timeline", "-o", svg]);
+    const shown = [...readFileSync(svg, "utf8").matchAll(/>([^<]*CPU thread 0)</g)].map(([, name]) => name);
+    assert.equal(new Set(shown).size, 2, shown.join());
 });
 
 test("by process and by host", () => {

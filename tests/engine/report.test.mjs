@@ -63,9 +63,9 @@ async function questions(get) {
     for (const range of ["0", "1..2", `..1`, `2..`, `${tokens - 1}..${tokens + 5}`]) list.push(...["heat", "stats", "experts", "log"].map((route) => x(route, { tokens: range })));
     list.push(x("aggregate"), x("aggregate", { begin: middle, end: middle + 2_000_000 }), x("access", { columns: 50, rows: 40 }), x("access", { begin: middle, end, first: 1000, last: 900_000 }));
     list.push(x("paging", { readahead: 131072 }), x("paging", { tokens: "1..", readahead: 0 }), x("choices", { layer: 1 }), x("log", { expert: 3, count: 50 }), x("faults", { count: 30 }), x("faults", { tokens: "1..2" }));
-    for (const kind of ["access-order", "memory-map", "heat-over-offset", "heat-rows", "reuse", "roofline", "paging", "tokens", "token-ops", "token-bytes", "timeline", "cells", "durations", "storage"])
+    for (const kind of ["access-order", "memory-map", "order-map", "heat-over-offset", "heat-rows", "reuse", "roofline", "paging", "tokens", "token-ops", "token-bytes", "graph", "timeline", "cells", "durations", "storage"])
         for (const format of ["svg", "pdf"]) list.push(x("figure", { kind, format, caption: 1, ...(kind === "paging" ? { readahead: 131072 } : {}) }), x("figure", { kind, format, tokens: "1..", width: 84, font: 7, readahead: 131072 }));
-    list.push(x("figure", { kind: "heat-rows", format: "svg", layer: 1 }));
+    list.push(x("figure", { kind: "heat-rows", format: "svg", layer: 1 }), x("figure", { kind: "graph", format: "svg", layer: 1, run: 3 }));
     for (const token of [0, 1, tokens - 1]) list.push(x("graph", { token }));
     for (const run of [1, 2, 3]) list.push(x("graph", { run }));
     for (const [from, to] of [[begin, end], [middle, middle + 1_000_000], [middle, middle + 1000], [begin, middle], [begin - 5000, end + 5000]])
@@ -108,7 +108,7 @@ test("a trace that is dropped on a report is an experiment beside it, and can be
     const path = join(b, "trace.ggs"), bytes = readFileSync(path);
     const number = await report.open({ path, directory: b, name: basename(b), files: about.files }, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     assert.equal(number, 1);
-    for (const question of ["/api/experiments", "/api/x/1/summary", "/api/x/1/stats", "/api/x/0/stats", "/api/compare?a=0&b=1", "/api/compare?a=1&b=0"]) await same(get, report, question);
+    for (const question of ["/api/experiments", "/api/x/1/summary", "/api/x/1/stats", "/api/x/0/stats", "/api/compare?a=0&b=1", "/api/compare?a=1&b=0", ...["svg", "pdf"].map((format) => `/api/figure?of=0,1&kind=timeline&tokens=1..1&format=${format}&caption=1`)]) await same(get, report, question);
 });
 
 test("a model that is gone, and a trace that was cut off: the same answers, and the same sentence", async () => {
@@ -135,9 +135,9 @@ test("a model that is gone, and a trace that was cut off: the same answers, and 
 
 // ---- the file ----
 
-test("what a report weighs: the page below 410 KB gzipped, and the trace in base64", () => {
+test("what a report weighs: the page below 420 KB gzipped, and the trace in base64", () => {
     const page = gzipSync(readFileSync(join(build, "ui", "report.html")), { level: 9 }).length;
-    assert.ok(page < 410_000, `${page} bytes`);
+    assert.ok(page < 420_000, `${page} bytes`);
     const { directory } = generate(model("tiny"), "-n", "3"), file = write(directory, "weight.html");
     const { experiments: [about], traces: [trace] } = parts(readFileSync(file, "utf8"));
     assert.ok(Buffer.from(trace, "base64").equals(readFileSync(join(directory, "trace.ggs"))));

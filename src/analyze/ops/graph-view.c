@@ -211,3 +211,10 @@ int ggs_graph_runs(struct ggs_trace * trace, int64_t token, uint64_t run, struct
     }
     return status;
 }
+
+const struct ggs_run * ggs_graph_main_run(const struct ggs_run * runs, uint64_t n) {
+    const struct ggs_run * most = runs;
+    for (uint64_t i = 1; i < n; i++)
+        if (runs[i].executed > most->executed) most = &runs[i];
+    return most;
+}

@@ -60,3 +60,5 @@ unsigned ggs_graph_view_consumers(const struct ggs_graph_view * view, uint64_t n
 // caller frees *runs. GGS_ABSENT if there is none.
 int ggs_graph_runs(struct ggs_trace * trace, int64_t token, uint64_t run, struct ggs_run ** runs, uint64_t * n,
                    struct ggs_error * error);
+// The one of n > 0 runs that executed most nodes.
+const struct ggs_run * ggs_graph_main_run(const struct ggs_run * runs, uint64_t n);

@@ -36,6 +36,7 @@ static int read_query(struct ggs_question * request, struct ggs_figure_options *
     options->by_layer = by != NULL && strcmp(by, "layer") == 0;
     options->largest  = value != NULL && strcmp(value, "largest") == 0;
     int status        = ggs_query_i64(&request->query, "context", 0, UINT32_MAX, &options->context, error);
+    if (status == 0) status = ggs_query_u64(&request->query, "run", 1, UINT32_MAX, &options->run, error);
     if (status == 0) status = ggs_query_u64(&request->query, "readahead", 0, 1ull << 30, &options->readahead, error);
     if (status == 0) status = ggs_query_tokens(&request->query, &options->first_step, &options->last_step, error);
     if (status == 0) status = read_size(request, options, error);
@@ -74,7 +75,6 @@ int ggs_route_figure(struct ggs_question * request, struct ggs_error * error) {
     return status < 0 ? status : draw(request, &request->trace, 1, output, &options, error);
 }
 
-#ifndef __wasm__ // a report has one recording
 // ---- several recordings ----
 
 struct recordings {
@@ -123,4 +123,3 @@ int ggs_route_figures(struct ggs_question * request, struct ggs_error * error) {
     free(all);
     return status;
 }
-#endif

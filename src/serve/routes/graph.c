@@ -11,9 +11,7 @@ static int find_runs(struct ggs_question * request, int64_t token, uint64_t run,
                      struct ggs_run ** runs, uint64_t * n, struct ggs_error * error) {
     int status = ggs_graph_runs(&request->trace, token, run, runs, n, error);
     if (status < 0) return status;
-    *shown = (*runs)[0];
-    for (uint64_t i = 1; run == 0 && i < *n; i++)
-        if ((*runs)[i].executed > shown->executed) *shown = (*runs)[i];
+    *shown = *ggs_graph_main_run(*runs, *n);
     if (run == 0 || shown->step < 0) return 0;
     free(*runs);
     return ggs_graph_runs(&request->trace, shown->step, 0, runs, n, error);

@@ -23,7 +23,7 @@ export function RequestDetails({ request }: { request: number }) {
                         {one.sequence} <span class="quiet">of context {one.context}</span>
                     </Row>
                     <Row name="took">
-                        {time(one.duration_ns)} <span class="quiet">from {moment(one.begin_ns, one.duration_ns)}</span>
+                        {time(one.duration_ns)} <span class="quiet">{one.begun_before ? "since the recording began" : `from ${moment(one.begin_ns, one.duration_ns)}`}</span>
                     </Row>
                     <Row name="first">{one.time_to_first_ns === null ? (one.begun_before ? "not seen" : "no output") : `${time(one.time_to_first_ns)} to the first output`}</Row>
                     {one.ns_per_token !== null && <Row name="each">{time(one.ns_per_token)} per token after the first</Row>}

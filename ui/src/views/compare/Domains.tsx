@@ -10,7 +10,6 @@ import { Table, type TableColumn } from "../statistics/Table";
 import { Waiting } from "../statistics/Waiting";
 import { labelOf } from "./figures";
 
-declare const REPORT: boolean; // set by the build: a report draws figures of one recording
 
 export const mostRecordings = 12; // of GGS_SEVERAL_MOST
 
@@ -54,7 +53,7 @@ function DomainMatrix({ layers, recordings }: { layers: readonly Layer[]; record
         <ExpertCells
             title="Experts by recording"
             file="expert-domain-matrix"
-            figure={REPORT ? undefined : () => ({ kind: "expert-domains", of: recordings.map((one) => one.index).join(), layer: layers.length === 1 ? layers[0]!.layer : null })}
+            figure={() => ({ kind: "expert-domains", of: recordings.map((one) => one.index).join(), layer: layers.length === 1 ? layers[0]!.layer : null })}
             command={`ggscope experts DIR ${recordings.slice(1).map((one) => one.directory).join(" ")}`}
             of={recordings[0]!.directory}
             computed="The part of a layer's choices that falls on each expert, for each recording."

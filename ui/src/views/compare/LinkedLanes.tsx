@@ -12,7 +12,6 @@ import { asNumber, asRange, experiments, kept, select, selection, there } from "
 import { changeText } from "./answers";
 import { keysOf, opsOf, rowAt, within, type Op, type Runs } from "./lanes";
 
-declare const REPORT: boolean; // set by the build: a report draws figures of one recording
 
 const LANE = 18,
     GAP = 3;
@@ -108,7 +107,7 @@ export function LinkedLanes({ a, b, last }: { a: number; b: number; last: number
             <Picture
                 title="Lanes of both"
                 file="compare-lanes"
-                figure={REPORT ? undefined : () => ({ kind: "timeline", of: `${a},${b}`, tokens: `${token}..${token}` })}
+                figure={() => ({ kind: "timeline", of: `${a},${b}`, tokens: `${token}..${token}` })}
                 command={`ggscope log --token ${token} --json`}
                 of={directory(a)}
                 computed="Op runs of this token in both recordings, from the begin of the token, on one scale. The command with the other directory gives those of B."

@@ -1,6 +1,6 @@
 // The line above the graph: its token, the search, and switches.
 import { plural } from "../../format";
-import { select, summary } from "../../state";
+import { select, selection, summary } from "../../state";
 import { Families } from "../../shell/Families";
 import { Saves } from "../../shell/Saves";
 import { kinds, type Blocks } from "./blocks";
@@ -23,8 +23,14 @@ export interface BarProps {
     root(): Element | null; // the drawn element
 }
 
+// The layer that is open, if it is the only one: a figure shows one layer or all.
+function only(made: Blocks): number | null {
+    const [first, ...others] = made.blocks.filter((block) => block.layer >= 0 && expanded.value.has(block.key));
+    return first && others.length === 0 ? first.layer : null;
+}
+
 export function Bar(props: BarProps) {
-    const { graph, made } = props;
+    const { graph, made, shades } = props;
     return (
         <div class="graph-bar" data-picture="graph">
             <strong>
@@ -64,6 +70,7 @@ export function Bar(props: BarProps) {
                 title="Graph"
                 file="graph"
                 root={props.root}
+                figure={shades ? undefined : () => ({ kind: "graph", run: graph.run, layer: selection.value.layer ?? only(made) })}
                 command={`ggscope graph --token ${graph.token} --json`}
                 computed="The nodes of one graph run in the order of execution, by layer; the time of a block is the sum of its nodes' wall times."
                 csv={() => ({

@@ -78,7 +78,7 @@ export function Picture({ graph, made, shades }: { graph: RunGraph; made: Blocks
     const version = arrived.value;
     const [room, setRoom] = useState<[number, number]>([0, 0]);
     const inColumns = columns.value ?? columnsFor(made.blocks.length, room[0] / scale.value, room[1] / scale.value);
-    const placed = useMemo(() => place(made.blocks, isOpen, layoutOf, inColumns), [made, expanded.value, version, inColumns]);
+    const placed = useMemo(() => place(made.blocks, isOpen, layoutOf, inColumns, room[0]), [made, expanded.value, version, inColumns, room[0]]);
     const [seen, look] = useSight(box, placed, setRoom);
     const fitSoon = useFitWhenLaidOut(box, made);
     const fits = useMemo(() => fitsOf(graph), [graph, selection.value]);

@@ -18,7 +18,7 @@ export function zoomWheel(event: WheelEvent) {
 export function fit(box: HTMLElement | null, made: Blocks) {
     if (!box) return;
     const isOpen = (block: Block) => expanded.value.has(block.key);
-    const best = bestFit(box.clientWidth - 20, box.clientHeight - 32, made.blocks.length, (n) => place(made.blocks, isOpen, layoutOf, n));
+    const best = bestFit(box.clientWidth - 20, box.clientHeight - 32, made.blocks.length, (n) => place(made.blocks, isOpen, layoutOf, n, box.clientWidth - 20));
     columns.value = best.columns;
     scale.value = Math.min(1, Math.max(leastScale, best.scale));
     box.scrollTo(0, 0);

@@ -22,21 +22,22 @@ export interface Placed {
 const COLUMN_GAP = 32;
 
 // The column of a block depends on the number of blocks, not on expanded ones, so a block opens in
-// place.
-export function place(blocks: readonly Block[], isExpanded: (block: Block) => boolean, layoutOf: (shape: Shape) => Layout | undefined, columns = 1): Placed {
+// place. Closed blocks are not wider than the room.
+export function place(blocks: readonly Block[], isExpanded: (block: Block) => boolean, layoutOf: (shape: Shape) => Layout | undefined, columns = 1, room = LEAST_WIDTH): Placed {
     const insides = blocks.map((block) => (isExpanded(block) ? (layoutOf(block.shape) ?? null) : undefined));
     const each = Math.max(1, Math.ceil(blocks.length / columns));
     const placed: Placed = { column: [], left: [], top: [], wide: [], height: [], inset: [], width: 0, total: 0 };
     for (let first = 0, x = 0; first < Math.max(1, blocks.length); first += each) {
         const inColumn = insides.slice(first, first + each);
-        const width = Math.max(LEAST_WIDTH, ...inColumn.map((layout) => layout?.width ?? 0));
+        const least = Math.min(LEAST_WIDTH, room);
+        const width = Math.max(least, ...inColumn.map((layout) => layout?.width ?? 0));
         let [y, gap] = [0, 0];
         inColumn.forEach((layout, i) => {
             const height = HEADER + (layout === undefined ? 0 : layout === null ? PENDING : layout.height);
             placed.column.push(first / each);
             placed.left.push(x);
             placed.top.push(y);
-            placed.wide.push(width);
+            placed.wide.push(layout || room > LEAST_WIDTH ? width : least);
             placed.height.push(height);
             placed.inset.push(x + (layout ? (width - layout.width) / 2 : 0));
             gap = layout === undefined && inColumn[i + 1] === undefined ? CLOSED_GAP : GAP;

@@ -286,7 +286,7 @@ export default function Memory() {
                     computed: "Tensors of the model's files where they lie, and live buffers; a touch is an op that reads or writes bytes of it. Rows and experts count one by one.",
                     csv: () => csvOf(planned.rows),
                     // Pages and faults are of tokens alone.
-                    figure: layer === "order" ? undefined : () => (layer === "addressed" ? { kind: "memory-map", ...chosenOpsBut("tensor", "region", "buffer") } : { kind: `${layer.slice(0, -1)}-map`, tokens: tokensParameter() }),
+                    figure: () => (layer === "pages" || layer === "faults" ? { kind: `${layer.slice(0, -1)}-map`, tokens: tokensParameter() } : { kind: layer === "order" ? "order-map" : "memory-map", ...chosenOpsBut("tensor", "region", "buffer") }),
                 }}
             >
                 <div class="memory-scroll" data-scroll="rows">
