@@ -122,7 +122,6 @@ export const more = [
         also: ["page-waits", "cold-cache", "too-few-threads", "weights-not-repacked", "between-decodes", "decode-overhead"], make: smallReadahead,
     },
     { name: "first-use", number: null, finding: "first-use", remedy: /second/, also: ["software-device", "device-splits", "slow-device", "device-waits", "output-layer"], make: vulkan.shaders },
-    { name: "attention-beside-a-device", number: null, finding: "ops-fell-back", remedy: /-fa on/, also: ["software-device", "device-waits"], make: vulkan.attention },
     {
         name: "context-shifts", number: null, finding: "context-shifts", figure: (truth) => truth.shifts, remedy: /n_ctx/, also: ["too-few-threads", "cold-cache", "kv-reads"],
         make: (directory) => planted(directory, "shift", "-t", "1"),

@@ -6,7 +6,7 @@ import { record, runner, small } from "./plant.mjs";
 async function on(directory, path, ...options) {
     const { env } = await import("../engine/vulkan.mjs"); // looks for a device
     if (typeof env === "string") return { skip: env };
-    const command = [...runner(path), "-p", "Once upon", "-n", "6", ...options];
+    const command = [...runner(path, ...options), "-p", "Once upon", "-n", "6"];
     output(command[0], command.slice(1), { env }); // compiles shaders
     record(directory, command, { env });
     return { env };
@@ -15,9 +15,6 @@ async function on(directory, path, ...options) {
 export const layers = (directory) => on(directory, small(), "-ngl", "99");
 // The experts are large enough to take a tenth of the time beside a device that is slow itself.
 export const experts = (directory) => on(directory, model("moe", "--layers", "4", "--ff", "4096", "--experts", "16", "--experts-used", "16"), "-ngl", "99", "-ot", "exps=CPU,^output=CPU");
-
-// Heads of 20 values: the device has no flash attention for them, and a long prompt makes it long.
-export const attention = (directory) => on(directory, model("tiny", "--embd", "240", "--ff", "512", "--heads", "12", "--kv-heads", "12", "--layers", "4", "--types", "f16"), "-ngl", "99", "-fa", "on", "-p", "one two three four five six seven eight nine ten ".repeat(40));
 
 export async function shaders(directory) {
     const { env } = await import("../engine/vulkan.mjs");
