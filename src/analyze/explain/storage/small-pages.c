@@ -1,5 +1,5 @@
-// Copied weights in pages of 4 KiB: the processor looks up the address of each page, and its table of
-// addresses (the TLB) holds few of them.
+// Copied weights in pages of 4 KiB: the processor looks up the address of each page, and its table
+// of addresses (the TLB) holds few of them.
 #include <stdio.h>
 #include <string.h>
 
