@@ -72,6 +72,50 @@ function smallReadahead(directory) {
     return readahead > 0 && readahead < 512 << 10 ? { readahead } : { skip: `the disk's readahead is ${readahead} bytes` };
 }
 
+// Times of the program itself, unrecorded, in ms: of a token (as it tells), of the whole run.
+const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+const thrice = (measure) => median([measure(), measure(), measure()]);
+const tokenTime = (command) => thrice(() => Number(/^generate .*?([\d.]+) ms per token/m.exec(run(command[0], command.slice(1)).stderr)[1]));
+const wholeTime = (command) => thrice(() => {
+    const begin = performance.now();
+    output(command[0], command.slice(1));
+    return performance.now() - begin;
+});
+
+// How small ops must be for one thread to be faster than several depends on the processor.
+function smallOps(directory) {
+    if (cores < 2) return { skip: "there is one core" };
+    const seen = [];
+    for (const [embd, layers] of [[64, 8], [64, 32], [32, 32]]) {
+        const command = (threads) => [...runner(model("tiny", "--embd", `${embd}`, "--ff", `${2 * embd}`, "--heads", "2", "--kv-heads", "2", "--layers", `${layers}`), "-t", `${threads}`), "-p", "Once", "-n", "64"];
+        const times = [1, cores].map((threads) => tokenTime(command(threads)));
+        if (times[0] < 0.8 * times[1]) return void record(directory, command(cores));
+        seen.push(times.join(" and "));
+    }
+    return { skip: `one thread is not faster here: a token takes ${seen.join(", ")} ms on 1 and ${cores}` };
+}
+
+// A model so large that repacking it takes a while here.
+function shortRun(directory) {
+    const seen = [];
+    for (const layers of [16, 48, 96]) {
+        const command = [...runner(model("tiny", ...shape, "--layers", `${layers}`, "--types", "q4_0")), "-p", "Once", "-n", "1"];
+        seen.push(Math.round(wholeTime(command) - wholeTime([...command, "--no-repack"])));
+        if (seen.at(-1) > 300) return void record(directory, command);
+    }
+    return { skip: `repacking takes ${seen.join(", ")} ms here` };
+}
+
+// A repacked copy of 200 MiB, and tokens for some seconds.
+function smallPages(directory) {
+    const choice = "/sys/kernel/mm/transparent_hugepage/enabled", chosen = existsSync(choice) && /\[(\w+)\]/.exec(readFileSync(choice, "utf8"))?.[1];
+    if (chosen !== "madvise") return { skip: `the kernel's choice for huge pages is ${chosen || "not known"}, not madvise` };
+    record(directory, [...runner(model("tiny", ...shape, "--layers", "32", "--types", "q4_0")), "-p", "Once", "-n", "1000"]);
+    const { mappings } = JSON.parse(readFileSync(join(directory, "experiment.json"), "utf8")).conditions.memory;
+    const copy = Math.max(...(mappings ?? []).map((one) => one.resident_bytes));
+    return mappings?.some((one) => one.huge_bytes > copy / 2) ? { skip: "the copy is in huge pages" } : { copy };
+}
+
 export const more = [
     {
         name: "small-readahead", number: null, finding: "small-readahead", figure: (truth) => truth.readahead, remedy: /blockdev --setra/,
@@ -84,12 +128,11 @@ export const more = [
     },
     {
         name: "small-ops", number: null, finding: "small-ops", remedy: new RegExp(cores > 3 ? "-t" : "-t 1\\b"), quiet: true,
-        make: (directory) => (cores < 2 ? { skip: "there is one core" }
-            : void record(directory, [...runner(model("tiny", "--embd", "64", "--ff", "128", "--heads", "2", "--kv-heads", "2", "--layers", "8"), "-t", String(cores)), "-p", "Once", "-n", "64"])),
+        make: smallOps,
     },
     {
         name: "repack-of-a-short-run", number: null, finding: "repack-costs", remedy: /--no-repack/, quiet: true, also: ["cold-cache", "output-layer"],
-        make: (directory) => void record(directory, [...runner(model("tiny", ...shape, "--types", "q4_0")), "-p", "Once", "-n", "1"]),
+        make: shortRun,
     },
     {
         name: "graphs-built-each-token", number: null, finding: "decode-overhead", remedy: /LLAMA_GRAPH_REUSE_DISABLE/, quiet: true, also: ["too-few-threads", "between-decodes", "output-layer", "cold-cache"],
@@ -99,5 +142,6 @@ export const more = [
         name: "swapped-out", number: null, finding: "swapped-out", remedy: /mlock|smaller/, make: swapped,
         also: ["page-waits", "cold-cache", "no-mmap", "too-few-threads", "between-decodes", "decode-overhead", "wide-weights", "uneven-work", "output-layer"],
     },
+    { name: "small-pages", number: null, finding: "small-pages", figure: (truth) => truth.copy, remedy: /hugetlb=1/, also: ["output-layer", "kv-reads", "cold-cache"], make: smallPages },
     { name: "sanitizer", number: null, finding: "engine-build", figure: 2, remedy: /Release/, also: ["too-few-threads", "between-decodes", "decode-overhead", "cold-cache"], make: sanitized },
 ];

@@ -71,7 +71,10 @@ test("a gain that is not known is null, and said so", () => {
 
 test("diff names two CPU libraries", { skip: variant === "x64" && "this CPU has one library" }, () => {
     const { directory: a } = record("library-a"), { directory: b } = record("library-b", "--engine", engineOf("x64"));
-    assert.match(run(ggscope, ["diff", a, b]).stdout, /the CPU libraries differ: libggml-cpu-\S+\.so and libggml-cpu-x64\.so/);
+    const { stdout } = run(ggscope, ["diff", a, b]);
+    assert.match(stdout, /the CPU libraries differ: libggml-cpu-\S+\.so and libggml-cpu-x64\.so/);
+    assert.match(stdout, /^shift {5}the typical op .*; the engines differ$/m);
+    assert.doesNotMatch(stdout, /the machine may be why/);
     assert.ok(explain(b).findings.some((finding) => finding.name === "cpu-library"));
 });
 

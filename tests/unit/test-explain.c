@@ -113,7 +113,7 @@ CHANGE(quota_just, f->quota = 1, f->periods = 20, f->throttled_periods = 1, f->t
 CHANGE(quota_not, f->quota = 1, f->periods = 20, f->throttled_periods = 0)
 CHANGE(proved, f->proved = true)
 CHANGE(not_proved, f->proved = false)
-CHANGE(threads_8, f->threads = 8, f->wait_ns = 20000ull * MS)
+CHANGE(threads_8, f->threads = 8, f->wait_ns = 20000ull * MS, f->generate.wall_ns = f->generate.ns = 12000ull * MS)
 CHANGE(threads_3, f->threads = 3, f->wait_ns = 3000ull * MS)
 CHANGE(threads_2, f->threads = 2, f->wait_ns = 3000ull * MS)
 CHANGE(cores_8, f->cores = f->usable_cores = 8)
@@ -201,9 +201,14 @@ CHANGE(hardware, device(f, false))
 CHANGE(splits, device(f, false), f->generate.runs = 5000)
 CHANGE(splits_just, device(f, false), f->generate.runs = 400)
 CHANGE(splits_not, device(f, false), f->generate.runs = 399)
-CHANGE(shaders, device(f, false), f->device.first_run_ns = 1900ull * MS)
-CHANGE(shaders_just, device(f, false), f->device.first_run_ns = 200ull * MS)
-CHANGE(shaders_not, device(f, false), f->device.first_run_ns = 200ull * MS - 1)
+static void shaders_of(struct ggs_explain_facts * f, uint64_t tokens, uint64_t ns) {
+    device(f, false);
+    f->prompt.tokens       = tokens;
+    f->device.first_run_ns = ns;
+}
+CHANGE(shaders, shaders_of(f, 2, 1900ull * MS))
+CHANGE(shaders_just, shaders_of(f, 20, 200ull * MS))
+CHANGE(shaders_not, shaders_of(f, 21, 209ull * MS)) // computing 21 tokens may take as long
 
 CHANGE(barriers, f->generate.barrier_ns = 4000ull * MS, f->prompt.barrier_ns = 3000ull * MS,
        f->generate.busy_ns = 500ull * MS, f->prompt.busy_ns = 1000ull * MS)
@@ -232,6 +237,15 @@ static void swap(struct ggs_explain_facts * f, uint64_t swapped) {
 CHANGE(swapped, swap(f, 300ull * MIB))
 CHANGE(swapped_just, swap(f, 64ull * MIB))
 CHANGE(swapped_not, swap(f, 64ull * MIB - 1))
+static void small_pages(struct ggs_explain_facts * f, uint64_t small) {
+    f->pages              = (struct ggs_pages_facts){.recorded = true, .copied = 600ull * MIB};
+    f->pages.copied_small = small;
+    f->generate.wall_ns = f->generate.ns = 20000ull * MS;
+    strcpy(f->pages.huge_pages, "madvise");
+}
+CHANGE(pages_small, small_pages(f, 600ull * MIB))
+CHANGE(pages_small_just, small_pages(f, 128ull * MIB), f->weight_bytes = 130ull * MIB)
+CHANGE(pages_small_not, small_pages(f, 128ull * MIB - 1), f->weight_bytes = 130ull * MIB)
 static void repack(struct ggs_explain_facts * f, uint64_t ns) {
     f->prompt.tokens = 2, f->prompt.wall_ns = 30ull * MS, f->prompt.ns = 30ull * MS;
     f->generate.ns = 100ull * MS, f->generate.steps = 4, f->between_ns = 0;
@@ -297,6 +311,7 @@ static const struct rule rules[] = {
     {"cold-cache", cold, cold_just, cold_not},
     {"small-readahead", readahead, readahead_just, readahead_not},
     {"swapped-out", swapped, swapped_just, swapped_not},
+    {"small-pages", pages_small, pages_small_just, pages_small_not},
     {"no-mmap", no_mmap, no_mmap_just, no_mmap_not},
     {"repack-costs", repacking, repacking_just, repacking_not},
     {"small-batches", pieces_8, pieces_63, pieces_64},
@@ -392,9 +407,10 @@ static void test_nothing_lost(void ** state) {
     f.off_cpu = (struct ggs_off_cpu_facts){.recorded = true, .run_ns = 8000ull * MS};
     assert_string_equal(ggs_reason_gain(text, find(&f, "other-programs")), "less than 1 % of the token time");
     f.off_cpu.lost_ns = 4000ull * MS, f.off_cpu.foreign_ns = 10 * MS;
-    assert_non_null(strstr(find(&f, "other-programs")->evidence, "4.00 s of 8.00 s: in 10.0 ms of that because of"));
+    assert_non_null(strstr(find(&f, "other-programs")->evidence, "for 10.0 ms of that because of"));
     f.off_cpu.run_ns = 0;
-    assert_string_equal(find(&f, "other-programs")->evidence, "others used 50 % of all CPUs, 2 threads here");
+    assert_string_equal(find(&f, "other-programs")->evidence,
+                        "they used 50 % of all CPU time; this program has 2 threads");
 }
 
 // Beside other programs, times of short ops say little: bytes decide.
@@ -406,6 +422,36 @@ static void test_bytes_decide(void ** state) {
     assert_null(find(&f, "kv-reads"));
     f.conditions.others_cpu_share = 0.8;
     assert_non_null(find(&f, "kv-reads"));
+}
+
+// Weights on the device, ops on the CPU: more layers on the device are no remedy.
+static void test_splits_of_ops_that_fell_back(void ** state) {
+    (void) state;
+    struct ggs_explain_facts f = healthy();
+    fallen(&f);
+    f.generate.runs = 5000;
+    assert_non_null(find(&f, "ops-fell-back"));
+    assert_null(find(&f, "device-splits"));
+    f.generate.weights_read = f.generate.device_read; // half of the weights are in host memory
+    assert_non_null(find(&f, "device-splits"));
+}
+
+// Huge pages pay in long runs, and where the program can ask for them.
+static void test_small_pages_that_cost_little(void ** state) {
+    (void) state;
+    struct ggs_explain_facts f = healthy();
+    pages_small(&f);
+    f.generate.wall_ns = f.generate.ns = 12500ull * MS;
+    assert_null(find(&f, "small-pages")); // 2 ns for each byte are 1.26 s
+    f.generate.wall_ns = f.generate.ns = 12600ull * MS;
+    assert_non_null(find(&f, "small-pages"));
+    assert_string_equal(find(&f, "small-pages")->remedy,
+                        "run it under env GLIBC_TUNABLES=glibc.malloc.hugetlb=1; it takes glibc 2.35 or newer, and "
+                        "loading takes longer");
+    strcpy(f.pages.huge_pages, "never");
+    assert_null(find(&f, "small-pages"));
+    strcpy(f.pages.huge_pages, "always");
+    assert_null(find(&f, "small-pages"));
 }
 
 // A recording that ends with its prompt has no later runs to compare the first with.
@@ -989,7 +1035,7 @@ static void test_again(void ** state) {
 static void test_memory(void ** state) {
     (void) state;
     static const char text[] =
-        "{\"conditions\": {\"memory\": {\"mappings\": ["
+        "{\"conditions\": {\"memory\": {\"huge_pages\": \"madvise\", \"mappings\": ["
         "{\"start\": 1048576, \"bytes\": 400000000, \"resident_bytes\": 300000000, \"huge_bytes\": 30000000, "
         "\"swapped_bytes\": 7}, {\"start\": 9000000000, \"bytes\": 2000, \"resident_bytes\": 1000, \"huge_bytes\": 0, "
         "\"swapped_bytes\": 0, \"node_bytes\": [900, 100]}]}, "
@@ -1003,7 +1049,6 @@ static void test_memory(void ** state) {
                              .address = 2097152,
                              .size    = 150000000,
                              .class_  = GGS_CLASS_WEIGHTS,
-                             .host    = 1,
                              .end_ns  = -1,
                              .type    = recording_string(&r, "CPU_REPACK")};
     recording_row(&r, GGS_TABLE_BUFFERS, &own);
@@ -1020,6 +1065,9 @@ static void test_memory(void ** state) {
     assert_int_equal(f->pages.weights, 150001000);
     assert_int_equal(f->pages.nodes, 2);
     assert_int_equal(f->pages.node[0], 900);
+    assert_int_equal(f->pages.copied, 150000000); // a tenth of its mapping is in huge pages
+    assert_int_equal(f->pages.copied_small, 135000000);
+    assert_string_equal(f->pages.huge_pages, "madvise");
     assert_int_equal(f->device.lanes, 4);
     assert_int_equal(f->device.most_lanes, 16);
     assert_true(f->unoptimised);
@@ -1085,6 +1133,8 @@ int main(int argc, char ** argv) {
         cmocka_unit_test(test_short_prompts),
         cmocka_unit_test(test_free_cores),
         cmocka_unit_test(test_streamed),
+        cmocka_unit_test(test_splits_of_ops_that_fell_back),
+        cmocka_unit_test(test_small_pages_that_cost_little),
         cmocka_unit_test(test_first_use_alone),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, end);

@@ -748,6 +748,50 @@ static void small_recording_with_gpu(struct recording * r, const char * name) {
     ggs_writer_append(&r->writer, GGS_TABLE_DEVICES, &gpu);
 }
 
+static void add_device_run(struct recording * r, uint64_t number, int64_t begin_ns, int64_t ns) {
+    struct ggs_run run = {.run      = number,
+                          .graph    = 1,
+                          .step     = (int64_t) number - 1,
+                          .phase    = GGS_PHASE_GENERATE,
+                          .slot     = 1026,
+                          .begin_ns = begin_ns,
+                          .end_ns   = begin_ns + ns,
+                          .nodes    = SMALL_NODES,
+                          .executed = 1,
+                          .threads  = 1,
+                          .op_runs  = 1,
+                          .device   = 2};
+    run.first_op_run   = ggs_writer_next_row(&r->writer, GGS_TABLE_OP_RUNS);
+    recording_run(r, &run);
+    recording_op_run(r, number, 1, 0, begin_ns, (uint64_t) ns - 1000, 0, 0, 0);
+    recording_step(r, run.step, GGS_PHASE_GENERATE, number, begin_ns, begin_ns + ns, 1);
+}
+
+// The ops of a device's first graph run have a row of their own if it compiled shaders.
+static void test_first_use_is_a_row(void ** state) {
+    (void) state;
+    enum { MS = 1000000 };
+    for (int compiles = 0; compiles < 2; compiles++) {
+        struct recording  r;
+        struct ggs_trace  trace;
+        struct ggs_totals t;
+        uint64_t          all = 0;
+        small_recording_with_gpu(&r, "Vulkan0");
+        add_device_run(&r, 3, 5000, 300 * MS);
+        add_device_run(&r, 4, 400 * MS, compiles ? 15 * MS : 16 * MS); // a twentieth, or more
+        recording_done(&r, &trace);
+        assert_int_equal(ggs_totals_compute(&t, &trace, &ggs_totals_all, &error), 0);
+        for (uint64_t i = 0; i < t.n_by_op; i++) all += t.by_op[i].wall_ns;
+        assert_int_equal(all, t.op_ns);
+        assert_int_equal(strcmp(t.by_op[0].name, "first use of Vulkan0") == 0, compiles);
+        assert_int_equal(t.by_op[0].opaque, compiles); // no op
+        assert_int_equal(t.by_op[0].ops > 1, !compiles);
+        if (compiles) assert_int_equal(t.by_op[0].wall_ns, 300 * MS - 1000);
+        ggs_totals_release(&t);
+        recording_close(&r, &trace);
+    }
+}
+
 // A device that computes one op from 6000 to 7000, and transfers of which half lies inside of it.
 static void test_devices(void ** state) {
     (void) state;
@@ -884,6 +928,7 @@ static void test_lanes_of_interrupted_runs(void ** state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_by_name),
+        cmocka_unit_test(test_first_use_is_a_row),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_totals),

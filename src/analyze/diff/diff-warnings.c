@@ -151,7 +151,8 @@ static int compare_engines(struct ggs_diff * diff, struct ggs_trace * a, struct 
     struct ggs_text all[2] = {{0}, {0}}, brief[2] = {{0}, {0}};
     int             status = list_engines(&all[0], &brief[0], a, error);
     if (status == 0) status = list_engines(&all[1], &brief[1], b, error);
-    if (status == 0 && strcmp(ggs_text_string(&all[0]), ggs_text_string(&all[1])) != 0) {
+    diff->engines_differ = status == 0 && strcmp(ggs_text_string(&all[0]), ggs_text_string(&all[1])) != 0;
+    if (diff->engines_differ) {
         if (strcmp(ggs_text_string(&brief[0]), ggs_text_string(&brief[1])) == 0) {
             if (!compare_libraries(diff, a, b)) warn(diff, "the engines are builds of the same version that differ");
         } else {

@@ -64,7 +64,8 @@ struct ggs_diff {
     uint64_t               bytes_differ; // ops
     uint64_t               choices, choices_differ; // ops on experts; those with different experts
     struct ggs_diff_times  prompt, generate;
-    double                 shift;   // B's time divided by A's for the typical kind of op; 1 if there is none
+    double                 shift; // B's time divided by A's for the typical kind of op; 1 if there is none
+    bool                   engines_differ;
     uint64_t               n_items; // changes, most time first
     struct ggs_diff_item * items;
     struct ggs_names *     names; // storage of their names

@@ -47,6 +47,9 @@ struct ggs_pages_facts {
     uint64_t weights;
     unsigned nodes;                   // 0 if unknown
     uint64_t node[GGS_EXPLAIN_NODES]; // bytes on each
+    // Of weights that are copies, not in a mapped file:
+    uint64_t copied, copied_small; // small: not in huge pages
+    char     huge_pages[16];       // the kernel's choice: "madvise"; "" if unknown
 };
 
 struct ggs_device_facts {

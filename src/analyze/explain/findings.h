@@ -21,6 +21,7 @@
     ROW("cold-cache", cold_cache)               \
     ROW("small-readahead", small_readahead)     \
     ROW("swapped-out", swapped_out)             \
+    ROW("small-pages", small_pages)             \
     ROW("no-mmap", no_mmap)                     \
     ROW("repack-costs", repack_costs)           \
     ROW("small-batches", small_batches)         \

@@ -23,6 +23,8 @@ struct words {
 
 #define INTERLEAVE \
     { BEFORE, "numactl --interleave=all", "" }
+#define HUGE_PAGES \
+    { BEFORE, "env GLIBC_TUNABLES=glibc.malloc.hugetlb=1", "" }
 
 // Each knob, and its form in each kind of program.
 static const struct knob {
@@ -180,6 +182,7 @@ static const struct knob {
                              "Llama(use_mlock=True)",
                              "llama_model_params.use_mlock = true",
                              false},
+    [GGS_KNOB_HUGE_PAGES] = {"huge pages", HUGE_PAGES, HUGE_PAGES, HUGE_PAGES, "", "", "", false},
 };
 
 const char * ggs_knob_name(uint64_t knob) {

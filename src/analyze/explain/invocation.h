@@ -43,7 +43,8 @@ enum ggs_knob {
     GGS_KNOB_INTERLEAVE, // memory over all NUMA nodes
     GGS_KNOB_NO_REPACK,
     GGS_KNOB_MLOCK,
-    GGS_KNOBS, // from here on: options of the program's own, in order
+    GGS_KNOB_HUGE_PAGES, // for memory that malloc() gets
+    GGS_KNOBS,           // from here on: options of the program's own, in order
 };
 
 struct ggs_knob_setting {

@@ -1,8 +1,10 @@
 #include "analyze/ops/totals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/lanes/first-use.h"
 #include "analyze/memory/occupancy.h"
 #include "analyze/ops/step-totals.h"
 #include "analyze/walk/per-node.h"
@@ -24,10 +26,11 @@ struct fixed {
 };
 
 struct pass {
-    struct ggs_totals * totals;
-    struct ggs_walk *   walk;
-    struct ggs_per_node nodes;                         // struct fixed
-    uint64_t            by_op_capacity, first_backend; // by_op: ops by number, then backends
+    struct ggs_totals *  totals;
+    struct ggs_walk *    walk;
+    struct ggs_per_node  nodes; // struct fixed
+    struct ggs_first_use first_use;
+    uint64_t             by_op_capacity, first_backend; // by_op: ops by number, then backends
 };
 
 void ggs_totals_release(struct ggs_totals * totals) {
@@ -93,10 +96,9 @@ static int bytes_of(struct pass * pass, struct fixed * out, struct ggs_error * e
 
 // ---- runs ----
 
-// Returns the row of the run's backend; NULL if out of memory.
-static struct ggs_op_totals * backend_row(struct pass * pass) {
+// Returns the row of this name, after those of ops; NULL if out of memory.
+static struct ggs_op_totals * other_row(struct pass * pass, const char * name) {
     struct ggs_totals * totals = pass->totals;
-    const char *        name   = ggs_names_backend(totals->names, pass->walk->trace->reader, pass->walk->run.backend);
     if (name == NULL) return NULL;
     for (uint64_t i = pass->first_backend; i < totals->n_by_op; i++)
         if (totals->by_op[i].name == name) return &totals->by_op[i];
@@ -105,16 +107,33 @@ static struct ggs_op_totals * backend_row(struct pass * pass) {
     return ok ? &totals->by_op[totals->n_by_op - 1] : NULL;
 }
 
+// The row of the run's backend.
+static struct ggs_op_totals * backend_row(struct pass * pass) {
+    struct ggs_reader * reader = pass->walk->trace->reader;
+    return other_row(pass, ggs_names_backend(pass->totals->names, reader, pass->walk->run.backend));
+}
+
+static struct ggs_op_totals * first_use_row(struct pass * pass) {
+    struct ggs_names * names = pass->totals->names;
+    char               name[128];
+    int                n = snprintf(name, sizeof(name), "first use of %s",
+                                    ggs_trace_device_name(pass->walk->trace, pass->walk->run.device));
+    uint32_t number      = ggs_names_number(names, name, (size_t) n < sizeof(name) ? (size_t) n : sizeof(name) - 1);
+    return other_row(pass, number == UINT32_MAX ? NULL : ggs_names_text(names, number));
+}
+
 static int add_op(struct pass * pass, struct ggs_error * error) {
     struct ggs_totals *        totals = pass->totals;
     const struct ggs_op_seen * op     = &pass->walk->op;
     struct fixed               fixed;
     int                        status = bytes_of(pass, &fixed, error);
     if (status < 0) return status;
-    struct ggs_op_totals * sum = op->opaque                     ? backend_row(pass)
-                                 : op->op < pass->first_backend ? &totals->by_op[op->op]
-                                                                : NULL;
-    if (op->opaque && sum == NULL) return ggs_fail_memory(error);
+    bool                   first = pass->first_use.run != 0 && pass->walk->run.run == pass->first_use.run;
+    struct ggs_op_totals * sum   = op->opaque                     ? backend_row(pass)
+                                   : first                        ? first_use_row(pass)
+                                   : op->op < pass->first_backend ? &totals->by_op[op->op]
+                                                                  : NULL;
+    if ((op->opaque || first) && sum == NULL) return ggs_fail_memory(error);
     bool is_device = ggs_trace_is_device(pass->walk->trace, pass->walk->run.device);
     totals->ops += !op->opaque;
     totals->op_runs += op->n_op_runs;
@@ -256,6 +275,7 @@ int ggs_totals_compute(struct ggs_totals * totals, struct ggs_trace * trace, con
     totals->pattern.gap = range->gap == GGS_GAP_PAGE ? ggs_trace_page_size(trace) : range->gap;
     if (status == 0) status = ggs_device_list_begin(&totals->devices, trace, error);
     if (status == 0) status = ggs_estimate_begin(&totals->estimate, trace, error);
+    if (status == 0) status = ggs_first_use_find(&pass.first_use, trace, error);
     if (status == 0) status = walk_runs(&pass, trace, range, error);
     if (status == 0) status = ggs_estimate_end(&totals->estimate, trace, error);
     if (status == 0) status = add_steps(totals, trace, range, error);

@@ -16,15 +16,16 @@
 #include "analyze/walk/trace.h"
 
 struct ggs_op_totals {
-    const char * name;   // ggml's, or "Vulkan0, as a whole"; lives as long as the totals
-    bool         opaque; // a backend that is seen as whole graphs: ops are nodes, wall_ns is the time of its graph runs
-    uint64_t     ops, op_runs;
-    uint64_t     wall_ns;   // from first start to last end, summed over ops
-    uint64_t     busy_ns;   // summed over threads, without waits
-    uint64_t     wait_ns;   // summed over threads, in and after ops
-    bool         unwaited;  // some waits were not seen, for example on a device
-    bool         on_device; // some ops ran on a device: the host's limits do not apply
-    uint64_t     read, written, disk;
+    const char * name;   // ggml's, or "Vulkan0, as a whole", "first use of Vulkan0"; lives as long as the totals
+    bool         opaque; // no op: a backend that is seen as whole graphs (ops are nodes, wall_ns is the time of its
+                         // graph runs), or the first graph run of a device that compiled for it
+    uint64_t ops, op_runs;
+    uint64_t wall_ns;   // from first start to last end, summed over ops
+    uint64_t busy_ns;   // summed over threads, without waits
+    uint64_t wait_ns;   // summed over threads, in and after ops
+    bool     unwaited;  // some waits were not seen, for example on a device
+    bool     on_device; // some ops ran on a device: the host's limits do not apply
+    uint64_t read, written, disk;
 };
 
 struct ggs_totals {

@@ -296,8 +296,10 @@ GGS_GET(int64_t, wait_of, struct ggs_group, it->unwaited ? -1 : (int64_t) it->wa
 
 #define NAMED(key, ...)    GGS_FIELD(struct ggs_group, name, key, __VA_ARGS__, .known = is_group)
 #define NUMBERED(key, ...) GGS_FIELD_OR_NULL(struct ggs_group, order, key, __VA_ARGS__, .known = is_group)
-#define BACKEND \
-    GGS_TEXT_OR_NULL("backend", backend_of, "name of a backend that is seen as whole graphs: it has its own row")
+#define BACKEND                \
+    GGS_TEXT_OR_NULL(          \
+        "backend", backend_of, \
+        "name of a backend that is seen as whole graphs, or 'first use of' a device that compiled shaders: it has its own row")
 #define ESTIMATED GGS_TRUE("estimated", "steps are shared out by tokens")
 #define WALL_TEXT "first thread's begin to last thread's end, summed over ops"
 #define WALL      GROUP(wall_ns, "wall_ns", WALL_TEXT)

@@ -48,7 +48,7 @@ static int copy_by_op(struct ggs_groups * groups, const struct ggs_totals * tota
                                                              .wall_ns   = op->wall_ns,
                                                              .busy_ns   = op->busy_ns,
                                                              .wait_ns   = op->wait_ns,
-                                                             .untimed   = op->opaque ? op->ops : 0,
+                                                             .untimed   = op->opaque && op->op_runs == 0 ? op->ops : 0,
                                                              .unwaited  = op->unwaited,
                                                              .on_device = op->on_device,
                                                              .read      = op->read,

@@ -115,11 +115,12 @@ static void print_alignment(const struct ggs_diff * d) {
         printf("%s only in A %s, only in B %s\n", tokenless(d) ? "runs     " : "tokens   ",
                ggs_format_count(a, d->tokens_only_a), ggs_format_count(b, d->tokens_only_b));
     if (d->bytes_differ > 0) printf("bytes     %s ops touch other amounts\n", ggs_format_count(a, d->bytes_differ));
+    const char * why = d->engines_differ ? "the engines differ" : "the machine may be why";
     if (d->shift >= 2)
-        printf("shift     the typical op takes %.1f \xc3\x97 as long in B; the machine may be why\n", d->shift);
+        printf("shift     the typical op takes %.1f \xc3\x97 as long in B; %s\n", d->shift, why);
     else if (fabs(d->shift - 1) > 0.03)
-        printf("shift     the typical op is %.0f %% %s in B; the machine may be why\n", 100 * fabs(d->shift - 1),
-               d->shift > 1 ? "slower" : "faster");
+        printf("shift     the typical op is %.0f %% %s in B; %s\n", 100 * fabs(d->shift - 1),
+               d->shift > 1 ? "slower" : "faster", why);
     if (d->choices_differ > 0)
         printf("experts   %s of %s expert ops took other experts\n", ggs_format_count(a, d->choices_differ),
                ggs_format_count(b, d->choices));

@@ -120,8 +120,7 @@ static bool measure_limits(struct ggs_findings * report, bool asked) {
                          "%s", kept.text);
     else if (refused)
         ggs_findings_add(report, GGS_FINDING_WARN, "limits",
-                         "nothing: the next recording or ggscope doctor on a quiet machine measures by itself", "%s",
-                         error.text);
+                         "the next recording, or ggscope doctor, does that by itself", "%s", error.text);
     return status >= 0;
 }
 
@@ -131,6 +130,7 @@ static void check_limits(struct ggs_findings * report, bool measure) {
     if (!measure_limits(report, measure)) return;
     ggs_limits_cache_read(&limits);
     if (limits.n == 0 || ggs_limits_cache_path(path, NULL) < 0) {
+        if (ggs_limits_cache_is_wanted()) return; // said above
         ggs_findings_add(report, GGS_FINDING_OK, "limits", NULL,
                          "not measured: ggscope doctor --bandwidth measures memory and cores, for later recordings");
         return;

@@ -12,12 +12,11 @@ bool ggs_find_prompt_outputs(const struct ggs_explain_facts * f, struct ggs_reas
     out->gain_ns   = (uint64_t) ((double) f->prompt.output_ns * (1 - (double) needed / (double) outputs));
     out->figure    = (double) outputs;
     out->figure_of = "prompt tokens with an output";
-    ggs_reason_title(out, "outputs are computed for %llu of %llu prompt tokens", (unsigned long long) outputs,
+    ggs_reason_title(out, "outputs (logits) are computed for %llu of %llu prompt tokens", (unsigned long long) outputs,
                      (unsigned long long) f->prompt.tokens);
-    ggs_reason_evidence(out, "the output layer takes %s of %s; %llu output%s read",
+    ggs_reason_evidence(out, "the output layer takes %s of %s; the program reads %llu output%s",
                         ggs_format_nanoseconds(time, f->prompt.output_ns), ggs_format_nanoseconds(whole, f->prompt.ns),
-                        (unsigned long long) (outputs - f->prompt.unread),
-                        outputs - f->prompt.unread == 1 ? " is" : "s are");
+                        (unsigned long long) (outputs - f->prompt.unread), outputs - f->prompt.unread == 1 ? "" : "s");
     ggs_reason_advise(out, "%s",
                       f->program.kind == GGS_PROGRAM_ENGINE ? "without --logits-hash"
                       : f->program.kind == GGS_PROGRAM_PYTHON

@@ -11,6 +11,9 @@ bool ggs_find_device_splits(const struct ggs_explain_facts * f, struct ggs_reaso
     const struct ggs_phase_facts * g = f->generate.steps > 0 ? &f->generate : &f->prompt;
     char                           time[GGS_NUMBER_LENGTH];
     if (f->devices == 0 || g->decodes == 0 || g->runs / g->decodes < MANY) return false;
+    // All weights are on the device: no option moves more there, and ops that it lacks are another
+    // finding.
+    if (g->device_read > 0 && 10 * g->weights_read <= g->weights_read + g->device_read) return false;
     bool experts   = g->expert_ns > g->wall_ns / 4;
     out->part      = GGS_PART_TOKENS;
     out->gain_ns   = f->cpu_run_ns;

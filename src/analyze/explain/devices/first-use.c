@@ -2,14 +2,20 @@
 #include <stdio.h>
 
 #include "analyze/explain/findings.h"
+#include "analyze/lanes/first-use.h"
 #include "base/number.h"
 
-enum { LONG_NS = 200000000, TIMES = 20 };
+enum { LONG_NS = 200000000 };
 
 bool ggs_find_first_use(const struct ggs_explain_facts * f, struct ggs_reason * out) {
     char                            first[GGS_NUMBER_LENGTH], usual[GGS_NUMBER_LENGTH];
     const struct ggs_device_facts * d = &f->device;
-    if (f->devices == 0 || d->first_run_ns < LONG_NS || d->first_run_ns / TIMES < d->median_run_ns) return false;
+    // The first graph run computes a prompt, later ones a token: many tokens take at most as many
+    // times as long as one.
+    uint64_t tokens = f->prompt.decodes > 0 ? f->prompt.tokens / f->prompt.decodes : 1;
+    bool     known  = d->median_run_ns > 0;
+    if (f->devices == 0 || d->first_run_ns < LONG_NS) return false;
+    if (known && !ggs_first_use_is_long(d->first_run_ns, d->median_run_ns, tokens)) return false;
     out->part      = GGS_PART_PROMPT;
     out->gain_ns   = d->first_run_ns;
     out->once_more = true;

@@ -17,7 +17,7 @@ bool ggs_find_flash_off(const struct ggs_explain_facts * f, struct ggs_reason * 
     if (f->graphs)
         ggs_reason_evidence(out, "scores, softmax and values are ops of their own");
     else
-        ggs_reason_evidence(out, "%.0f %% of the prompt and %.0f %% of generating: scores, softmax, values",
+        ggs_reason_evidence(out, "scores, softmax and values take %.0f %% of the prompt and %.0f %% of generating",
                             p->wall_ns > 0 ? 100 * (double) p->attention_ns / (double) p->wall_ns : 0,
                             g->wall_ns > 0 ? 100 * (double) g->attention_ns / (double) g->wall_ns : 0);
     bool is_switch = f->old && (f->program.kind == GGS_PROGRAM_LLAMA || f->program.kind == GGS_PROGRAM_SERVER);

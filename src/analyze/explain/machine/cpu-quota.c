@@ -15,10 +15,11 @@ bool ggs_find_cpu_quota(const struct ggs_explain_facts * f, struct ggs_reason * 
     out->gain_ns     = per_cpu;
     out->figure      = f->quota;
     out->figure_of   = "CPUs that the quota allows";
-    ggs_reason_title(out, "a quota allows %.1f CPUs; the program was held in %llu of %llu periods", f->quota,
+    ggs_reason_title(out, "a quota allows %.1f CPUs; the program was stopped in %llu of %llu periods", f->quota,
                      (unsigned long long) f->throttled_periods, (unsigned long long) f->periods);
-    ggs_reason_evidence(out, "%llu threads on %llu usable cores; held for %s in all", (unsigned long long) f->threads,
-                        (unsigned long long) f->usable_cores, ggs_format_nanoseconds(time, f->throttled_ns));
+    ggs_reason_evidence(out, "%llu threads on %llu usable cores used it up early; they were stopped for %s in all",
+                        (unsigned long long) f->threads, (unsigned long long) f->usable_cores,
+                        ggs_format_nanoseconds(time, f->throttled_ns));
     if (f->threads > whole) ggs_reason_set_number(out, GGS_KNOB_THREADS, whole);
     ggs_reason_advise(out, "a larger quota (docker --cpus, resources.limits.cpu), or as many threads as it allows");
     snprintf(

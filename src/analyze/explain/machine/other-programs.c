@@ -21,13 +21,14 @@ static void explain_lost(const struct ggs_explain_facts * f, double others, stru
         char theirs[GGS_NUMBER_LENGTH];
         ggs_reason_evidence(
             out,
-            "others used %.0f %% of all CPUs; a thread that was waited for had no CPU in %s of %s: in %s "
-            "of that because of them, else it waited for the disk or for its own threads",
+            "they used %.0f %% of all CPU time; for %s of %s, a thread that others waited for had no CPU: for %s "
+            "of that because of them, else because of the disk or the program's own threads",
             100 * others, ggs_format_nanoseconds(lost, f->off_cpu.lost_ns),
             ggs_format_nanoseconds(runs, f->off_cpu.run_ns), ggs_format_nanoseconds(theirs, f->off_cpu.foreign_ns));
         return;
     }
-    ggs_reason_evidence(out, "others used %.0f %% of all CPUs; a thread that was waited for had no CPU in %s of %s%s",
+    ggs_reason_evidence(out,
+                        "they used %.0f %% of all CPU time; for %s of %s, a thread that others waited for had no CPU%s",
                         100 * others, ggs_format_nanoseconds(lost, f->off_cpu.lost_ns),
                         ggs_format_nanoseconds(runs, f->off_cpu.run_ns), who);
 }
@@ -46,11 +47,11 @@ bool ggs_find_other_programs(const struct ggs_explain_facts * f, struct ggs_reas
     out->figure    = others;
     out->figure_of = "share of all CPUs that others used";
     ggs_reason_title(out, "other programs used %.1f of %llu CPUs", cpus, (unsigned long long) f->cores);
-    ggs_reason_evidence(out, "others used %.0f %% of all CPUs, %llu thread%s here", 100 * others,
+    ggs_reason_evidence(out, "they used %.0f %% of all CPU time; this program has %llu thread%s", 100 * others,
                         (unsigned long long) f->threads, f->threads == 1 ? "" : "s");
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR   # machine, busy");
     if (f->off_cpu.recorded && f->off_cpu.run_ns > 0) explain_lost(f, others, out);
-    ggs_reason_advise(out, "end them and record again; beside them %llu thread%s", (unsigned long long) free,
-                      free == 1 ? "" : "s");
+    ggs_reason_advise(out, "end them and record again; if they must run, use %llu thread%s here",
+                      (unsigned long long) free, free == 1 ? "" : "s");
     return true;
 }

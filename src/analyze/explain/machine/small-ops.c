@@ -22,9 +22,11 @@ bool ggs_find_small_ops(const struct ggs_explain_facts * f, struct ggs_reason * 
     out->figure_of = "share of thread time at barriers of finished ops";
     ggs_reason_title(out, "ops are so small that %llu threads wait for each other %.0f %% of their time",
                      (unsigned long long) f->threads, 100 * share);
-    ggs_reason_evidence(out, "computing takes %.0f %% of the time of %s thread%s; each op ends at a barrier",
-                        100 * (double) busy / (double) wall / (one ? 1 : (double) f->threads), one ? "one" : "these",
-                        one ? "" : "s");
+    ggs_reason_evidence(
+        out,
+        one ? "all of the work would take one thread %.0f %% of this time; after each op, threads wait for the last one"
+            : "threads compute for %.0f %% of this time; after each op, they wait for the last one",
+        100 * (double) busy / (double) wall / (one ? 1 : (double) f->threads));
     ggs_reason_set_number(out, GGS_KNOB_THREADS, one ? 1 : f->threads / 2);
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR --roofline   # column barrier");
     return true;

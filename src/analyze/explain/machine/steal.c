@@ -12,7 +12,9 @@ bool ggs_find_steal(const struct ggs_explain_facts * f, struct ggs_reason * out)
     out->figure    = steal;
     out->figure_of = "share of all CPUs that the hypervisor took";
     ggs_reason_title(out, "the hypervisor gave %.0f %% of the CPUs to other machines (steal)", 100 * steal);
-    ggs_reason_evidence(out, "steal %.0f %% of all CPUs; no program here can mend that", 100 * steal);
+    ggs_reason_evidence(
+        out, "the kernel counts %.0f %% of all CPU time as stolen; nothing inside this machine can mend that",
+        100 * steal);
     ggs_reason_advise(out, "a machine with CPUs of its own");
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR   # busy");
     return true;

@@ -24,7 +24,8 @@ bool ggs_find_uneven_work(const struct ggs_explain_facts * f, struct ggs_reason 
     ggs_reason_evidence(out, "threads waited %s, %.0f %% of their time, for one that had more to do",
                         ggs_format_nanoseconds(time, uneven), 100 * share);
     ggs_reason_set_number(out, GGS_KNOB_THREADS, f->threads - 1);
-    ggs_reason_advise(out, "threads on cores of one speed: taskset%s", ggs_reason_is_llama(f) ? ", --cpu-mask" : "");
+    ggs_reason_advise(out, "or keep the threads on cores of one speed: taskset%s",
+                      ggs_reason_is_llama(f) ? ", --cpu-mask" : "");
     snprintf(out->query, sizeof(out->query), "ggscope stats DIR --roofline   # column uneven");
     return true;
 }

@@ -36,8 +36,8 @@ bool ggs_find_between_decodes(const struct ggs_explain_facts * f, struct ggs_rea
                         ggs_format_nanoseconds(time, g->before_ns), what, ggs_format_nanoseconds(step, g->step_ns),
                         f->off_cpu.recorded ? ", without waits for a CPU" : "", 100 * share);
     ggs_reason_advise(out, f->graphs ? "profile the program (perf top)"
-                                     : "sampling, grammar, printing, callbacks: profile the program (perf top); fewer "
-                                       "samplers");
+                                     : "profile the program (perf top): sampling, grammar, printing and callbacks run "
+                                       "between decodes; fewer samplers");
     snprintf(out->query, sizeof(out->query),
              "ggscope sql DIR \"select gap from (select phase, begin_ns - lag(end_ns) over (order by token) gap from "
              "tokens) where phase='%s' order by gap limit 1 offset (select count(*)/2 from tokens where phase='%s')\"",

@@ -13,6 +13,9 @@ const parts: Record<Cause["part"], string> = { load: "load time", prompt: "promp
 const views: Record<string, View> = {
     "page-waits": "storage",
     "cold-cache": "storage",
+    "small-readahead": "storage",
+    "swapped-out": "memory",
+    "small-pages": "memory",
     "no-mmap": "memory",
     "context-unused": "memory",
     "too-few-threads": "timeline",

@@ -25,7 +25,7 @@ export function groupsOf(stats: Stats, kind: By): Group[] {
     const known = kind === "op" ? faults?.by_op : kind === "layer" ? faults?.by_layer : undefined;
     const stalled = known && new Map<string, number>(known.map((row) => [nameOf(row), row.stalled_ns]));
     return (stats[`by_${kind}`] ?? []).map((row) => {
-        const name = row.backend === null ? nameOf(row) : `${row.backend}, as a whole`;
+        const name = row.backend === null ? nameOf(row) : row.backend.startsWith("first use of ") ? row.backend : `${row.backend}, as a whole`;
         return { ...row, name, ...(stalled && { stalled_ns: stalled.get(name) ?? 0 }) };
     });
 }
