@@ -29,7 +29,7 @@ const told = ({ requests }) => requests.map((r) => ({
 // Tokens that a drafting context feeds back belong to no text.
 const comparable = (truth) => truth.map(({ decoded, unused, ...rest }) => (rest.kind === "draft" ? rest : { ...rest, decoded, unused }));
 
-const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-slowly", "perplexity", "echo",
+const patterns = ["slots", "slots-apart", "cancelled", "cached", "continued", "loaded", "shared", "forks", "forks-apart", "forks-in-batch", "embeddings", "embeddings-cut", "embeddings-slowly", "perplexity", "echo",
     "one-by-one", "unused", "benchmark", "benchmark-cold", "benchmark-short", "unanswered", "at-once", "samples", "image", "aborted", "shift", "turns", "warmup", "draft", "draft-behind", "draft-at-once", "lookup", "lookahead", "tree", "slots-unseen", "cached-unseen"];
 for (const pattern of patterns) {
     test(`${pattern}: every request has the counts that the program tells`, () => {

@@ -20,6 +20,18 @@ static void run_embeddings(struct server * server) {
     }
 }
 
+// Ends after the last decode, whose embedding is not read.
+static void run_embeddings_cut(struct server * server) {
+    for (int i = 0; i < 3; i++) {
+        struct request * request = new_request(server->number, 0, 0);
+        request->kind = i < 2 ? "embedding" : "prompt", request->prompt = 1;
+        add_tokens(server, 0, 0, 1, true);
+        decode_reading_nothing(server);
+        if (i < 2 && llama_get_embeddings_seq(server->context, 0) == NULL) die("llama_get_embeddings_seq");
+        if (i < 2) llama_memory_clear(server->memory, true);
+    }
+}
+
 // One after the other, each in its own sequence, with pauses.
 static void run_embeddings_slowly(struct server * server) {
     for (int s = 0; s < SLOTS; s++) {
@@ -208,6 +220,7 @@ static void run_image(struct server * server) {
 
 const struct pattern output_patterns[] = {
     {.name = "embeddings", .run = run_embeddings, .options = EMBEDDINGS},
+    {.name = "embeddings-cut", .run = run_embeddings_cut, .options = EMBEDDINGS},
     {.name = "embeddings-slowly", .run = run_embeddings_slowly, .options = EMBEDDINGS},
     {.name = "perplexity", .run = run_perplexity},
     {.name = "echo", .run = run_echo},

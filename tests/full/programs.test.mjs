@@ -52,3 +52,14 @@ test("llama-batched-bench: prompts and tokens of every row of its table", { skip
     assert.equal(rows.length, 4);
     assert.deepEqual(requests.map((r) => [r.prompt_tokens, r.decoded_tokens]), rows.flatMap(([pp, tg, pl]) => Array(pl).fill([pp, tg])));
 });
+
+for (const options of [["-p", "16,1", "-n", "4,1", "-r", "3"], ["-p", "64", "-b", "16", "-ub", "8", "-n", "0", "-pg", "16,4", "-r", "2"]]) {
+    for (const warmup of [[], ["--no-warmup"]]) {
+        test(`llama-bench ${[...options, ...warmup].join(" ")}: prompts and tokens of every repetition of its table, warm-ups apart`, { skip }, () => {
+            const { text, requests } = recorded("llama-bench", ["-m", small, "-t", "1", "-o", "jsonl", ...options, ...warmup]);
+            const rows = text.split("\n").filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+            const one = ({ n_prompt: prompt, n_gen: generated }) => (prompt === 1 && generated === 0 ? [0, 1] : [prompt, generated]); // a prompt of one token is a generated token
+            assert.deepEqual(requests.map((r) => [r.prompt_tokens, r.decoded_tokens]), rows.flatMap((row) => row.samples_ns.map(() => one(row))));
+        });
+    }
+}

@@ -111,6 +111,16 @@ test("several samples of one prompt", async (t) => {
     assert.deepEqual(samples.map((r) => [r.prompt_tokens, r.cached_tokens].join(" ")).sort(), [`0 ${prompt}`, `0 ${prompt}`, `${prompt} 0`], "it is computed once");
 });
 
+test("several samples of one prompt, of one token each: those that feed nothing are requests too", async (t) => {
+    if (unusable) return t.skip(unusable);
+    let answers;
+    const directory = await serving([], async ({ ask }) => { answers = await ask(text(0, 9), 1, { n_cmpl: 3 }); });
+    const { requests: all } = requests(directory), samples = all.filter((r) => r.kind === "completion"), prompt = answers[0].timings.prompt_n;
+    assert.deepEqual(answers.map((a) => a.timings.predicted_n), [1, 1, 1]);
+    assert.deepEqual(samples.map((r) => [r.prompt_tokens, r.cached_tokens, r.generated_tokens].join(" ")).sort(), [`0 ${prompt} 1`, `0 ${prompt} 1`, `${prompt} 0 1`]);
+    assert.equal(stats(directory).generated_tokens, 3);
+});
+
 test("a draft model: what was drafted and accepted, for each request", async (t) => {
     if (unusable) return t.skip(unusable);
     const answers = [];

@@ -305,7 +305,7 @@ bool ggs_survey_finish(struct ggs_survey * survey) {
         good = settle_decode(survey, survey->pending, survey->pending->ran ? UINT64_MAX : 0);
     for (size_t i = 0; good && i < survey->n_lives; i++) {
         struct ggs_life * life = &survey->lives[i];
-        if (life->read) good = mark(&survey->readers, life->first_decode, true);
+        if (life->read || life->used) good = mark(&survey->readers, life->first_decode, true);
         for (uint64_t k = 0; good && life->used && k < life->n_long; k++)
             good = mark(&survey->warmups, life->warm[life->from_long + k], false);
         // A context with nothing but a probe.
