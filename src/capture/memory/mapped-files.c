@@ -23,8 +23,8 @@ static struct {
     uint64_t        emitted; // hash of the text in the journal
     struct range {
         uint64_t               start, end, offset, inode;
-        const char *           path; // in the text, ends with a newline
-        bool                   writable;
+        const char *           path;       // in the text, ends with a newline
+        bool                   as_in_file; // the process cannot change its bytes alone
         bool                   looked_up;
         struct ggs_mapped_file file; // size 0: not there
     } range[RANGES_MOST];
@@ -58,12 +58,12 @@ static void add(const struct ggs_maps_entry * entry) {
     }
     files.used += (size_t) n;
     if (files.n_ranges == RANGES_MOST) return;
-    files.range[files.n_ranges++] = (struct range){.start    = entry->start,
-                                                   .end      = entry->end,
-                                                   .offset   = entry->offset,
-                                                   .inode    = entry->inode,
-                                                   .path     = end + n - 1 - strlen(entry->path),
-                                                   .writable = entry->writable};
+    files.range[files.n_ranges++] = (struct range){.start      = entry->start,
+                                                   .end        = entry->end,
+                                                   .offset     = entry->offset,
+                                                   .inode      = entry->inode,
+                                                   .path       = end + n - 1 - strlen(entry->path),
+                                                   .as_in_file = entry->shared && !entry->writable};
 }
 
 static void report_unreadable(int reason) {
@@ -156,7 +156,7 @@ static void look_up(struct range * range, const char * path) {
 static bool find_locked(uint64_t address, uint64_t bytes, struct ggs_mapped_file * file, uint64_t * offset, char * path,
                         size_t room) {
     struct range * range = find_range(address);
-    if (range == NULL || range->writable || bytes > range->end - address) return false;
+    if (range == NULL || !range->as_in_file || bytes > range->end - address) return false;
     size_t length = strcspn(range->path, "\n");
     if (length >= room) return false;
     memcpy(path, range->path, length);
