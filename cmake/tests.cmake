@@ -71,7 +71,7 @@ if(NOT preload_variants STREQUAL /)
     endforeach()
 endif()
 preload_test(test-slots src/capture/slots.c src/capture/segment.c tests/unit/no-sandbox.c)
-preload_test(test-values src/capture/values/row-summary.c src/capture/values/half-floats.c)
+preload_test(test-values src/trace/values/row-summary.c src/trace/values/half-floats.c)
 preload_test(test-journal src/capture/slots.c src/capture/segment.c src/capture/journal.c src/capture/losses.c
     tests/unit/no-sandbox.c)
 preload_test(test-ops src/capture/cpu/ops.c src/capture/slots.c src/capture/losses.c src/capture/journal.c

@@ -24,7 +24,7 @@ endif()
 file(GLOB_RECURSE wasm_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
     src/base/*.c src/gguf/*.c src/trace/*.c src/analyze/*.c src/answer/*.c src/figure/*.c src/serve/routes/*.c src/wasm/*.c)
 list(FILTER wasm_sources EXCLUDE REGEX
-    "^src/(base/(code/.*|system/(cache|disk-speed|file|guard|interrupt|lock|maps|probe|room|terminal|progress)|table)|gguf/extents|trace/(seal/.*|join/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
+    "^src/(base/(code/.*|system/(cache|disk-speed|file|guard|interrupt|lock|maps|probe|room|terminal|progress)|table)|gguf/extents|trace/(seal/.*|join/.*|values/.*|spool-reader|writer)|analyze/check/.*)\\.c$")
 list(APPEND wasm_sources src/serve/reply.c src/serve/log-cache.c src/serve/site.c src/serve/snapshot.c)
 set(wasm_objects "")
 foreach(source ${wasm_sources})

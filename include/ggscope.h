@@ -530,7 +530,8 @@ enum ggs_loss_reason {
     GGS_LOSS_BLOCK_REQUESTS = 7, // block requests: the same
     GGS_LOSS_PAGES          = 8, // ops whose touched pages are incomplete
     GGS_LOSS_SWITCHES       = 9, // context switches: the kernel's ring was full
-    GGS_LOSS_COUNT          = 10,
+    GGS_LOSS_WEIGHTS        = 10, // weights whose file was gone or changed when they were to be read
+    GGS_LOSS_COUNT          = 11,
 };
 
 struct ggs_loss {

@@ -52,7 +52,7 @@ static int copy_file(const char * from, const char * to, struct ggs_error * erro
 
 static int make_snapshot(const struct arguments * arguments, struct ggs_error * error) {
     const char *            directory = arguments->input.paths[0];
-    struct ggs_live_context live      = {0};
+    struct ggs_live_context live      = {.weights = true};
     char                    out[PATH_MAX - 32], from[PATH_MAX], to[PATH_MAX], line[PATH_MAX + 64], answer[256];
     if (!ggs_spool_place_is_live(directory) || !ggs_spool_place_has_segments(directory))
         return ggs_fail(error, GGS_ABSENT, "nothing is being recorded into %s", directory);

@@ -148,13 +148,22 @@ static int print_ops(const struct ggs_value_report * report) {
     return ggs_table_end(table, stdout, ggs_terminal_width(stdout));
 }
 
+static void print_lost(const struct ggs_value_report * report) {
+    char     count[GGS_NUMBER_LENGTH];
+    uint64_t weights = report->lost_weights, others = report->lost - weights;
+    if (others > 0)
+        printf("lost      %s records could not be kept: what is missing may have NaN\n",
+               ggs_format_count(count, others));
+    if (weights > 0)
+        printf("lost      %s weight%s not read: the model's file was gone or changed when the program had ended\n",
+               ggs_format_count(count, weights), weights == 1 ? " was" : "s were");
+}
+
 static int print_text(const struct ggs_value_report * report, bool narrowed) {
-    char rows[GGS_NUMBER_LENGTH], ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH], lost[GGS_NUMBER_LENGTH];
+    char rows[GGS_NUMBER_LENGTH], ops[GGS_NUMBER_LENGTH], runs[GGS_NUMBER_LENGTH];
     printf("values    %s outputs of %s ops in %s graph run%s\n", ggs_format_count(rows, report->rows),
            ggs_format_count(ops, report->n_ops), ggs_format_count(runs, report->runs), report->runs == 1 ? "" : "s");
-    if (report->lost > 0)
-        printf("lost      %s records could not be kept: what is missing may have NaN\n",
-               ggs_format_count(lost, report->lost));
+    print_lost(report);
     print_origins("NaN", report->nan, report->n_nan);
     print_origins("infinite", report->inf, report->n_inf);
     print_near_f16(report);

@@ -221,6 +221,7 @@ int ggs_sealer_finish(const struct ggs_experiment_json * experiment, bool quiet,
     struct ggs_seal_options options = {
         .size               = sizeof(options),
         .start_monotonic_ns = ggs_experiment_start_ns(experiment),
+        .weights            = true,
         .origin             = ggs_model_files_find,
         .origin_context     = &files,
         .token_text         = ggs_model_files_token,

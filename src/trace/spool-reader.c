@@ -326,7 +326,7 @@ bool ggs_spool_stream_record(struct ggs_spool_stream * stream, struct ggs_record
 // ---- lanes ----
 
 static bool has_payload(unsigned type) {
-    return type == GGS_UNIT_INDEX || type == GGS_UNIT_VALUES || type == GGS_UNIT_POSITIONS || type == GGS_UNIT_DUMP;
+    return type == GGS_UNIT_INDEX || (type >= GGS_UNIT_VALUES && type <= GGS_UNIT_WEIGHT);
 }
 
 // Size of the unit at the stream's position with its payload; 0 if the segment ends before it.
@@ -389,6 +389,7 @@ static bool read_unit(struct ggs_spool_stream * stream) {
             case GGS_UNIT_VALUES:
             case GGS_UNIT_POSITIONS:
             case GGS_UNIT_DUMP:
+            case GGS_UNIT_WEIGHT:
                 stream->unit = (struct ggs_unit){.type = raw->type, .run = index->run, .node = index->node};
                 return true;
             case GGS_UNIT_THREAD:

@@ -53,7 +53,7 @@
 #define GGS_SPOOL_SPARE "spare-%04u" // of segments for a sandbox
 
 enum {
-    GGS_SPOOL_VERSION = 5,
+    GGS_SPOOL_VERSION = 6,
     GGS_SPOOL_UNIT    = 16,      // bytes of a lane unit
     GGS_SPOOL_SEGMENT = 1 << 20, // typical size of a segment file
     GGS_SPOOL_JOURNAL = 0xffff,  // `lane` of a journal segment
@@ -162,6 +162,7 @@ enum ggs_unit_type {
     GGS_UNIT_VALUES    = 5, // lanes of values: struct ggs_spool_values, rows in further units
     GGS_UNIT_POSITIONS = 6, // lanes of values: i32 positions of the scheduler call's tokens
     GGS_UNIT_DUMP      = 7, // lanes of values: struct ggs_spool_dump and its bytes
+    GGS_UNIT_WEIGHT    = 8, // lanes of values: struct ggs_spool_weight and _weight_file, path
 };
 
 struct ggs_spool_op {
@@ -243,6 +244,28 @@ _Static_assert(sizeof(struct ggs_spool_dump) == sizeof(struct ggs_spool_values) 
                    offsetof(struct ggs_spool_dump, bytes) == offsetof(struct ggs_spool_values, bytes),
                "both are read by one function");
 
+// A weight whose bytes lie in a file: sealing reads it there (trace/values/weight-file.h).
+struct ggs_spool_weight {
+    uint8_t  type;
+    uint8_t  source; // as in struct ggs_spool_values
+    uint8_t  reserved[2];
+    uint32_t run;
+    uint32_t node;
+    uint32_t bytes;    // of what follows: struct ggs_spool_weight_file, and the path with its NUL
+    uint64_t elements; // of each row
+    uint32_t rows;     // 1, or one per expert
+    int32_t  format;   // number of the type in the GGUF format
+};
+_Static_assert(sizeof(struct ggs_spool_weight) == sizeof(struct ggs_spool_values) &&
+                   offsetof(struct ggs_spool_weight, bytes) == offsetof(struct ggs_spool_values, bytes),
+               "both are read by one function");
+
+struct ggs_spool_weight_file {
+    uint64_t offset;              // of the first row
+    uint64_t device, inode, size; // as stat returned them: another file is not read
+    int64_t  mtime_ns;
+};
+
 // ---- journal records ----
 //
 // A record is a struct, followed by what the list says. A text is at the end of a record and ends
@@ -269,7 +292,7 @@ enum ggs_journal_type {
     GGS_JOURNAL_RUN_END     = 14, // ggs_journal_run_end
     // ggs_journal_decode; i32 token[n], i32 position[n], i32 sequence[n], u8 output[n]; {i32 index,
     // i32 sequence}[more]
-    GGS_JOURNAL_DECODE     = 15,
+    GGS_JOURNAL_DECODE = 15,
     // number: decode, status, and if it failed the number of tokens that are in the memory all the
     // same, if it had computed
     GGS_JOURNAL_DECODE_END = 16,

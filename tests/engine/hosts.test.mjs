@@ -136,6 +136,15 @@ for (const [tokens, graphRuns] of [[5, [1, 1, 1]], [513, [2, 1, 1]]]) {
     });
 }
 
+test("values of a program whose calls go through dlsym: its tokens are the same", { skip: available("python3") ? false : "python3 is missing" }, () => {
+    const script = join(dirname(fileURLToPath(import.meta.url)), "ctypes-host.py"), words = [script, where, small, output(host, ["sizes"]).trim(), "5"];
+    const directory = fresh(), told = output(ggscope, ["record", "-q", "--no-faults", "--values", "-o", directory, "--", "python3", ...words]);
+    assert.equal(told, output("python3", words));
+    const { rows: found } = JSON.parse(output(ggscope, ["sql", "--json", directory, "select what, count(*), max(position) from op_values group by 1 order by 1"]));
+    const tensors = JSON.parse(output(ggscope, ["gguf", "--json", small])).tensors.length;
+    assert.deepEqual(found.filter(([what]) => what !== "input").map(([what, n, position]) => [what, what === "weight" ? n : n > 100, position]), [["output", true, 6], ["weight", tensors, null]]);
+});
+
 // Like llama.cpp's start-up code: the tokens that begin and end a text, then token 0 twice.
 test("calls through dlsym: what programs compute at their start is a warm-up, though its clearing is not seen; another text of two tokens is none", { skip: available("python3") ? false : "python3 is missing" }, () => {
     const script = join(dirname(fileURLToPath(import.meta.url)), "ctypes-host.py");

@@ -53,6 +53,20 @@ for (const name of Object.keys(programs)) {
     });
 }
 
+test("values of an encoder and a decoder: the results are the same, every op has values, weights too", { skip }, () => {
+    for (const load of ["map", "read", "overwritten"]) {
+        const directory = fresh(), words_ = [speech, "run", words, "-b", backends, "-l", load, "-t", "2"];
+        const told = jsonLines(output(ggscope, ["record", "-q", "--no-faults", "--values", "-o", directory, "--", ...words_]));
+        assert.deepEqual(told, jsonLines(output(words_[0], words_.slice(1))));
+        const { runs, op_values, nodes } = rows(directory, "runs", "op_values", "nodes");
+        const outputs = op_values.filter((v) => v.flags === 0), weights = op_values.filter((v) => v.flags > 0 && v.flags < 256);
+        assert.deepEqual([...new Set(outputs.map((v) => v.run))], runs.map((r) => r.run));
+        assert.ok(outputs.length > runs.length * 40 && weights.length > 50 && nodes.length > 0, `${outputs.length} outputs, ${weights.length} weights`);
+        assert.ok([...outputs, ...weights].every((v) => v.nan === 0));
+        assert.equal(run(ggscope, ["diff", "--values", directory, directory]).status, 0);
+    }
+});
+
 // ---- where weights come from ----
 
 // The weights of the pictures follow each other, after 4096 bytes.

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, engineFails, ggscope, model, output, root, run, scratch } from "../lib.mjs";
 import { recorded as planted } from "./plants.mjs";
@@ -220,6 +220,35 @@ test("weights once, whatever their order in memory, and inputs in every graph ru
     const moe = model("tiny", "--arch", "qwen3moe", "--layers", "2", "--experts", "4", "--experts-used", "2");
     const experts = JSON.parse(output(ggscope, ["sql", "--json", record(moe), "select o.name, count(*), min(batch_row), max(batch_row), max(position) from op_values v join ops o using (run, node) where what = 'weight' and o.op = 'MUL_MAT_ID' group by 1"])).rows;
     assert.ok(experts.length === 6 && experts.every(([, n, least, most, position]) => n === 4 && least === 0 && most === 3 && position === null));
+});
+
+// Sealing reads weights in the model's file with conversions of its own; those in memory are
+// converted by the engine's functions.
+test("a weight in the model's file has the same values as one in memory, in any type", () => {
+    const names = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "token_embd"];
+    for (const types of [["q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "mxfp4", "f16"], ["q2_K", "q3_K", "q4_K", "q5_K", "q6_K", "iq4_xs", "bf16", "q8_0"]]) {
+        const path = model("tiny", "--layers", "1", "--types", names.map((name, i) => `${name}=${types[i]}`).join(","));
+        const query = "select node, source, elements, nan, inf, min, max, mean, rms, largest, hash, sketch from op_values where what = 'weight' order by node, source";
+        const [file, memory] = [[], ["--no-mmap"]].map((options) => JSON.parse(output(ggscope, ["sql", "--json", record(path, options), query])).rows);
+        assert.deepEqual(file, memory);
+        assert.ok(file.length >= 12, `${file.length} weights`);
+    }
+});
+
+test("a model's file that is gone or changed at the end has no weights, and they are counted", () => {
+    const path = model("tiny", "--layers", "1"), all = JSON.parse(output(ggscope, ["gguf", "--json", path])).tensors.length;
+    for (const change of ['rm "$0"', 'touch "$0"', 'cp "$0" "$0.new" && mv "$0.new" "$0"', ': > "$0"']) {
+        const copy = scratch("file.gguf"), directory = fresh();
+        copyFileSync(path, copy);
+        const shell = `"$1" run -m "$0" -p Hello -n 2 && ${change}`;
+        const result = run(ggscope, ["record", "-q", "--values", "-o", directory, "--", "sh", "-c", shell, copy, engine]);
+        assert.equal(result.status, 0, result.stderr);
+        assert.deepEqual([report(directory).weights, report(directory).lost], [0, all], change);
+        assert.match(run(ggscope, ["values", directory]).stdout, new RegExp(`^lost      ${all} weights were not read: the model's file was gone or changed .*\nNaN       none$`, "m"));
+        assert.match(run(ggscope, ["check", directory]).stdout, new RegExp(`no losses +${all} records lost`));
+        rmSync(copy, { force: true });
+    }
+    assert.deepEqual([report(recorded(path)).weights, report(recorded(path)).lost], [all, 0]);
 });
 
 test("overflows, channels and ranges", () => {

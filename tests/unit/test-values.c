@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "capture/values/half-floats.h"
-#include "capture/values/row-summary.h"
+#include "trace/values/half-floats.h"
+#include "trace/values/row-summary.h"
 
 enum { MOST = 3 * GGS_VALUES_PIECE };
 static float values[MOST];

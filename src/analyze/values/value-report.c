@@ -488,6 +488,7 @@ int ggs_value_report_compute(struct ggs_value_report * report, struct ggs_trace 
     if (status == 0) status = walk(&w, error);
     if (status == 0) status = find(&w, error);
     if (status == 0) status = ggs_trace_lost(trace, 0, &report->lost, error);
+    if (status == 0) status = ggs_trace_lost(trace, GGS_LOSS_WEIGHTS, &report->lost_weights, error);
     if (status == 0 && report->n_ops == 0)
         status =
             ggs_fail(error, GGS_ABSENT, "no values of these ops were recorded; ggscope values lists those that were");

@@ -90,9 +90,10 @@ struct ggs_value_asked {
 
 struct ggs_value_report {
     uint64_t                 rows, runs, tokens;
-    uint64_t                 weights; // that were read
-    uint64_t                 lost;    // records of the whole recording, so values may be missing
-    struct ggs_value_op *    ops;     // in order of computation
+    uint64_t                 weights;      // that were read
+    uint64_t                 lost;         // records of the whole recording, so values may be missing
+    uint64_t                 lost_weights; // of these: weights in files
+    struct ggs_value_op *    ops;          // in order of computation
     uint64_t                 n_ops, ops_capacity;
     struct ggs_value_origin  nan[GGS_VALUE_ORIGINS], inf[GGS_VALUE_ORIGINS];
     uint64_t                 n_nan, n_inf; // may exceed the number of entries

@@ -47,6 +47,7 @@ bool ggs_maps_next(struct ggs_maps * maps, struct ggs_maps_entry * entry) {
                                          .readable   = permissions[0] == 'r',
                                          .writable   = permissions[1] == 'w',
                                          .executable = permissions[2] == 'x',
+                                         .shared     = permissions[3] == 's',
                                          .path       = maps->line + path};
         return true;
     }

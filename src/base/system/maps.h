@@ -23,7 +23,8 @@ struct ggs_maps_entry {
     uint64_t     device;     // as stat's st_dev
     uint64_t     inode;      // 0: no file behind it
     bool         readable, writable, executable;
-    const char * path; // valid until the next call; "" for none. The kernel writes a newline in a name as \012
+    bool         shared; // writes go to the file
+    const char * path;   // valid until the next call; "" for none. The kernel writes a newline in a name as \012
 };
 
 // `process` is a process id or "self".

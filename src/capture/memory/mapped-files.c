@@ -21,8 +21,12 @@ static struct {
     char            text[65536]; // GGS_JOURNAL_MAPS
     size_t          used;
     uint64_t        emitted; // hash of the text in the journal
-    struct {
-        uint64_t start, end;
+    struct range {
+        uint64_t               start, end, offset, inode;
+        const char *           path;       // in the text, ends with a newline
+        bool                   as_in_file; // the process cannot change its bytes alone
+        bool                   looked_up;
+        struct ggs_mapped_file file; // size 0: not there
     } range[RANGES_MOST];
     unsigned n_ranges;
     int      checks; // failures left until the load is assumed to copy from elsewhere
@@ -54,9 +58,12 @@ static void add(const struct ggs_maps_entry * entry) {
     }
     files.used += (size_t) n;
     if (files.n_ranges == RANGES_MOST) return;
-    files.range[files.n_ranges].start = entry->start;
-    files.range[files.n_ranges].end   = entry->end;
-    files.n_ranges++;
+    files.range[files.n_ranges++] = (struct range){.start      = entry->start,
+                                                   .end        = entry->end,
+                                                   .offset     = entry->offset,
+                                                   .inode      = entry->inode,
+                                                   .path       = end + n - 1 - strlen(entry->path),
+                                                   .as_in_file = entry->shared && !entry->writable};
 }
 
 static void report_unreadable(int reason) {
@@ -119,21 +126,53 @@ void ggs_mapped_files_expect_load(void) {
     pthread_mutex_unlock(&files.lock);
 }
 
-static bool is_in_known_mapping(uint64_t address) {
-    for (unsigned i = 0; i < files.n_ranges; i++) {
-        if (address >= files.range[i].start && address < files.range[i].end) return true;
-    }
-    return false;
+static struct range * find_range(uint64_t address) {
+    for (unsigned i = 0; i < files.n_ranges; i++)
+        if (address >= files.range[i].start && address < files.range[i].end) return &files.range[i];
+    return NULL;
 }
 
 void ggs_mapped_files_check_source(uint64_t address) {
     if (__atomic_load_n(&files.checks, __ATOMIC_RELAXED) == 0) return;
     pthread_mutex_lock(&files.lock);
-    if (files.checks > 0 && !is_in_known_mapping(address)) {
+    if (files.checks > 0 && find_range(address) == NULL) {
         emit_locked();
-        files.checks = is_in_known_mapping(address) ? VAIN_CHECKS_MOST : files.checks - 1;
+        files.checks = find_range(address) != NULL ? VAIN_CHECKS_MOST : files.checks - 1;
     }
     pthread_mutex_unlock(&files.lock);
+}
+
+// A file that was replaced has another inode.
+static void look_up(struct range * range, const char * path) {
+    struct stat info;
+    range->looked_up = true;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_ino != range->inode) return;
+    range->file.device   = info.st_dev;
+    range->file.inode    = info.st_ino;
+    range->file.size     = (uint64_t) info.st_size;
+    range->file.mtime_ns = info.st_mtim.tv_sec * INT64_C(1000000000) + info.st_mtim.tv_nsec;
+}
+
+static bool find_locked(uint64_t address, uint64_t bytes, struct ggs_mapped_file * file, uint64_t * offset, char * path,
+                        size_t room) {
+    struct range * range = find_range(address);
+    if (range == NULL || !range->as_in_file || bytes > range->end - address) return false;
+    size_t length = strcspn(range->path, "\n");
+    if (length >= room) return false;
+    memcpy(path, range->path, length);
+    path[length] = '\0';
+    if (!range->looked_up) look_up(range, path);
+    *file   = range->file;
+    *offset = range->offset + (address - range->start);
+    return bytes <= file->size && *offset <= file->size - bytes && file->size > 0;
+}
+
+bool ggs_mapped_files_find(const void * address, uint64_t bytes, struct ggs_mapped_file * file, uint64_t * offset,
+                           char * path, size_t room) {
+    pthread_mutex_lock(&files.lock);
+    bool found = find_locked((uint64_t) (uintptr_t) address, bytes, file, offset, path, room);
+    pthread_mutex_unlock(&files.lock);
+    return found;
 }
 
 void ggs_mapped_files_reset(void) {

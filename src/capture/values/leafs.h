@@ -1,10 +1,11 @@
 // Leafs, which a graph reads and does not compute: weights once per program, inputs once per graph
 // run.
 //
-// A weight is read when the first graph that uses it begins, from host or device memory. The
-// threads that compute the graph share the weights in host memory among them. The
-// elements of a repacked weight (CPU, AMX) cannot be read: it is read when the program copies it
-// there from the model's file.
+// A weight is looked for when the first graph that uses it begins. If its bytes lie in a mapped
+// file, only their place is noted: sealing reads them there. Otherwise it is read from host or
+// device memory; the threads that compute the graph share the weights in host memory among them.
+// The elements of a repacked weight (CPU, AMX) cannot be read: what the program copies there
+// counts, and mostly lies in the model's file.
 #pragma once
 
 #include "capture/slots.h"

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "capture/values/dump.h"
 #include "capture/values/read.h"
-#include "capture/values/row-summary.h"
+#include "trace/values/row-summary.h"
 
 enum { FLAG_COMPUTE = 16 };
 

@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "capture/values/half-floats.h"
+#include "trace/values/block-floats.h"
+#include "trace/values/half-floats.h"
 
 // Numbers of the GGUF format.
 enum { F32 = 0, F16 = 1, I8 = 24, I16 = 25, I32 = 26, I64 = 27, BF16 = 30, MOST_TYPES = 256 };
@@ -71,6 +72,40 @@ bool ggs_values_can_read(int type) {
     asked[type] = true;
     pthread_mutex_unlock(&lock);
     return types[type].bytes != 0;
+}
+
+// Compares both conversions of blocks with any bits. Builds of an engine may round otherwise.
+static bool converts_alike(const struct type * engine, const struct ggs_block_type * ours) {
+    enum { BLOCKS = 16, MOST_BLOCK = 256, MOST_BYTES = 256 };
+    uint8_t  blocks[BLOCKS * MOST_BYTES];
+    float    a[BLOCKS * MOST_BLOCK], b[BLOCKS * MOST_BLOCK];
+    int64_t  n    = BLOCKS * (int64_t) ours->block;
+    uint64_t seed = 1;
+    if (ours->block != engine->block || ours->bytes != engine->bytes || ours->block > MOST_BLOCK) return false;
+    for (size_t i = 0; i < sizeof(blocks); i++) {
+        seed      = seed * 6364136223846793005u + 1442695040888963407u;
+        blocks[i] = (uint8_t) (seed >> 56);
+    }
+    engine->to_float(blocks, a, n);
+    ours->to_float(blocks, b, n);
+    return memcmp(a, b, (size_t) n * sizeof(a[0])) == 0;
+}
+
+bool ggs_values_can_defer(int type) {
+    enum { UNKNOWN, YES, NO };
+    static uint8_t                known[MOST_TYPES];
+    const struct ggs_block_type * ours = ggs_block_type(type);
+    if (ours == NULL) return false;
+    uint8_t answer = __atomic_load_n(&known[type], __ATOMIC_RELAXED);
+    if (answer == UNKNOWN) {
+        answer = types[type].block == 1 || converts_alike(&types[type], ours) ? YES : NO;
+        __atomic_store_n(&known[type], answer, __ATOMIC_RELAXED);
+    }
+    return answer == YES;
+}
+
+size_t ggs_values_bytes_of(int type, uint64_t n) {
+    return n / types[type].block * types[type].bytes;
 }
 
 static bool is_index(int type) {

@@ -5,12 +5,17 @@
 #include <stdint.h>
 
 #include "capture/values/plan.h"
-#include "capture/values/row-summary.h"
 #include "preload/ggml-abi.h"
+#include "trace/values/row-summary.h"
 
 // True if elements of this type, a tensor's, can be converted. The engine's own functions do it;
 // they are looked up and checked at the first call.
 bool ggs_values_can_read(int type);
+// True if sealing converts such elements to the same bits as the engine does (block-floats.h).
+// `type` must be one that can be read.
+bool ggs_values_can_defer(int type);
+// Bytes of `n` elements of a type that can be read.
+size_t ggs_values_bytes_of(int type, uint64_t n);
 // True if source 1 of a SET_ROWS names the rows that it writes.
 bool ggs_values_can_set(const struct abi_tensor * node);
 

@@ -8,8 +8,8 @@
 
 #include "capture/slots.h"
 #include "capture/values/plan.h"
-#include "capture/values/row-summary.h"
 #include "capture/values/weights.h"
+#include "trace/values/row-summary.h"
 
 // What the threads have read of one node's output.
 struct ggs_values_read {

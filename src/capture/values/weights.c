@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "capture/memory/mapped-files.h"
+#include "capture/values/dump.h"
 #include "capture/values/read.h"
-#include "capture/values/row-summary.h"
+#include "trace/values/row-summary.h"
 
 enum { CHUNK = 16 }; // pieces: some 50 us of work
 
@@ -26,7 +28,7 @@ struct row {
 struct ggs_values_weight {
     const struct ggs_values_leaf * leaf;
     const struct abi_tensor *      tensor;
-    struct ggs_values_rows *       rows;
+    struct ggs_values_leaf_rows *  rows;
     struct ggs_values_node         node;
     uint64_t                       first;  // its first chunk among those of all weights
     uint32_t                       chunks; // of a row
@@ -54,18 +56,48 @@ static uint32_t pieces_of(const struct ggs_values_node * node) {
     return (uint32_t) ((node->elements + GGS_VALUES_PIECE - 1) / GGS_VALUES_PIECE);
 }
 
-static struct ggs_values_rows * make_rows(const struct ggs_values_node * node) {
-    struct ggs_values_rows * rows = malloc(sizeof(*rows) + node->rows * sizeof(rows->rows[0]));
-    if (rows != NULL) rows->n_rows = node->rows, rows->elements = node->elements;
+// True if elements follow each other without gaps.
+static bool is_dense(const struct abi_tensor * t) {
+    for (int d = 1; d < ABI_DIMS; d++)
+        if (t->nb[d] !=
+            (d == 1 ? ggs_values_bytes_of(t->type, (uint64_t) t->ne[0]) : t->nb[d - 1] * (uint64_t) t->ne[d - 1]))
+            return false;
+    return true;
+}
+
+static struct ggs_values_leaf_rows * make_rows(const struct ggs_values_node * node) {
+    struct ggs_values_leaf_rows * rows = malloc(sizeof(*rows) + node->rows * sizeof(rows->rows[0]));
+    if (rows != NULL) *rows = (struct ggs_values_leaf_rows){.n_rows = node->rows, .elements = node->elements};
     return rows;
 }
 
-struct ggs_values_rows * ggs_values_weight_sum(const struct abi_tensor * t) {
+struct ggs_values_leaf_rows * ggs_values_weight_sum(const struct abi_tensor * t) {
     struct ggs_values_node node;
     if (t->data == NULL || !ggs_values_weight_divide(t, &node)) return NULL;
-    struct ggs_values_rows * rows = make_rows(&node);
+    struct ggs_values_leaf_rows * rows = make_rows(&node);
     for (uint32_t row = 0; rows != NULL && row < node.rows; row++)
         ggs_values_read_row(&rows->rows[row], t, &node, row, token_of(&node, row));
+    return rows;
+}
+
+struct ggs_values_leaf_rows * ggs_values_weight_in_file(const struct abi_tensor * t, const void * data) {
+    struct ggs_values_node       node;
+    struct ggs_mapped_file       file;
+    struct ggs_spool_weight_file place = {0};
+    char                         path[4096];
+    if (data == NULL || !ggs_values_weight_divide(t, &node) || !ggs_values_can_defer(t->type) || !is_dense(t) ||
+        !ggs_mapped_files_find(data, ggs_values_bytes(t), &file, &place.offset, path, sizeof(path)))
+        return NULL;
+    place.device = file.device, place.inode = file.inode, place.size = file.size, place.mtime_ns = file.mtime_ns;
+    size_t                        length = strlen(path) + 1;
+    struct ggs_values_leaf_rows * rows   = malloc(sizeof(*rows) + sizeof(place) + length);
+    if (rows == NULL) return NULL;
+    *rows = (struct ggs_values_leaf_rows){.n_rows   = node.rows,
+                                          .in_file  = (uint32_t) (sizeof(place) + length),
+                                          .type     = t->type,
+                                          .elements = node.elements};
+    memcpy(rows->rows, &place, sizeof(place));
+    memcpy((char *) rows->rows + sizeof(place), path, length);
     return rows;
 }
 
@@ -85,18 +117,14 @@ static bool prepare(struct ggs_values_weight ** made, const struct abi_tensor * 
 }
 
 bool ggs_values_weights_leave(struct ggs_values_weights * weights, const struct ggs_values_leaf * leaf,
-                              const struct abi_tensor * t, struct ggs_values_rows * rows) {
+                              const struct abi_tensor * t) {
     struct ggs_values_weight * weight = NULL;
-    if (rows != NULL)
-        weight = calloc(1, sizeof(*weight));
-    else if (!prepare(&weight, t))
-        return false;
-    if (weight == NULL || !ggs_array_push(weights->list, weights->n, weights->capacity, weight)) {
-        if (rows == NULL) free(weight->rows);
+    if (!prepare(&weight, t)) return false;
+    if (!ggs_array_push(weights->list, weights->n, weights->capacity, weight)) {
+        free(weight->rows);
         free(weight);
         return false;
     }
-    if (rows != NULL) weight->rows = rows;
     weight->failed = weight->rows == NULL;
     weight->leaf   = leaf;
     weight->tensor = t;
@@ -188,7 +216,7 @@ static void release(struct ggs_values_weight * weight) {
 
 void ggs_values_weights_end(struct ggs_values_weights * weights, void * context,
                             void (*write)(void * context, const struct ggs_values_leaf * leaf,
-                                          struct ggs_values_rows * rows)) {
+                                          struct ggs_values_leaf_rows * rows)) {
     for (uint32_t i = 0; i < weights->n; i++) {
         struct ggs_values_weight * weight = weights->list[i];
         if (weight->failed) {

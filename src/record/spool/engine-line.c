@@ -13,6 +13,7 @@ const char * ggs_loss_name(unsigned reason) {
         [GGS_LOSS_BLOCK_REQUESTS] = "block_requests",
         [GGS_LOSS_PAGES]          = "pages",
         [GGS_LOSS_SWITCHES]       = "switches",
+        [GGS_LOSS_WEIGHTS]        = "weights",
     };
     return reason < GGS_LOSS_COUNT ? names[reason] : NULL;
 }

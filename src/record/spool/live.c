@@ -54,6 +54,7 @@ int ggs_live_copy(void * context, const char * directory, const char * path, str
                                        .start_monotonic_ns = ggs_experiment_start_ns(&experiment),
                                        .keep_spool         = true,
                                        .no_sync            = true,
+                                       .weights            = live->weights,
                                        .origin             = ggs_model_files_find,
                                        .origin_context     = &live->files,
                                        .token_text         = ggs_model_files_token,

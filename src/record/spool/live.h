@@ -9,7 +9,8 @@
 struct ggs_error;
 
 struct ggs_live_context {
-    struct ggs_model_files files; // opened once for all snapshots
+    struct ggs_model_files files;   // opened once for all snapshots
+    bool                   weights; // read weights in files, about a second per billion elements
 };
 
 // The functions of the server's struct ggs_live; `context` is a struct ggs_live_context, zeroed at

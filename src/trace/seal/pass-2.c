@@ -432,8 +432,11 @@ static void finish(struct ggs_seal_state * sealing) {
     struct ggs_loss loss = {
         .reason = GGS_LOSS_DAMAGED, .lane = GGS_SPOOL_JOURNAL, .count = sealing->damaged, .end_ns = sealing->last_ns};
     if (loss.count > 0) ggs_writer_append(&sealing->writer, GGS_TABLE_LOSSES, &loss);
+    loss.reason = GGS_LOSS_WEIGHTS;
+    loss.count  = sealing->runs.lost_weights;
+    if (loss.count > 0) ggs_writer_append(&sealing->writer, GGS_TABLE_LOSSES, &loss);
     for (size_t i = 0; i < sealing->spool.n_lanes; i++) sealing->damaged += sealing->spool.lanes[i].damaged;
-    sealing->lost += sealing->runs.lost;
+    sealing->lost += sealing->runs.lost + sealing->runs.lost_weights;
     sealing->process.end_ns = sealing->last_ns;
     sealing->process.ended  = sealing->ended;
     ggs_writer_append(&sealing->writer, GGS_TABLE_PROCESSES, &sealing->process);

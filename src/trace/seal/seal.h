@@ -36,6 +36,7 @@ struct ggs_seal_options {
     uint8_t  uuid[16];
     bool     keep_spool;
     bool     no_sync; // do not wait for the disk before removing the spool
+    bool     weights; // read the values of weights that lie in files; without, they are not seen
     // Finds a tensor's bytes in the files of a model load: sets the index of the file in `paths`
     // and the offset from its start, and returns true; false if none has it. May be NULL. Called
     // once per tensor and place.

@@ -105,6 +105,7 @@ struct ggs_runs {
     void *   whole_context;
     bool     lossy; // op runs of unknown runs were lost
     uint64_t count, interrupted, unseen, damaged, lost;
+    uint64_t lost_weights; // their files are gone or were changed
 };
 
 int  ggs_runs_init(struct ggs_runs * runs, struct ggs_error * error); // after `spool` was set

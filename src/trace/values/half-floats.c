@@ -1,4 +1,4 @@
-#include "capture/values/half-floats.h"
+#include "trace/values/half-floats.h"
 
 #include <stdbool.h>
 #include <string.h>

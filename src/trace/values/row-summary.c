@@ -1,4 +1,4 @@
-#include "capture/values/row-summary.h"
+#include "trace/values/row-summary.h"
 
 #include <float.h>
 #include <math.h>
@@ -88,7 +88,7 @@ FOLD(number, uint32_t, LESS)
 // A lane with an element whose absolute value is `largest`.
 INLINE uint32_t lane_of(const float min[LANES], const float max[LANES], float largest) {
     uint32_t lanes[LANES];
-    for (unsigned l = 0; l < LANES; l++) lanes[l] = (max[l] == largest) | (min[l] == -largest) ? l : LANES;
+    for (unsigned l = 0; l < LANES; l++) lanes[l] = ((max[l] == largest) | (min[l] == -largest)) ? l : LANES;
     return fold_number(lanes);
 }
 
@@ -184,6 +184,10 @@ void ggs_values_kernel_init(bool portable) {
         __builtin_cpu_supports("avx512dq"))
         sum_best = sum_avx512, row_best = row_avx512;
 #endif
+}
+
+void ggs_values_kernel_begin(void) {
+    ggs_values_kernel_init(false);
 }
 
 // The index of an element of the lane whose absolute value is `largest`. The loop has no exit: that

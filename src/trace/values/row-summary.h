@@ -30,6 +30,7 @@ struct ggs_values_sum {
 // Selects the instructions. Called before anything is summed. `portable`: only those of every
 // processor.
 void ggs_values_kernel_init(bool portable);
+void ggs_values_kernel_begin(void); // the best ones; for pthread_once
 
 // Summarises rows of at most GGS_VALUES_PIECE elements, `stride` bytes from one to the next. The
 // caller sets `token`.

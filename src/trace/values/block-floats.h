@@ -1,0 +1,14 @@
+// Elements of weights as floats, by type of the GGUF format, bit-equal to the engine's own
+// conversion (ggml's to_float). The capture library compares both before it leaves a weight to
+// sealing.
+#pragma once
+
+#include <stdint.h>
+
+struct ggs_block_type {
+    uint32_t block, bytes;                                      // elements and bytes of a block
+    void (*to_float)(const void * from, float * to, int64_t n); // n: a multiple of `block`
+};
+
+// NULL for a type that is not known here. Points to constant data.
+const struct ggs_block_type * ggs_block_type(int type);
