@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/lanes/curves.h"
 #include "analyze/memory/occupancy.h"
@@ -19,8 +20,8 @@ static void add(struct ggs_figure_curves * curves, const char * name, enum unit 
     if (values == NULL || curves->n == GGS_CURVES_MOST) return;
     double * to = curves->curve[curves->n].values;
     for (unsigned i = 0; i < GGS_CURVES_PIXELS; i++) {
-        to[i] = *(const double *) ((const char *) values + i * stride);
-        most  = fmax(most, to[i]);
+        memcpy(&to[i], (const char *) values + i * stride, sizeof(*to));
+        most = fmax(most, to[i]);
     }
     if (!(most > 0)) return;
     curves->curve[curves->n].most = most;
@@ -90,7 +91,7 @@ int ggs_figure_curves_read(struct ggs_figure_curves * curves, struct ggs_trace *
     int status                      = add_buffers(curves, trace, error);
     if (status == 0) status = ggs_curves_compute(&all, &source, window, error);
     free(reads.bytes);
-    if (status < 0) return status;
+    if (status != 0) return status;
     add(curves, "addressed", RATE, all.bytes_disk, sizeof(double));
     if (all.requests != NULL) add(curves, "disk reads", RATE, &all.requests->model, sizeof(*all.requests));
     add_faults(curves, all.faults);

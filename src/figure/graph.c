@@ -167,13 +167,14 @@ int ggs_figure_graph(struct ggs_drawing * figure, struct ggs_trace * trace, cons
                      struct ggs_error * error) {
     bool                  all = options->first_step == 0 && options->last_step == INT64_MAX;
     struct ggs_graph_view view;
-    struct ggs_run *      runs;
-    uint64_t              n;
+    struct ggs_run *      runs   = NULL;
+    uint64_t              n      = 0;
     int64_t               step   = all && ggs_reader_rows(trace->reader, GGS_TABLE_STEPS) > 1 ? 1 : options->first_step;
     int                   status = ggs_trace_check_layer(trace, options->layer, error);
-    if (status == 0) status = ggs_graph_runs(trace, step, options->run, &runs, &n, error);
+    if (status != 0) return status;
+    status = ggs_graph_runs(trace, step, options->run, &runs, &n, error);
     if (status == GGS_ABSENT && all && step == 1) status = ggs_graph_runs(trace, 0, 0, &runs, &n, error);
-    if (status < 0) return status;
+    if (status != 0) return status;
     status = ggs_graph_view_compute(&view, trace, ggs_graph_main_run(runs, n), true, error);
     free(runs);
     if (status < 0) return status;

@@ -125,7 +125,7 @@ static void fill_group(struct ggs_drawing * figure, struct map * map, uint64_t s
 // Draws the strips with gaps between them. Cells that are NaN are hatched, `blank` says why.
 static void draw_strips(struct ggs_chart * chart, const struct map * map, const char * blank) {
     uint8_t * colours = chart->pixels; // of the cells
-    uint8_t * pixels  = calloc((size_t) MAP_COLUMNS * map->n * MAP_STRIP, 1);
+    uint8_t * pixels  = calloc((size_t) MAP_COLUMNS * map->n * MAP_STRIP + 1, 1);
     chart->pixels = pixels, chart->rows = (uint32_t) (map->n * MAP_STRIP);
     if (pixels == NULL || colours == NULL) chart->out_of_memory = true;
     for (size_t y = 0; !chart->out_of_memory && y < chart->rows; y++) {
