@@ -32,7 +32,7 @@ static void add(struct ggs_figure_curves * curves, const char * name, enum unit 
                   text);
     snprintf(curves->curve[curves->n++].name, GGS_AXIS_LABEL, "%.12s, %.9s%s", name, text,
              unit == RATE      ? "/s"
-             : unit == THREADS ? " threads"
+             : unit == THREADS ? strcmp(text, "1") == 0 ? " thread" : " threads"
                                : "");
 }
 

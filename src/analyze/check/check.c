@@ -166,6 +166,7 @@ static void write_losses(char * text, size_t size, const uint64_t * lost) {
         [GGS_LOSS_UNMATCHED] = "of unknown graph runs",
         [GGS_LOSS_RING]      = "overwritten by newer ones",
         [GGS_LOSS_DAMAGED]   = "damaged",
+        [GGS_LOSS_WEIGHTS]   = "of weights whose file was gone or changed",
     };
     uint64_t all = 0;
     for (unsigned reason = 0; reason < GGS_LOSS_COUNT; reason++)
