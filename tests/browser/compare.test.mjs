@@ -14,6 +14,20 @@ const started = async () => (server ??= await serve(...moes(), recorded("tiny"))
 
 const letters = ["a", "b", "c"];
 
+test("the times above the lanes of both are whole, in windows of every size", { skip }, async () => {
+    // The time of 100 us is 10 pixels from the edge.
+    const at = await open((await started()).url, { fragment: "view=compare&lanes=0..105000" });
+    await at.locator(".compare-axis span").nth(1).waitFor();
+    for (const [width, height] of [[320, 640], [1280, 800]]) {
+        await at.setViewportSize({ width, height });
+        await settled(at);
+        const cut = await at.locator(".compare-axis > div").evaluateAll((all) => all.flatMap((axis) => [...axis.children].filter((one) => one.getBoundingClientRect().right > axis.getBoundingClientRect().right + 0.5).map((one) => one.textContent)));
+        assert.deepEqual(cut, [], `${width} px`);
+        assert.ok((await at.locator(".compare-axis > div > span").count()) > 1);
+    }
+    await finish(at);
+});
+
 test("a third recording is added by keyboard; conditions, figures and noise are those of ggscope diff", { skip }, async () => {
     const { url } = await started();
     const page = await open(url, { fragment: "view=compare" });

@@ -173,7 +173,9 @@ function Axis({ shown: [from, to] }: { shown: [number, number] }) {
     const ticks = steps(to - from, 6);
     const step = ticks[1]! - ticks[0]!;
     const first = Math.ceil(from / step) * step;
-    const places = Array.from({ length: Math.max(1, Math.floor((to - first) / step) + 1) }, (_, i) => first + i * step);
+    // A label near the right edge would be cut.
+    const last = to - (to - from) / 10;
+    const places = Array.from({ length: Math.max(1, Math.floor((last - first) / step) + 1) }, (_, i) => first + i * step);
     return (
         <div class="compare-lane compare-axis" aria-hidden="true">
             <span />
