@@ -498,12 +498,13 @@ static void            set_warmup(struct session * session, bool on) {
 static void run_warmup(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     bool           flagged = strcmp(options.mode, "warmup") == 0;
+    struct item    items[] = {{prompt[0], 0, 0, false}, {prompt[1], 1, 0, true}};
     if (flagged) set_warmup(&session, true);
-    feed(&session, prompt, 2, "WARMUP");
+    print_decode(&session, items, 2, "WARMUP"); // whose output is not read
+    if (call_decode(&session, items, 2) != 0) die("llama_decode");
     if (!flagged) llama_memory_clear(llama_get_memory(session.context), true);
     if (flagged) llama_memory_seq_rm(llama_get_memory(session.context), -1, -1, -1);
     if (flagged) set_warmup(&session, false);
-    session.position = 0;
     prompt_and_generate(&session);
     close_session(&session);
     llama_model_free(session.model);
