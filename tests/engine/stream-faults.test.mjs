@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, ggscope, model, output, preloadable, run, scratch } from "../lib.mjs";
+import { fresh } from "./traces.mjs";
 import { budget, cache, report, same, stock, stream, words } from "./streaming.mjs";
 
 const moe = model("moe"), dense = model("tiny", "--embd", "512", "--ff", "1024");
@@ -46,7 +47,13 @@ test("a wrapper leaves the program's report as it is", () => {
         assert.equal(result.status, 0, result.stderr);
         assert.equal(result.counts.state, "streamed", wrapper[0]);
         assert.ok(result.counts.uses > 0);
+        assert.equal(result.stderr.match(/^ggscope: streaming /gm).length, 1, result.stderr);
     }
+    // Recorded with its children, too: the line is the child's, once.
+    const followed = stream(["sh", "-c", script], bytes, { options: ["--record", "--follow", "-o", fresh()] });
+    assert.equal(followed.status, 0, followed.stderr);
+    assert.equal(followed.counts.state, "streamed", followed.stderr);
+    assert.equal(followed.stderr.match(/^ggscope: streaming /gm).length, 1, followed.stderr);
     assert.equal(stream(["true"], bytes).counts.state, "unused");
 });
 

@@ -27,7 +27,7 @@ function held(pid) {
 
 // Runs a server under a budget for requests [first, end). Returns its answers, what it held after a
 // fifth of them and at the end, and the counts.
-async function serve(program, budget, name, first, end, { options: more = [], served = ["-m", moe], body = {} } = {}) {
+async function serve(program, budget, name, first, end, { options: more = [], served = ["-m", moe], body = () => ({}) } = {}) {
     const port = await freePort(), url = `http://127.0.0.1:${port}`, answers = [], slots = scratch(`slots-${name}`), report = scratch(`report-${name}.json`);
     mkdirSync(slots);
     const options = [...served, ...more, "--no-repack", "-c", String(SLOTS * 96), "-np", String(SLOTS), "-t", "1", "-tb", "1", "--context-shift", "--no-warmup", "--cache-ram", "0", "--slot-save-path", `${slots}/`, "--host", "127.0.0.1", "--port", String(port)];
@@ -46,7 +46,7 @@ async function serve(program, budget, name, first, end, { options: more = [], se
         for (let i = first; i < end; i++) {
             const from = (i * 7) % words.length, prompt = [...words, ...words].slice(from, from + 1 + ((i * 5) % 14)).join(" ");
             const count = i % 50 === 49 ? 110 : 1 + (i % 4); // more than the context holds: it is shifted
-            answers.push((await post("/completion", { prompt, n_predict: count, temperature: 0, ignore_eos: true, id_slot: i % SLOTS, ...body })).content);
+            answers.push((await post("/completion", { prompt, n_predict: count, temperature: 0, ignore_eos: true, id_slot: i % SLOTS, ...body(i) })).content);
             if (i % 40 === 20 && served[0] === "-m") await post(`/slots/${i % SLOTS}?action=save`, { filename: "kept" });
             if (i % 40 === 30 && served[0] === "-m") await post(`/slots/${(i + 1) % SLOTS}?action=restore`, { filename: "kept" });
             if (i === first + Math.floor((end - first) / 5)) early = held(child.pid);
@@ -87,8 +87,9 @@ test("layouts that keep experts on the CPU, and a router that starts a server fo
     if (unusable) return t.skip(unusable);
     const program = buildServer(), { answers, counts } = await serve(program, 16 * MiB, "shapes", 0, 10), models = scratch("models");
     mkdirSync(models);
-    symlinkSync(moe, join(models, "small.gguf"));
-    const router = { served: ["--models-dir", models, "--models-max", "1"], body: { model: "small" } };
+    for (const name of ["one", "other"]) symlinkSync(moe, join(models, `${name}.gguf`));
+    // One is loaded at a time: every other request unloads one and loads the other.
+    const router = { served: ["--models-dir", models, "--models-max", "1"], body: (i) => ({ model: i % 4 < 2 ? "one" : "other" }) };
     for (const [name, how] of Object.entries({ fit: { options: ["--fit", "on", "-fitt", "64"] }, "no-fit": { options: ["--fit", "off"] }, ncmoe: { options: ["-ncmoe", "3"] }, "cpu-moe": { options: ["--cpu-moe"] }, router })) {
         const streamed = await serve(program, ((counts.engine + 8 * MiB + 0.4 * sizes(moe)) * 32) / 31, name, 0, 10, how);
         assert.equal(streamed.counts.state, "streamed", name);

@@ -375,16 +375,23 @@ static void pause_us(uint64_t us) {
     nanosleep(&pause, NULL);
 }
 
+_Noreturn static void refuse(const struct iovec * parts, int n, uint64_t at) {
+    fprintf(stderr, "not a direct read: %d parts at %llu\n", n, (unsigned long long) at);
+    for (int i = 0; i < n; i++) fprintf(stderr, "  %p, %zu bytes\n", parts[i].iov_base, parts[i].iov_len);
+    abort();
+}
+
 ssize_t faulty_read(int fd, const struct iovec * parts, int n, off_t offset) {
     struct random r     = {faults.seed + __atomic_add_fetch(&n_reads, 1, __ATOMIC_RELAXED) * 7919};
     uint64_t      bytes = 0, at = (uint64_t) offset, done = 0;
     (void) fd;
     random_next(&r);
     for (int i = 0; i < n; i++) { // what the kernel wants of a direct read
-        if ((uintptr_t) parts[i].iov_base % 512 != 0 || parts[i].iov_len % 512 != 0 || parts[i].iov_len == 0) abort();
+        if ((uintptr_t) parts[i].iov_base % 512 != 0 || parts[i].iov_len % 512 != 0 || parts[i].iov_len == 0)
+            refuse(parts, n, at);
         bytes += parts[i].iov_len;
     }
-    if (at % 512 != 0 || n < 1) abort();
+    if (at % 512 != 0 || n < 1) refuse(parts, n, at);
     if (random_chance(&r, faults.delay)) pause_us(random_below(&r, faults.delay_us + 1));
     if (random_chance(&r, faults.hang)) pause_us(faults.hang_ms * 1000);
     bool bad = at < faults.fail_end && at + bytes > faults.fail_begin;

@@ -28,7 +28,7 @@ struct simulation {
     uint64_t *                         used;  // by expert: the tensor's clock at its last use; 0: not in a slot
     double *                           score; // by expert: how often it was chosen, with recent choices counting more
     uint64_t *                         dense; // sizes of the dense ones that are read as a whole
-    uint64_t                           n_dense, dense_bytes, n_tensors, n_experts;
+    uint64_t                           n_dense, dense_bytes, n_tensors, n_experts, expert_bytes;
     double                             streamed;           // share of the dense bytes
     uint32_t *                         chosen;             // the experts of the current op
     uint32_t                           n_chosen, choosing; // and their tensor
@@ -59,7 +59,10 @@ static bool same_tensor(const struct ggs_paging_weight * a, const struct ggs_pag
 }
 
 static bool add_tensor(struct simulation * s, const struct ggs_paging_weight * w) {
-    if (w->n_experts > MOST_EXPERTS || s->n_experts + w->n_experts > MOST_IN_ALL) return false;
+    uint64_t model = s->sequence->n_pages * s->sequence->page;
+    if (w->n_experts > MOST_EXPERTS || s->n_experts + w->n_experts > MOST_IN_ALL || w->size > model) return false;
+    s->expert_bytes += w->n_experts * w->size;
+    if (s->expert_bytes > model) return false;
     uint64_t at                = s->sequence->first_page[w->file] * s->sequence->page + w->offset;
     s->tensors[s->n_tensors++] = (struct tensor){.first  = (uint32_t) s->n_experts,
                                                  .n      = (uint32_t) w->n_experts,
@@ -238,7 +241,7 @@ static void place_slots(struct simulation * s, const struct ggs_stream_plan * pl
 
 static bool divide(struct simulation * s, uint64_t memory) {
     struct ggs_stream_plan plan    = {.dense = s->dense, .n_dense = s->n_dense};
-    uint64_t               reserve = ggs_stream_reserve(memory), experts = 0;
+    uint64_t               reserve = ggs_stream_reserve(memory);
     for (uint64_t i = 0; i < s->n_tensors; i++) {
         const struct tensor * t     = &s->tensors[i];
         uint64_t              slot  = slot_bytes(t);
@@ -246,10 +249,9 @@ static bool divide(struct simulation * s, uint64_t memory) {
         plan.one_slot_each += slot;
         plan.least_slots += slot * (t->least + 1);
         plan.all_slots += slot * t->n;
-        experts += t->n * t->bytes;
         if (whole > plan.largest_experts) plan.largest_experts = whole;
     }
-    if (memory <= reserve || s->dense_bytes + experts + reserve / 2 <= memory) return false;
+    if (memory <= reserve || s->dense_bytes + s->expert_bytes + reserve / 2 <= memory) return false;
     if (!ggs_stream_plan(&plan, memory - reserve)) return false;
     uint64_t kept = s->dense_bytes < plan.kept ? s->dense_bytes : plan.kept;
     s->streamed   = s->dense_bytes == 0 ? 0 : 1 - (double) kept / (double) s->dense_bytes;
