@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, engine, ggscope, model, output, root, run, scratch } from "../lib.mjs";
+import { library } from "./plants.mjs";
 import { fresh, rows } from "./traces.mjs";
 
 function dumped(path, pattern, ...options) {
@@ -89,6 +90,13 @@ test("without a dump the recorded command runs again, and its inputs are compare
     assert.match(again.stderr, /^no tensors of MUL_MAT:ffn_out-1 were kept: running the recorded command again$/m);
     assert.equal(replayed(file).backends.find((b) => b.name === "CPU").recorded.differ, 0);
     assert.deepEqual(readFileSync(file), readFileSync(extracted(dumped(path, "ffn_out-1"), "MUL_MAT:ffn_out-1")));
+    assert.doesNotMatch(again.stderr, /another output/);
+    // The bug is in the recording and not in the second run, as with a race.
+    const wrong = fresh(), shell = `if [ ! -e "$0" ]; then : > "$0"; export LD_PRELOAD="$1:$LD_PRELOAD" PLANT='flip,17,^MUL_MAT:ffn_out-1$'; fi; shift; exec "$@"`;
+    output(ggscope, ["record", "-q", "--values", "-o", wrong, "--", "sh", "-c", shell, scratch("once"), library, engine, "run", "-m", path, "-p", "Hello world, one two three.", "-n", "1", "-t", "2", "--no-repack"]);
+    const second = run(ggscope, ["extract", wrong, "MUL_MAT:ffn_out-1", "-o", file]);
+    assert.equal(second.status, 0, second.stderr);
+    assert.match(second.stderr, /^MUL_MAT:ffn_out-1 has another output than in the recording, from the same inputs: a race,/m);
     // Without values nothing can be compared, and extract says so.
     const plain = run(ggscope, ["extract", directory(words("Hello world, one two three.")), "MUL_MAT:ffn_out-1", "-o", file]);
     assert.equal(plain.status, 0, plain.stderr);

@@ -79,7 +79,7 @@ int ggs_extract_again(const struct ggs_extract * e, char directory[PATH_MAX], st
     return status;
 }
 
-// ---- inputs ----
+// ---- inputs and outputs ----
 
 // Marks the nodes whose outputs the group reads. Returns how many.
 static unsigned mark_inputs(const struct ggs_extract * e, const struct ggs_value_ops * ops, bool * wanted) {
@@ -101,28 +101,43 @@ static unsigned mark_inputs(const struct ggs_extract * e, const struct ggs_value
     return n;
 }
 
-// The known values of the group's inputs.
-struct inputs {
-    unsigned nodes;
+struct hashes {
     uint64_t rows, hash;
 };
 
-static int read_inputs(const struct ggs_extract * e, struct inputs * inputs, struct ggs_error * error) {
+// The known values of the group.
+struct group {
+    unsigned      input_nodes;
+    struct hashes inputs, outputs;
+};
+
+static bool is_of_group(const struct ggs_extract * e, uint64_t node) {
+    for (unsigned i = 0; i < e->n_nodes; i++)
+        if (e->nodes[i] == node) return true;
+    return false;
+}
+
+static void add_hash(struct hashes * hashes, uint64_t hash) {
+    hashes->hash = (hashes->hash ^ hash) * 0x9e3779b97f4a7c15ull;
+    hashes->rows++;
+}
+
+static int read_group(const struct ggs_extract * e, struct group * group, struct ggs_error * error) {
     struct ggs_value_ops ops    = {.trace = e->trace};
     struct ggs_cursor *  cursor = NULL;
     struct ggs_op_value  value;
-    *inputs       = (struct inputs){0};
+    *group        = (struct group){0};
     int    status = ggs_value_ops_graph(&ops, &e->run, error);
     bool * wanted = status != 0 ? NULL : calloc(ops.n_index + 1, sizeof(*wanted));
     if (status == 0 && wanted == NULL) status = ggs_fail_memory(error);
-    if (status == 0) inputs->nodes = mark_inputs(e, &ops, wanted);
+    if (status == 0) group->input_nodes = mark_inputs(e, &ops, wanted);
     if (status == 0) status = ggs_cursor_open(&cursor, e->trace->reader, GGS_TABLE_OP_VALUES, error);
     if (status == 0) ggs_cursor_keys(cursor, (int64_t) e->run.run, (int64_t) e->run.run);
     while (status == 0 && (status = ggs_cursor_next(cursor, &value, error)) > 0) {
         status = 0;
-        if (value.run != e->run.run || value.node >= ops.n_index || !wanted[value.node] || value.flags != 0) continue;
-        inputs->hash = (inputs->hash ^ value.hash) * 0x9e3779b97f4a7c15ull;
-        inputs->rows++;
+        if (value.run != e->run.run || value.node >= ops.n_index || value.flags != 0) continue;
+        if (wanted[value.node]) add_hash(&group->inputs, value.hash);
+        if (is_of_group(e, value.node)) add_hash(&group->outputs, value.hash);
     }
     ggs_cursor_close(cursor);
     free(wanted);
@@ -130,14 +145,20 @@ static int read_inputs(const struct ggs_extract * e, struct inputs * inputs, str
     return status < 0 ? status : 0;
 }
 
+// True if nothing is known of one, or they are the same.
+static bool agree(const struct hashes * a, const struct hashes * b) {
+    return a->rows == 0 || (a->rows == b->rows && a->hash == b->hash);
+}
+
 int ggs_extract_compare(const struct ggs_extract * first, const struct ggs_extract * second, bool * known,
-                        struct ggs_error * error) {
-    struct inputs a, b;
-    int           status = read_inputs(first, &a, error);
-    if (status == 0) status = read_inputs(second, &b, error);
+                        bool * same_output, struct ggs_error * error) {
+    struct group a, b;
+    int          status = read_group(first, &a, error);
+    if (status == 0) status = read_group(second, &b, error);
     if (status != 0) return status;
-    *known = a.nodes == 0 || a.rows > 0;
-    if (first->run.step == second->run.step && (a.rows == 0 || (a.rows == b.rows && a.hash == b.hash))) return 0;
+    *known       = a.input_nodes == 0 || a.inputs.rows > 0;
+    *same_output = b.outputs.rows == 0 || agree(&a.outputs, &b.outputs);
+    if (first->run.step == second->run.step && agree(&a.inputs, &b.inputs)) return 0;
     return ggs_fail(error, GGS_UNSUPPORTED,
                     "the inputs of %s differ when the command runs again: record it with --values-dump", first->key);
 }

@@ -18,17 +18,23 @@ static int extract_again(const struct arguments * a, struct ggs_extract * op, st
     char               directory[PATH_MAX];
     struct ggs_trace   trace;
     struct ggs_extract second;
-    bool               known;
+    bool               known, same_output;
     if (!a->input.quiet)
         fprintf(stderr, "no tensors of %s were kept: running the recorded command again\n", a->input.paths[1]);
     int status = ggs_extract_again(op, directory, error);
     if (status == 0) status = ggs_verb_open(&trace, directory, &a->input, error);
     if (status == 0) {
         status = ggs_extract_collect(&second, &trace, a->input.paths[1], op->run.step, error);
-        if (status == 0) status = ggs_extract_compare(op, &second, &known, error);
+        if (status == 0) status = ggs_extract_compare(op, &second, &known, &same_output, error);
         if (status == 0) status = ggs_extract_write(&second, a->output, error);
         if (status == 0 && !known && !a->input.quiet)
             fprintf(stderr, "the recording has no values of its inputs: nothing shows that they were the same\n");
+        if (status == 0 && !same_output)
+            fprintf(stderr,
+                    "%s has another output than in the recording, from the same inputs: a race, or a setting "
+                    "that the second run did not have. The file has the new output; to keep the recorded one, "
+                    "record with --values-dump\n",
+                    a->input.paths[1]);
         op->n_nodes = second.n_nodes;
         ggs_extract_release(&second);
         ggs_trace_close(&trace);

@@ -59,6 +59,7 @@ int  ggs_extract_write(const struct ggs_extract * extract, const char * path, st
 // (ggs_attempt_remove). `directory` is "" if none was made.
 int ggs_extract_again(const struct ggs_extract * extract, char directory[PATH_MAX], struct ggs_error * error);
 // Fails if the inputs of the second, by the hashes of their values, differ from those of the first.
-// *known: the first has such hashes, or no input that an op computed.
+// *known: the first has such hashes, or no input that an op computed. *same_output: the hashes of
+// the output do not differ.
 int ggs_extract_compare(const struct ggs_extract * first, const struct ggs_extract * second, bool * known,
-                        struct ggs_error * error);
+                        bool * same_output, struct ggs_error * error);
