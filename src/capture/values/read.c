@@ -88,7 +88,7 @@ static bool converts_alike(const struct type * engine, const struct ggs_block_ty
     }
     engine->to_float(blocks, a, n);
     ours->to_float(blocks, b, n);
-    return memcmp(a, b, (size_t) n * sizeof(a[0])) == 0;
+    return ggs_floats_alike(a, b, (size_t) n);
 }
 
 bool ggs_values_can_defer(int type) {

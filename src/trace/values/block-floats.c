@@ -1,6 +1,6 @@
 #include "trace/values/block-floats.h"
 
-#include <stddef.h>
+#include <math.h>
 #include <string.h>
 
 #include "trace/values/half-floats.h"
@@ -208,4 +208,10 @@ static const struct ggs_block_type types[] = {
 const struct ggs_block_type * ggs_block_type(int type) {
     if (type < 0 || (size_t) type >= sizeof(types) / sizeof(types[0])) return NULL;
     return types[type].block == 0 ? NULL : &types[type];
+}
+
+bool ggs_floats_alike(const float * a, const float * b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(&a[i], &b[i], sizeof(a[i])) != 0 && !(isnan(a[i]) && isnan(b[i]))) return false;
+    return true;
 }
