@@ -295,6 +295,14 @@ static void run_generate(void) {
     llama_model_free(session.model);
 }
 
+// Before it computes, the program makes a context that it does not use, of the model loaded twice.
+static void run_unused(void) {
+    struct session unused = open_session(open_model(options.models[0]), 1);
+    run_generate();
+    close_session(&unused);
+    llama_model_free(unused.model);
+}
+
 static void run_turns(void) {
     struct session session = open_session(open_model(options.models[0]), 0);
     prompt_and_generate(&session);
@@ -910,6 +918,7 @@ static const struct {
     void (*run)(void);
 } modes[] = {
     {"generate", 1, run_generate},
+    {"unused", 1, run_unused},
     {"endless", 1, run_endless},
     {"churn", 1, run_churn},
     {"forgetful", 1, run_forgetful},

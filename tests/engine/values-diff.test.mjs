@@ -81,6 +81,19 @@ for (const [path, a, b] of [
         if (b.options?.[0] === "-t") assert.equal(answer.outputs_equal, answer.outputs);
     });
 
+test("a context that computes nothing, of the model loaded twice, does not count: releases differ in these", () => {
+    const [a, b] = ["generate", "unused"].map((mode) => recorded(model("tiny", "--layers", "3"), { program: [join(build, "tests", "host"), mode] }));
+    const answer = compared(a, b);
+    assert.deepEqual([answer.status, first(answer), answer.ops_only_a, answer.ops_only_b], [0, "", 0, 0]);
+    assert.ok(answer.outputs > 100);
+});
+
+test("recordings that have nothing in common are not taken for equal", () => {
+    const [a, b] = ["^GLU:", "^ADD:"].map((some) => recorded(dense, { values: [`--values=${some}`] })), { status, stdout, stderr } = run(ggscope, ["diff", "--values", a, b]);
+    assert.deepEqual([status, stdout], [1, ""]);
+    assert.match(stderr, /nothing was compared: .* have values of no op and token in common/);
+});
+
 // What a server does: slots with a cache each, so attention has sequences in a dimension of its
 // own; decodes that want no output, whose last nodes have no elements; kept prefixes; a draft
 // model, which has the same names as its target.

@@ -36,21 +36,45 @@ static struct ggs_map_key tensor_key(unsigned model, const char * name) {
     return key;
 }
 
+// Marks the contexts that computed something.
+static int mark_contexts(bool * computes, uint64_t n, struct ggs_trace * trace, struct ggs_error * error) {
+    struct ggs_cursor * cursor = NULL;
+    struct ggs_run      run;
+    int                 status = ggs_cursor_open(&cursor, trace->reader, GGS_TABLE_RUNS, error);
+    while (status >= 0 && (status = ggs_cursor_next(cursor, &run, error)) > 0)
+        if (run.context >= 0 && (uint64_t) run.context < n) computes[run.context] = true;
+    ggs_cursor_close(cursor);
+    return status;
+}
+
+static int number_models(struct ggs_map * models, struct ggs_trace * trace, uint64_t n, struct ggs_error * error) {
+    bool * computes = calloc(n, sizeof(*computes));
+    int    status   = computes == NULL ? ggs_fail_memory(error) : mark_contexts(computes, n, trace, error);
+    for (uint64_t i = 0; status == 0 && i < n; i++) {
+        struct ggs_context context;
+        if (!computes[i] || (status = ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, i, &context, error)) != 0)
+            continue;
+        uint64_t * number = ggs_map_put(models, (struct ggs_map_key){context.model, context.process});
+        if (number == NULL)
+            status = ggs_fail_memory(error);
+        else if (*number == 0)
+            *number = models->used;
+    }
+    free(computes);
+    return status;
+}
+
 int ggs_value_model(struct ggs_map * models, struct ggs_trace * trace, const struct ggs_run * run, unsigned * model,
                     struct ggs_error * error) {
-    uint64_t   n      = ggs_reader_rows(trace->reader, GGS_TABLE_CONTEXTS);
-    uint64_t * number = NULL;
-    *model            = 1;
-    for (uint64_t i = 0; run->context >= 0 && i <= (uint64_t) run->context && i < n; i++) {
-        struct ggs_context context;
-        int                status = ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, i, &context, error);
-        if (status != 0) return status;
-        number = ggs_map_put(models, (struct ggs_map_key){context.model, context.process});
-        if (number == NULL) return ggs_fail_memory(error);
-        if (*number == 0) *number = models->used;
-        *model = (unsigned) *number;
-    }
-    return 0;
+    uint64_t           n = ggs_reader_rows(trace->reader, GGS_TABLE_CONTEXTS);
+    struct ggs_context context;
+    *model = 1;
+    if (run->context < 0 || (uint64_t) run->context >= n) return 0;
+    int status = models->used == 0 ? number_models(models, trace, n, error) : 0;
+    if (status == 0)
+        status = ggs_reader_row(trace->reader, GGS_TABLE_CONTEXTS, (uint64_t) run->context, &context, error);
+    if (status == 0) *model = (unsigned) ggs_map_get(models, (struct ggs_map_key){context.model, context.process});
+    return status;
 }
 
 static const char * type_name(const struct ggs_trace * trace, uint64_t tensor) {

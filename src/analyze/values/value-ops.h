@@ -3,7 +3,8 @@
 //
 // An op is identified by its kind and name, "MUL_MAT Qcur-3", by its input if it has no name
 // (value-names.h), by a count if a graph has several of the kind, and by its model: a draft model
-// has the same names as the one it drafts for. Models are numbered by their first context.
+// has the same names as the one it drafts for. Models are numbered by their first context that
+// computes: releases differ in contexts that compute nothing.
 #pragma once
 
 #include <stdbool.h>

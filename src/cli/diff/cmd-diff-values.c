@@ -165,6 +165,11 @@ static int judge(const struct diff_arguments * arguments, struct ggs_trace * tra
 int diff_values(const struct diff_arguments * arguments, struct ggs_trace * traces, struct ggs_error * error) {
     struct result r      = {.n = 0};
     int           status = ggs_value_diff_compute(&r.values, &traces[0], &traces[1], NULL, error);
+    if (status == 0 && r.values.outputs == 0 && r.values.n_wrong == 0)
+        status = ggs_fail(error, GGS_ABSENT,
+                          "nothing was compared: %s and %s have values of no op and token in common; record the same "
+                          "prompt with the same --values",
+                          arguments->input.paths[0], arguments->input.paths[1]);
     if (status == 0) status = judge(arguments, traces, &r, error);
     if (status == 0 && arguments->input.json) {
         struct ggs_values_diff_answer answer = {&traces[0], &traces[1], &r.values, r.judgements, r.n};
